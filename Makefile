@@ -1,0 +1,46 @@
+# On a fresh machine: `make demo` and `make test`. Everything lives in .venv/ and build/.
+BIN := .venv/bin
+READY := .venv/.ready
+RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
+
+.PHONY: help demo test lint format generate check build smoke docs bench clean
+.DEFAULT_GOAL := help
+
+help: ## list these verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml scripts/setup.sh
+	@scripts/setup.sh
+
+demo: $(READY) ## generate, build for the host and for AMD, prove the instances on real layers
+	@$(RUN) scripts/demo.sh
+
+test: $(READY) ## the whole test suite
+	@$(RUN) python -m pytest -q -n auto --dist loadfile
+
+lint: $(READY) ## ruff, mypy --strict, clang-format, shellcheck, size budgets
+	@$(RUN) scripts/lint.sh
+
+format: $(READY) ## rewrite Python and C++ in the project's style
+	@$(RUN) scripts/lint.sh --fix
+
+generate: $(READY) ## bring generated/ up to date with instances.yaml
+	@$(RUN) ckgen generate
+
+check: $(READY) ## fail if generated/, docs/ or the schema drifted from instances.yaml
+	@$(RUN) ckgen check && $(RUN) python scripts/docs.py --check
+
+build: $(READY) ## the host library of set ci
+	@$(RUN) ckgen build --platform host --set ci
+
+smoke: $(READY) ## prove every instance of set ci on the host
+	@$(RUN) ckgen smoke --platform host --set ci
+
+docs: $(READY) ## rewrite the generated pages and tables
+	@$(RUN) python scripts/docs.py
+
+bench: $(READY) ## the numbers: generator speed, start-up, AMD build cost
+	@$(RUN) scripts/bench.sh
+
+clean: ## remove build/, caches and .venv/
+	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,15 @@
+"""Where ckgen's own data lies: in a checkout beside the package, in an installed wheel inside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def templates_dir() -> Path:
+    """The folder of templates and C++ headers; FileNotFoundError says what a broken installation lacks."""
+    for folder in (PACKAGE / "templates", PACKAGE.parent / "templates"):
+        if (folder / "include" / "ckgen").is_dir():
+            return folder
+    raise FileNotFoundError(f"ckgen's templates are neither in {PACKAGE} nor beside it; reinstall ckgen")

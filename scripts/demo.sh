@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The whole chain on this machine: instances.yaml -> generated/ -> host and AMD libraries -> one table of verdicts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; "$@"; }
+
+step ckgen generate
+step ckgen build --platform host --set ci
+if command -v hipcc >/dev/null 2>&1; then
+  step ckgen build --platform amd --set default --arch gfx90a
+else
+  printf '\nhipcc is not here (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is left out\n'
+fi
+step ckgen smoke --platform host --set ci --problems retinanet

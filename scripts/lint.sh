@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Style and types of everything by hand or generated; --fix rewrites what a formatter can.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cxx=$(git ls-files '*.hpp' '*.h' '*.cpp')
+if [ "${1:-}" = --fix ]; then
+  ruff check --fix ckgen tests scripts bench
+  ruff format ckgen tests scripts bench
+  # shellcheck disable=SC2086 # one word a file: no path here has a space
+  [ -z "$cxx" ] || clang-format -i $cxx
+  exit
+fi
+ruff check ckgen tests scripts bench
+mypy --strict ckgen
+# shellcheck disable=SC2086
+[ -z "$cxx" ] || clang-format --dry-run -Werror $cxx
+if command -v shellcheck >/dev/null 2>&1; then shellcheck scripts/*.sh .ci/run; fi
+python scripts/check_budgets.py

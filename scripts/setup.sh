@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Prepares a fresh machine: .venv/ with ckgen and its developer tools, and the compilers where apt-get may install them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+log=build/setup.log
+mkdir -p build
+: >"$log"
+
+fail() { printf 'setup: %s\n' "$1" >&2; tail -n 20 "$log" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# apt_install PACKAGE...: quietly, and only as root; the caller lives with a refusal.
+apt_install() {
+  [ "$(id -u)" = 0 ] && have apt-get || return 1
+  printf 'setup: apt-get install %s\n' "$*"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60)
+  "${apt[@]}" update >>"$log" 2>&1 || true
+  "${apt[@]}" install --no-install-recommends "$@" -y >>"$log" 2>&1
+}
+
+missing=()
+have g++ || have clang++ || missing+=(g++)
+have cmake || missing+=(cmake)
+have make || have ninja || missing+=(make)
+[ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" || true
+have hipcc || apt_install hipcc libamdhip64-dev || true
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "Python 3.10 or newer is needed (set PYTHON=...)"
+if ! "$python" -m venv .venv >>"$log" 2>&1; then
+  apt_install python3-venv && "$python" -m venv .venv >>"$log" 2>&1 || fail "python -m venv does not work"
+fi
+printf 'setup: pip install -e .[dev]\n'
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' >>"$log" 2>&1 || fail "pip failed"
+if ! have cmake; then
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check cmake ninja >>"$log" 2>&1 || fail "no cmake"
+fi
+touch .venv/.ready
