@@ -1,0 +1,82 @@
+"""How numbers of the library's element types are kept in numpy arrays, and how exactly they are rounded.
+
+numpy has no bfloat16, so bf16 travels as uint16 holding the upper half of a float32. A kernel's dtype names one
+element type for each tensor: ``f16`` means all three, ``bf16_f32_bf16`` means bf16 input and output with f32 weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ckgen.layout import TENSORS, TensorName
+
+Array = NDArray[Any]
+Float64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element type. ``precision`` counts significand bits with the hidden one; ``least`` is the smallest positive
+    value, which is also the spacing of the subnormal numbers."""
+
+    name: str
+    storage: np.dtype[Any]
+    precision: int
+    least: float
+
+    @property
+    def bytes(self) -> int:
+        """Bytes an element takes in memory."""
+        return int(self.storage.itemsize)
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Largest relative error of rounding to nearest: half a unit in the last place."""
+        return float(2.0**-self.precision)
+
+
+ELEMENTS = {
+    element.name: element
+    for element in (
+        Element("f16", np.dtype(np.float16), 11, 2.0**-24),
+        Element("bf16", np.dtype(np.uint16), 8, 2.0**-133),
+        Element("f32", np.dtype(np.float32), 24, 2.0**-149),
+    )
+}
+
+
+def element_of(dtype: str, tensor: TensorName) -> Element:
+    """The element type of ``tensor`` for kernel dtype ``dtype``. Raises ValueError for a dtype that is not known."""
+    parts = dtype.split("_")
+    names = parts * 3 if len(parts) == 1 else parts
+    if len(names) != 3 or any(name not in ELEMENTS for name in names):
+        raise ValueError(f"dtype {dtype!r} is not known; element types are {', '.join(ELEMENTS)}")
+    return ELEMENTS[names[TENSORS.index(tensor)]]
+
+
+def encode(values: Array, element: Element) -> Array:
+    """Round real ``values`` to ``element`` (nearest, ties to even) and return its storage array of the same shape.
+
+    Values too large for the type become infinity, NaN stays NaN.
+    """
+    with np.errstate(over="ignore"):
+        if element.name != "bf16":
+            return np.asarray(values, dtype=element.storage)
+        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+    rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
+    nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    quiet = (bits >> np.uint32(16)) | np.uint32(0x0040)
+    return np.where(nan, quiet, rounded).astype(np.uint16)
+
+
+def decode(stored: Array, element: Element) -> Float64:
+    """The values of a storage array as float64, exactly. Raises TypeError when the array has another storage type."""
+    if stored.dtype != element.storage:
+        raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
+    if element.name == "bf16":
+        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+    return stored.astype(np.float64)

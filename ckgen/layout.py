@@ -1,0 +1,72 @@
+"""Where the elements of a convolution's three tensors lie.
+
+A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest to the
+fastest. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout says, as in
+Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K, spatial for the output.
+The layout then shows only in the strides. This module converts between the two orders; it knows nothing of sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+TensorName = Literal["in", "wei", "out"]
+TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
+
+_HEAD: dict[TensorName, str] = {"in": "GNC", "wei": "GKC", "out": "GNK"}
+_IMAGE = {1: "W", 2: "HW", 3: "DHW"}
+_FILTER = {1: "X", 2: "YX", 3: "ZYX"}
+
+
+def logical_axes(tensor: TensorName, ndim: int) -> str:
+    """The axis letters of ``tensor`` in logical order, for example ``GNCHW`` for a 2-D input."""
+    return _HEAD[tensor] + (_FILTER if tensor == "wei" else _IMAGE)[ndim]
+
+
+def physical_axes(tensor: TensorName, layout: str) -> str:
+    """The axis letters of ``tensor`` from slowest to fastest, for example ``NHWGC``.
+
+    Raises ValueError when ``layout`` is not three axis orders of one dimensionality between 1 and 3.
+    """
+    parts = layout.upper().split("/")
+    ndim = len(parts[0]) - 3
+    if len(parts) != 3 or ndim not in _IMAGE:
+        raise ValueError(f"layout {layout!r} is not of the form in/wei/out, for example NHWGC/GKYXC/NHWGK")
+    for name, part in zip(TENSORS, parts):
+        if sorted(part) != sorted(logical_axes(name, ndim)):
+            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
+    return parts[TENSORS.index(tensor)]
+
+
+def ndim_of(layout: str) -> int:
+    """The number of spatial dimensions, 1 to 3, that ``layout`` describes. Raises ValueError as ``physical_axes``."""
+    return len(physical_axes("in", layout)) - 3
+
+
+def to_logical(tensor: TensorName, layout: str) -> tuple[int, ...]:
+    """The permutation that turns an array in physical order into a logical view: ``array.transpose(...)``."""
+    physical = physical_axes(tensor, layout)
+    return tuple(physical.index(axis) for axis in logical_axes(tensor, ndim_of(layout)))
+
+
+def to_physical(tensor: TensorName, layout: str) -> tuple[int, ...]:
+    """The permutation that turns an array in logical order into one in physical order; inverse of ``to_logical``."""
+    logical = logical_axes(tensor, ndim_of(layout))
+    return tuple(logical.index(axis) for axis in physical_axes(tensor, layout))
+
+
+def physical_shape(tensor: TensorName, layout: str, lengths: Sequence[int]) -> tuple[int, ...]:
+    """The shape of an array in physical order whose logical lengths are ``lengths``."""
+    return tuple(lengths[axis] for axis in to_physical(tensor, layout))
+
+
+def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> tuple[int, ...]:
+    """Strides in elements, in logical order, of a tensor with no gaps and logical lengths ``lengths``."""
+    order = to_physical(tensor, layout)
+    strides = [0] * len(order)
+    step = 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= lengths[axis]
+    return tuple(strides)
