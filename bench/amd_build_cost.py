@@ -1,0 +1,78 @@
+"""What the AMD build of a generated tree costs: CPU seconds an instance, peak memory, the largest translation unit.
+
+    python bench/amd_build_cost.py [--tree generated] [--arch gfx90a] [--jobs 2] [--platform amd]
+
+Configures a fresh build folder with every compiler run wrapped by launcher.py, builds it all (device and host code, one
+architecture) and prints the totals beside the bars. Bars: at most 2 CPU-s an instance, no unit over 30 s or 1 GiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BAR_CPU_S_AN_INSTANCE = 2.0
+BAR_UNIT_S = 30.0
+BAR_UNIT_KIB = 1 << 20
+
+
+def build(tree: Path, build_dir: Path, platform: str, arch: str, jobs: int) -> tuple[list[dict[str, float]], float]:
+    """Build `tree` from nothing in `build_dir`; one row a compiler run and the wall seconds of the whole build."""
+    log = build_dir / "compiler-runs.jsonl"
+    launcher = ";".join([sys.executable, str(ROOT / "bench" / "launcher.py"), str(log)])
+    configure = ["cmake", "-S", str(tree), "-B", str(build_dir), "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DCKGEN_PLATFORM={platform}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"]
+    environment = dict(os.environ)
+    if platform == "amd":
+        configure += ["-DCMAKE_CXX_COMPILER=hipcc", f"-DGPU_TARGETS={arch}", f"-DAMDGPU_TARGETS={arch}"]
+        environment["HIP_PLATFORM"] = "amd"
+    subprocess.run(configure, check=True, env=environment, stdout=subprocess.DEVNULL)
+    begin = time.perf_counter()
+    command = ["cmake", "--build", str(build_dir), "--parallel", str(jobs)]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    wall = time.perf_counter() - begin
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()], wall
+
+
+def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
+    """Print the totals beside their bars; True when all bars are kept."""
+    cpu = sum(row["cpu_s"] for row in rows)
+    slowest = max(rows, key=lambda row: row["cpu_s"])
+    fattest = max(rows, key=lambda row: row["peak_kib"])
+    lines = [
+        ("CPU seconds an instance", cpu / instances, BAR_CPU_S_AN_INSTANCE, ""),
+        ("largest translation unit, CPU s", slowest["cpu_s"], BAR_UNIT_S, slowest["output"]),
+        ("peak memory of one compiler, MiB", fattest["peak_kib"] / 1024, BAR_UNIT_KIB / 1024, fattest["output"]),
+    ]
+    print(f"{instances} instances, {len(rows)} compiler runs, {cpu:.1f} CPU s, {wall:.1f} s wall")
+    for what, value, bar, where in lines:
+        print(f"  {what:34} {value:9.2f}   bar {bar:7.1f}   {'ok' if value <= bar else 'OVER'}   {Path(str(where)).name}")
+    return all(value <= bar for _, value, bar, _ in lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", type=Path, default=ROOT / "generated")
+    parser.add_argument("--arch", default="gfx90a")
+    parser.add_argument("--platform", default="amd", choices=["amd", "host"])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    if options.platform == "amd" and shutil.which("hipcc") is None:
+        print("hipcc is not here: nothing to measure")
+        return 0
+    instances = len(json.loads((options.tree / "manifest.json").read_text(encoding="utf-8"))["instances"])
+    with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
+        rows, wall = build(options.tree.resolve(), Path(folder), options.platform, options.arch, options.jobs)
+    return 0 if report(rows, instances, wall) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""The arguments that several commands share, and the one way from --spec to instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ckgen.expand import Expansion
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+FILTER_HELP = """\b
+    FILTER chooses instances: '*wavelet*' is a glob on names, key=value[,value] and key!=value test a field;
+    globs are alternatives, tests all must hold. Quote globs, or the shell eats them."""
+PATH = click.Path(path_type=Path)
+
+
+def spec_option(command: Decorated) -> Decorated:
+    """--spec PATH."""
+    return click.option(
+        "--spec", type=PATH, default=Path("instances.yaml"), show_default=True, help="The YAML file to read."
+    )(command)
+
+
+def set_option(default: str | None) -> Callable[[Decorated], Decorated]:
+    """--set NAME: a named set of the spec; without one, `default`."""
+    return click.option(
+        "--set", "set_name", metavar="NAME", default=default, show_default=True, help="A named set of the spec."
+    )
+
+
+def json_option(command: Decorated) -> Decorated:
+    """--json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(command)
+
+
+def filters_argument(command: Decorated) -> Decorated:
+    """FILTER..."""
+    return click.argument("filters", nargs=-1, metavar="[FILTER]...")(command)
+
+
+def out_option(command: Decorated) -> Decorated:
+    """--out DIR."""
+    return click.option(
+        "--out", type=PATH, default=Path("generated"), show_default=True, help="The generated tree."
+    )(command)
