@@ -1,7 +1,8 @@
 """How numbers of the library's element types are kept in numpy arrays, and how exactly they are rounded.
 
-numpy has no bfloat16, so bf16 travels as uint16 holding the upper half of a float32. A kernel's dtype names one
-element type for each tensor: ``f16`` means all three, ``bf16_f32_bf16`` means bf16 input and output with f32 weights.
+numpy has no bfloat16, so bf16 travels as uint16 holding the upper half of a float32. A kernel's dtype names
+one element type for each tensor: ``f16`` means all three, ``bf16_f32_bf16`` means bf16 input and output with
+f32 weights.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ckgen.layout import TENSORS, TensorName
+from ckgen.hardware import DTYPES
+from ckgen.layout import TensorName
 
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
@@ -20,8 +22,8 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element type. ``precision`` counts significand bits with the hidden one; ``least`` is the smallest positive
-    value, which is also the spacing of the subnormal numbers."""
+    """One element type. ``precision`` counts significand bits with the hidden one; ``least`` is the smallest
+    positive value, which is also the spacing of the subnormal numbers."""
 
     name: str
     storage: np.dtype[Any]
@@ -50,16 +52,15 @@ ELEMENTS = {
 
 
 def element_of(dtype: str, tensor: TensorName) -> Element:
-    """The element type of ``tensor`` for kernel dtype ``dtype``. Raises ValueError for a dtype that is not known."""
-    parts = dtype.split("_")
-    names = parts * 3 if len(parts) == 1 else parts
-    if len(names) != 3 or any(name not in ELEMENTS for name in names):
-        raise ValueError(f"dtype {dtype!r} is not known; element types are {', '.join(ELEMENTS)}")
-    return ELEMENTS[names[TENSORS.index(tensor)]]
+    """The element type of ``tensor`` for kernel dtype ``dtype``. Raises KeyError for a dtype that does not
+    exist."""
+    kinds = DTYPES[dtype]
+    return ELEMENTS[{"in": kinds.in_type, "wei": kinds.wei_type, "out": kinds.out_type}[tensor]]
 
 
 def encode(values: Array, element: Element) -> Array:
-    """Round real ``values`` to ``element`` (nearest, ties to even) and return its storage array of the same shape.
+    """Round real ``values`` to ``element`` (nearest, ties to even) and return its storage array of the same
+    shape.
 
     Values too large for the type become infinity, NaN stays NaN.
     """
@@ -74,7 +75,8 @@ def encode(values: Array, element: Element) -> Array:
 
 
 def decode(stored: Array, element: Element) -> Float64:
-    """The values of a storage array as float64, exactly. Raises TypeError when the array has another storage type."""
+    """The values of a storage array as float64, exactly. Raises TypeError when the array has another storage
+    type."""
     if stored.dtype != element.storage:
         raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
     if element.name == "bf16":

@@ -1,9 +1,10 @@
 """Where the elements of a convolution's three tensors lie.
 
-A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest to the
-fastest. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout says, as in
-Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K, spatial for the output.
-The layout then shows only in the strides. This module converts between the two orders; it knows nothing of sizes.
+A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest
+to the fastest. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout
+says, as in Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K,
+spatial for the output. The layout then shows only in the strides. This module converts between the two
+orders; it knows nothing of sizes.
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
     ndim = len(parts[0]) - 3
     if len(parts) != 3 or ndim not in _IMAGE:
         raise ValueError(f"layout {layout!r} is not of the form in/wei/out, for example NHWGC/GKYXC/NHWGK")
-    for name, part in zip(TENSORS, parts):
+    for name, part in zip(TENSORS, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
-            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
+            raise ValueError(
+                f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}"
+            )
     return parts[TENSORS.index(tensor)]
 
 
 def ndim_of(layout: str) -> int:
-    """The number of spatial dimensions, 1 to 3, that ``layout`` describes. Raises ValueError as ``physical_axes``."""
+    """The number of spatial dimensions, 1 to 3, that ``layout`` describes. Raises ValueError as
+    ``physical_axes``."""
     return len(physical_axes("in", layout)) - 3
 
 
@@ -51,7 +55,8 @@ def to_logical(tensor: TensorName, layout: str) -> tuple[int, ...]:
 
 
 def to_physical(tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The permutation that turns an array in logical order into one in physical order; inverse of ``to_logical``."""
+    """The permutation that turns an array in logical order into one in physical order; inverse of
+    ``to_logical``."""
     logical = logical_axes(tensor, ndim_of(layout))
     return tuple(logical.index(axis) for axis in physical_axes(tensor, layout))
 

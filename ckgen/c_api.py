@@ -1,0 +1,128 @@
+"""The C API of a generated library (``ckgen/c_api.h``) in ctypes: structure, signatures, errors."""
+
+from __future__ import annotations
+
+import ctypes
+
+from ckgen.element import Array, element_of
+from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
+from ckgen.layout import TENSORS, TensorName, to_logical
+from ckgen.problem import ConvProblem
+
+ABI_VERSION = 1
+OK, UNSUPPORTED, FAILED = 0, 1, 2
+
+_Lengths = ctypes.c_int64 * 6
+_Spatial = ctypes.c_int64 * 3
+
+
+class LibraryError(CkgenError):
+    """The library cannot be loaded, was used wrongly, or failed while running."""
+
+    def __init__(self, message: str, help: str = "", *, exit_code: int = EXIT_USAGE) -> None:
+        super().__init__((Diagnostic(None, "library", message, help),), exit_code)
+
+
+class UnsupportedProblem(CkgenError):
+    """An instance was asked for a problem it does not take. ``reason`` is the library's own sentence."""
+
+    def __init__(self, instance: str, reason: str) -> None:
+        self.instance = instance
+        self.reason = reason
+        message = f"{instance} does not take this problem: {reason}"
+        super().__init__((Diagnostic(None, "unsupported-problem", message),))
+
+
+class CProblem(ctypes.Structure):
+    """``ckgen_problem``: lengths and strides (in elements) in logical order; entries past the dimensionality
+    are 0."""
+
+    _fields_ = [
+        ("ndim", ctypes.c_int32),
+        ("split_k", ctypes.c_int32),
+        *((f"{tensor}_{what}", _Lengths) for tensor in TENSORS for what in ("lengths", "strides")),
+        ("strides", _Spatial),
+        ("dilations", _Spatial),
+        ("left_pads", _Spatial),
+        ("right_pads", _Spatial),
+    ]
+
+    @classmethod
+    def make(cls, problem: ConvProblem, layout: str, split_k: int) -> CProblem:
+        """The C form of ``problem`` for gap-free tensors in ``layout``."""
+        made = cls(ndim=problem.ndim, split_k=split_k)
+        for tensor in TENSORS:
+            setattr(made, f"{tensor}_lengths", _Lengths(*problem.lengths(tensor)))
+            made.set_strides(tensor, problem.strides_of(tensor, layout))
+        for field in ("strides", "dilations", "left_pads", "right_pads"):
+            setattr(made, field, _Spatial(*getattr(problem, field)))
+        return made
+
+    def set_strides(self, tensor: TensorName, strides: tuple[int, ...]) -> None:
+        """Give ``tensor`` other strides: in elements, in logical order."""
+        setattr(self, f"{tensor}_strides", _Lengths(*strides))
+
+
+_INT, _TEXT, _POINTER = ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p
+_PROBLEM = ctypes.POINTER(CProblem)
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "ckgen_abi_version": (_INT, ()),
+    "ckgen_platform": (_TEXT, ()),
+    "ckgen_last_error": (_TEXT, ()),
+    "ckgen_instance_count": (_INT, ()),
+    "ckgen_instance_name": (_TEXT, (_INT,)),
+    "ckgen_instance_type_string": (_TEXT, (_INT,)),
+    "ckgen_is_supported": (_INT, (_INT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
+    "ckgen_workspace_size": (_INT, (_INT, _PROBLEM, ctypes.POINTER(ctypes.c_int64))),
+    "ckgen_split_k": (_INT, (_INT, _PROBLEM, ctypes.POINTER(_INT))),
+    "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
+    "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
+    "ckgen_host_configure": (_INT, (ctypes.c_uint64, _INT)),
+}
+
+
+def bind(api: ctypes.CDLL) -> ctypes.CDLL:
+    """Give every function of the API its types. Raises AttributeError naming the first function that is
+    missing."""
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(api, name)
+        function.restype, function.argtypes = result, list(arguments)
+    return api
+
+
+def load(path: str) -> ctypes.CDLL:
+    """Load a library and type its functions. Raises LibraryError when it is none of ours."""
+    try:
+        api = bind(ctypes.CDLL(path))
+    except OSError as error:
+        raise LibraryError(f"cannot load {path}: {error}") from error
+    except AttributeError as error:
+        raise LibraryError(f"{path} is not a ckgen library: {error}") from error
+    version = api.ckgen_abi_version()
+    if version != ABI_VERSION:
+        raise LibraryError(
+            f"{path} speaks ABI version {version}, this ckgen speaks {ABI_VERSION}",
+            "generate and build the library again",
+        )
+    return api
+
+
+def require_array(tensor: TensorName, array: Array, problem: ConvProblem, layout: str, dtype: str) -> None:
+    """Raise LibraryError, saying what was expected, unless the array can be the tensor of the problem."""
+    element, shape = element_of(dtype, tensor), problem.shape(tensor, layout)
+    if array.dtype != element.storage:
+        raise LibraryError(f"{tensor} has type {array.dtype}; {element.name} is stored as {element.storage}")
+    if array.shape != shape:
+        raise LibraryError(f"{tensor} has shape {array.shape}; this problem in {layout} needs {shape}")
+    if any(step < 0 or step % element.bytes for step in array.strides):
+        raise LibraryError(
+            f"{tensor} has strides of {array.strides} bytes; they must be whole, positive elements"
+        )
+    if tensor == "wei" and not array.flags.writeable:
+        raise LibraryError("wei is read-only, the result cannot be written")
+
+
+def logical_strides(array: Array, tensor: TensorName, layout: str) -> tuple[int, ...]:
+    """The array's own strides in elements and in logical order."""
+    steps = tuple(step // array.itemsize for step in array.strides)
+    return tuple(steps[axis] for axis in to_logical(tensor, layout))
