@@ -1,0 +1,134 @@
+"""Every rule of the hardware and the kernels, each once: checked here, asserted by the rendered headers.
+
+A condition is one integer expression that reads the same in Python and, after and/or/not -> &&/||/!, in C++.
+It uses field and derived names of an instance; in rules of scope "arch" also `lds_limit` and `has_atom` of a
+target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+
+from ckgen.hardware import ARCHES, MATRIX_ARCHES, find_atom
+from ckgen.instance import Instance
+from ckgen.rule_table import RULES, Rule
+
+# What C++ calls a name that is no integer constant of the instance's struct.
+_CPP_WORDS = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "pointwise": "(conv_spec == ConvSpec::Filter1x1Stride1Pad0)",
+}
+_ARCH_NAMES = ("lds_limit", "has_atom")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class CppRule:
+    """A rule as a template needs it: `static_assert(condition, "id: sentence")`.
+
+    A condition of scope "arch" also uses the target's names, so it can only be asserted where the target is
+    known.
+    """
+
+    id: str
+    condition: str
+    sentence: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that an instance breaks, with the numbers filled in."""
+
+    rule: Rule
+    message: str
+    help: str
+
+
+def names_in(condition: str) -> tuple[str, ...]:
+    """The field, derived and architecture names a condition uses, in order of appearance."""
+    words = dict.fromkeys(_WORD.findall(condition))
+    return tuple(word for word in words if word not in ("and", "or", "not"))
+
+
+def cpp_conditions() -> tuple[CppRule, ...]:
+    """Every rule in C++ syntax, in table order."""
+    return tuple(CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope) for rule in RULES)
+
+
+def _to_cpp(condition: str) -> str:
+    text = _WORD.sub(lambda match: _CPP_WORDS.get(match.group(), match.group()), condition)
+    return text.replace("! ", "!")
+
+
+class Checker:
+    """The rules, compiled once. `check` costs some microseconds, so validity is cheap beside rendering."""
+
+    def __init__(self, rules: Sequence[Rule] = RULES) -> None:
+        self._domain = _compile([rule for rule in rules if rule.scope == "domain"])
+        self._shape = _compile([rule for rule in rules if rule.scope == "instance"])
+        self._arch = _compile([rule for rule in rules if rule.scope == "arch"])
+
+    def broken(self, instance: Instance) -> list[Rule]:
+        """The architecture-independent rules an instance breaks.
+
+        Derived values mean nothing while a field is outside its domain; then only those rules are reported.
+        """
+        return self._domain(instance, 0, False) or self._shape(instance, 0, False)
+
+    def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
+        """The rules an instance breaks on one architecture (a key of ARCHES); needs `broken` to be empty."""
+        has_atom = find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+        return self._arch(instance, ARCHES[arch].lds_bytes, has_atom)
+
+    def supported_archs(self, instance: Instance) -> tuple[str, ...]:
+        """Where an instance can run: architectures (with MFMA unless it is generic) whose rules it keeps."""
+        candidates = ARCHES if instance.generic else MATRIX_ARCHES
+        return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
+
+    def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:
+        """Everything wrong with an instance, with numbers.
+
+        With `archs` it must keep the rules of each of them, else of at least one architecture.
+        """
+        broken = self.broken(instance)
+        if broken:
+            return [describe(rule, instance) for rule in broken]
+        found: dict[str, Violation] = {}
+        if archs or not self.supported_archs(instance):
+            for arch in archs or MATRIX_ARCHES:
+                for rule in self.broken_on(instance, arch):
+                    found.setdefault(rule.id, describe(rule, instance, arch))
+        return list(found.values())
+
+
+def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
+    """The rule's message and help with the instance's numbers."""
+    values: dict[str, object] = {"arch": arch, "dtype": instance.dtype, "family": instance.family}
+    for name in _WORD.findall(" ".join(re.findall(r"\{(\w+)\}", rule.message + rule.help))):
+        if name == "lds_limit":
+            values[name] = ARCHES[arch].lds_bytes
+        elif name not in values:
+            values[name] = getattr(instance, name)
+    return Violation(rule, rule.message.format(**values), rule.help.format(**values))
+
+
+def _compile(rules: Sequence[Rule]) -> Callable[[Instance, int, bool], list[Rule]]:
+    """One function that evaluates all conditions over an instance, each name read once."""
+    names = [name for rule in rules for name in names_in(rule.condition) if name not in _ARCH_NAMES]
+    lines = ["def check(instance, lds_limit, has_atom):"]
+    lines += [f"    {name} = instance.{name}" for name in dict.fromkeys(names)]
+    lines += ["    broken = []"]
+    for index, rule in enumerate(rules):
+        lines += [f"    if not ({rule.condition}):", f"        broken.append(rules[{index}])"]
+    lines += ["    return broken"]
+    code: CodeType = compile("\n".join(lines), "<ckgen rules>", "exec")
+    scope: dict[str, object] = {"rules": tuple(rules)}
+    exec(code, scope)
+    check: Callable[[Instance, int, bool], list[Rule]] = scope["check"]  # type: ignore[assignment]
+    return check
