@@ -1,0 +1,202 @@
+"""Instances -> {path: text}: the whole generated tree, a pure function of instances, templates and context.
+
+`templates/` mirrors the tree: `x.j2` becomes `x`, any other file is copied behind one line that says so. Two
+templates are rendered many times: `instance.cpp.j2`, a file an instance, and `factory.cpp.j2`, a file an add
+function. Hand-written sources, `src/*.cpp`, go to `src/runtime/`. Nothing here reads a clock, a locale, the
+environment or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from pathlib import PurePosixPath
+from traceback import extract_tb
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, TemplateSyntaxError
+
+from ckgen import __version__
+from ckgen.context import RenderContext
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.instance import Instance, derived, primary
+from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
+from ckgen.rule_table import RULES
+from ckgen.rules import cpp_conditions, names_in
+from ckgen.tree import Factory, Source, factories_of, operations_of, source_of
+
+INSTANCE_TEMPLATE = "instance.cpp.j2"
+FACTORY_TEMPLATE = "factory.cpp.j2"
+_COLUMNS = 120  # of .clang-format
+_COMMENTS = {
+    ".cpp": "//",
+    ".hpp": "//",
+    ".h": "//",
+    ".h.in": "//",
+    ".cmake": "#",
+    ".cmake.in": "#",
+    ".txt": "#",
+}
+
+
+def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[str, str]:
+    """The text of every file of the tree by path, manifest.json included; paths are relative, with `/`.
+
+    CkgenError when there is no instance, when two files would have one path, or when a template is wrong.
+    """
+    if not instances:
+        raise _error(
+            "empty-catalogue", "there is no instance to generate: an empty library would look like success"
+        )
+    sources = tuple(source_of(instance) for instance in instances)
+    files: dict[str, str] = {}
+    made_with: dict[str, str] = {}
+    for path, template, text in _render_files(sources, context):
+        if path in files:
+            raise _error("duplicate-output", f"{made_with[path]} and {template} both make {path}")
+        files[path] = text
+        made_with[path] = template
+    ordered = dict(sorted(files.items()))
+    ordered[MANIFEST_NAME] = _render_manifest(ordered, made_with, sources, context)
+    return ordered
+
+
+def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator[tuple[str, str, str]]:
+    """Path, template and text of every file but the manifest."""
+    texts = context.templates.texts
+    # Compiled once a run; StrictUndefined turns a misspelt name into an error instead of nothing.
+    environment = Environment(
+        loader=DictLoader(texts),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    shared = {"spec": context.spec, "command": context.command}
+    instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
+    for source in sources:
+        gaps = _gaps(len(source.name))
+        yield (
+            source.path,
+            instance_file.shown,
+            instance_file.render(gaps, i=source.instance, name=source.name),
+        )
+    factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
+    factories = factories_of(sources)
+    for factory in factories:
+        yield factory.path, factory_file.shown, factory_file.render(factory=factory)
+    tree = shared | _tree_values(sources, factories, texts)
+    for name, text in texts.items():
+        if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
+            continue
+        if name.endswith(".j2"):
+            template = _Template(environment, name, tree)
+            yield name.removesuffix(".j2"), template.shown, template.render()
+        else:
+            yield _copied_path(name), f"templates/{name}", _copied_text(name, text, context.command)
+
+
+class _Template:
+    """A template with the values that do not change from file to file; its errors name file and line."""
+
+    def __init__(self, environment: Environment, name: str, values: Mapping[str, Any]) -> None:
+        self.shown = f"templates/{name}"
+        try:
+            self._template = environment.get_template(name, globals={**values, "template": self.shown})
+        except TemplateSyntaxError as error:
+            raise _error("template", f"{self.shown}:{error.lineno}: {error.message}") from error
+        except TemplateError as error:
+            raise _error("template", f"{self.shown}: {error}") from error
+
+    def render(self, *args: Mapping[str, Any], **values: Any) -> str:
+        try:
+            return self._template.render(*args, **values)
+        except TemplateError as error:
+            lines = [
+                frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"
+            ]
+            where = f"{self.shown}:{lines[-1]}" if lines else self.shown
+            raise _error("template", f"{where}: {error}") from error
+
+
+def _gaps(name_length: int) -> dict[str, str]:
+    """What stands before a name: clang-format puts one that is too long for its line on a line of its own."""
+    fits_define = len("CKGEN_DEFINE_INSTANCE(") + name_length < _COLUMNS
+    fits_struct = len("struct  {") + name_length <= _COLUMNS
+    return {"define_gap": "" if fits_define else "\n    ", "struct_gap": " " if fits_struct else "\n    "}
+
+
+def _tree_values(
+    sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]
+) -> dict[str, Any]:
+    """What templates that are rendered once a tree may use."""
+    of_arch = {scope: [r.condition for r in RULES if (r.scope == "arch") is scope] for scope in (False, True)}
+    return {
+        "version": __version__,
+        "sources": sorted(sources, key=attrgetter("name")),
+        "factories": factories,
+        "operations": operations_of(sources, factories),
+        "runtime": [
+            _copied_path(name) for name in texts if name.startswith("src/") and name.endswith(".cpp")
+        ],
+        "rules": cpp_conditions(),
+        "rule_names": _cpp_names(of_arch[False]),
+        "arch_rule_names": _cpp_names(of_arch[True]),
+    }
+
+
+def _cpp_names(conditions: Sequence[str]) -> list[str]:
+    """The members of an instance's struct that conditions read, in order of appearance."""
+    names = dict.fromkeys(name for condition in conditions for name in names_in(condition))
+    return [
+        "conv_spec" if name == "pointwise" else name
+        for name in names
+        if name not in ("lds_limit", "has_atom")
+    ]
+
+
+def _copied_path(name: str) -> str:
+    path = PurePosixPath(name)
+    return f"src/runtime/{path.name}" if path.parent == PurePosixPath("src") else name
+
+
+def _copied_text(name: str, text: str, command: str) -> str:
+    base = PurePosixPath(name).name
+    comment = next((sign for suffix, sign in _COMMENTS.items() if base.endswith(suffix)), None)
+    if comment is None:
+        raise _error(
+            "template", f"templates/{name} has no comment syntax that ckgen knows; rename or remove it"
+        )
+    return f"{comment} Copied by ckgen from templates/{name}. Do not edit; run: {command}\n{text}"
+
+
+def _render_manifest(
+    files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
+) -> str:
+    templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
+    origin = Origin(
+        __version__, context.spec, context.command, context.spec_sha256, context.tool_sha256, templates
+    )
+    records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
+    sets_of: dict[str, list[str]] = {}
+    for set_name in sorted(context.sets):
+        for name in context.sets[set_name]:
+            sets_of.setdefault(name, []).append(set_name)
+    rows = (
+        InstanceRecord(
+            source.name,
+            primary(source.instance),
+            derived(source.instance),
+            source.instance.archs,
+            tuple(sets_of.get(source.name, ())),
+            source.path,
+            source.instance.add_function,
+        )
+        for source in sources
+    )
+    return manifest_text(origin, records, rows)
+
+
+def _error(rule: str, message: str, help: str = "") -> CkgenError:
+    return CkgenError((Diagnostic(None, rule, message, help),))

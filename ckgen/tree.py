@@ -1,0 +1,102 @@
+"""What templates see: instances as files, and the groups of them that a C++ file or CMake list holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ckgen.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One instance and the file that holds it; what templates see."""
+
+    name: str
+    path: str
+    instance: Instance
+
+    @property
+    def layout_tag(self) -> str:
+        return self.instance.layout_tag
+
+    @property
+    def dtype(self) -> str:
+        return self.instance.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """One add function: its instances agree in operation, family, layout, dtype and conv_spec."""
+
+    name: str
+    path: str
+    instances: tuple[Source, ...]
+
+    @property
+    def layout_tag(self) -> str:
+        return self.instances[0].layout_tag
+
+    @property
+    def dtype(self) -> str:
+        return self.instances[0].dtype
+
+    @property
+    def operator(self) -> str:
+        """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
+        return f"BwdWeightOperator<layout::{self.layout_tag}, dtype::{self.dtype}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchGroup:
+    """The instances of one operation that are for the same architectures: one set of compiler flags."""
+
+    archs: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def label(self) -> str:
+        return "_".join(self.archs)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the tree, as CMake sees it."""
+
+    name: str
+    groups: tuple[ArchGroup, ...]
+    factories: tuple[Factory, ...]
+
+
+def source_of(instance: Instance) -> Source:
+    """Where an instance's file lies."""
+    name = instance.name
+    return Source(name, f"src/{instance.operation}/{instance.family}/{name}.cpp", instance)
+
+
+def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:
+    """The add functions in name order; within one, instances stay in the order of the spec."""
+    groups: dict[str, list[Source]] = {}
+    for source in sources:
+        groups.setdefault(source.instance.add_function, []).append(source)
+    return tuple(
+        Factory(name, f"src/{groups[name][0].instance.operation}/factory/{name}.cpp", tuple(groups[name]))
+        for name in sorted(groups)
+    )
+
+
+def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tuple[Operation, ...]:
+    """The operations in name order, their instances grouped by the architectures they are for."""
+    by_archs: dict[str, dict[tuple[str, ...], list[Source]]] = {}
+    for source in sorted(sources, key=attrgetter("name")):
+        groups = by_archs.setdefault(source.instance.operation, {})
+        groups.setdefault(source.instance.archs, []).append(source)
+    return tuple(
+        Operation(
+            name,
+            tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
+            tuple(factory for factory in factories if factory.instances[0].instance.operation == name),
+        )
+        for name in sorted(by_archs)
+    )
