@@ -93,7 +93,7 @@ class Instance:
 
     @property
     def add_function(self) -> str:
-        """The C++ function that adds this instance and its siblings to a factory's list, in CK's way of naming."""
+        """The C++ function that adds this instance and its siblings to a list, in CK's way of naming."""
         suffix = "_1x1s1p0" if self.pointwise else ""
         return f"add_device_{self._prefix}{suffix}_instances"
 
@@ -244,7 +244,7 @@ class Instance:
 
     @property
     def vgpr_estimate(self) -> int:
-        """32-bit registers a lane needs, roughly: accumulators, operands, the copy's staging, 48 for the rest.
+        """32-bit registers a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
 
         Where load and math are different waves a wave holds one or the other, so the larger counts.
         """

@@ -1,0 +1,279 @@
+"""YAML text -> values that know their line and column.
+
+Stricter than YAML on purpose: duplicate keys, merge keys, tags, several documents, alias bombs and every
+plain scalar that YAML 1.1 and 1.2 read differently (`on`, `1e3`, `08`, `1_0`, `1:30`) are refused with a
+place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ckgen.errors import CkgenError, Diagnostic, Place
+from ckgen.scalar import Scalar, Surprise, read_plain
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 32
+MAX_VALUES = 200_000  # after expanding aliases: a bomb of a few lines has billions
+
+Key = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A YAML value with its place: a scalar, a list of nodes or a dict of nodes, whose keys have places."""
+
+    value: Scalar | list[Node] | dict[str, Node]
+    place: Place
+    keys: Mapping[str, Place] = field(default_factory=dict)
+    size: int = 1
+
+    def plain(self) -> Any:
+        """The value without places, as json.load would give it."""
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A YAML file: its name as messages show it, its text and its root node, a mapping."""
+
+    path: str
+    text: str
+    root: Node
+
+    def place(self, *keys: Key) -> Place:
+        """Where the value under a path of keys and indices stands, else the nearest thing above it.
+
+        So a scalar written where a list is allowed is found under index 0 too.
+        """
+        node: Node | None = self.root
+        place = self.root.place
+        for key in keys:
+            node = _child(node, key)
+            if node is None:
+                break
+            place = node.place
+        return place
+
+    def key_place(self, *keys: Key) -> Place:
+        """Where the last key of a path is written, or the place of its value where it is no key."""
+        node: Node | None = self.root
+        for key in keys[:-1]:
+            node = _child(node, key)
+        place = node.keys.get(str(keys[-1])) if node else None
+        return place or self.place(*keys)
+
+
+def _child(node: Node | None, key: Key) -> Node | None:
+    value = node.value if node else None
+    if isinstance(value, dict) and isinstance(key, str):
+        return value.get(key)
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return value[key]
+    return None
+
+
+def load(path: str | Path) -> Document:
+    """Read a YAML file. Raises CkgenError (exit 2) with every problem found when it is not a clean mapping."""
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        message = f"cannot read {name}: {error.strerror or error}"
+        help_text = (
+            "`ckgen init` writes a first instances.yaml" if isinstance(error, FileNotFoundError) else ""
+        )
+        raise CkgenError([Diagnostic(None, "file", message, help_text)]) from error
+    if len(data) > MAX_BYTES:
+        message = f"{name} has {len(data)} bytes; a spec of more than {MAX_BYTES} is a mistake"
+        raise CkgenError([Diagnostic(None, "file", message)])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        head = data[: error.start].decode("utf-8", "replace")
+        place = Place(name, head.count("\n") + 1, len(head) - (head.rfind("\n") + 1) + 1)
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise CkgenError([Diagnostic(place, "encoding", message, "save the file as UTF-8")]) from error
+    return loads(text, name)
+
+
+def loads(text: str, name: str = "instances.yaml") -> Document:
+    """Read YAML text; `name` is what messages call it. Raises CkgenError as `load` does."""
+    reader = _Reader(name)
+    try:
+        root = reader.read(text)
+    except _Stop:
+        root = None
+    except yaml.YAMLError as error:
+        reader.problems.append(_syntax_error(error, text, name))
+        root = None
+    if not reader.problems and root is None:
+        reader.report(
+            Place(name, 1, 1), "empty-file", "there is nothing in this file", "`ckgen init` writes a spec"
+        )
+    if root is not None and not isinstance(root.value, dict):
+        what = "list" if isinstance(root.value, list) else "single value"
+        reader.report(
+            root.place, "not-a-mapping", f"the file is a {what}", "start with `version: 1` and `groups:`"
+        )
+    if reader.problems or root is None:
+        raise CkgenError(reader.problems)
+    return Document(name, text, root)
+
+
+class _Stop(Exception):
+    """Reading cannot go on; the reason is among the problems."""
+
+
+class _Reader:
+    """Builds nodes from parser events. (yaml.compose recurses in C and dies of a deeply nested file.)"""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.problems: list[Diagnostic] = []
+        self._anchors: dict[str, Node | None] = {}
+        self._values = 0
+
+    def report(self, place: Place, rule: str, message: str, help_text: str = "", *notes: str) -> None:
+        self.problems.append(Diagnostic(place, rule, message, help_text, notes=notes))
+
+    def read(self, text: str) -> Node | None:
+        """The root of the first document, None if it is empty."""
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        root: Node | None = None
+        documents = 0
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self.report(self._place(event), "documents", "a second document starts here", "keep one")
+                    raise _Stop
+                root = self._node(next(events), events, 0)
+        empty = root is not None and root.value is None and root.size == 1
+        return None if empty else root
+
+    def _place(self, event: Any) -> Place:
+        start, end = event.start_mark, event.end_mark
+        same_line = start.line == end.line and end.column > start.column
+        return Place(
+            self.name, start.line + 1, start.column + 1, end.column - start.column if same_line else 1
+        )
+
+    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        place = self._place(event)
+        if depth > MAX_DEPTH:
+            self.report(place, "nesting", f"values are nested more than {MAX_DEPTH} deep")
+            raise _Stop
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(str(event.anchor), place)
+        anchor: str | None = event.anchor
+        if anchor is not None:
+            self._anchors[anchor] = None  # open: an alias inside its own value is a loop
+        if event.tag is not None:
+            self.report(place, "yaml-tag", f"the tag {event.tag} has no meaning here", "leave it out")
+        if isinstance(event, yaml.ScalarEvent):
+            node = Node(self._scalar(event, place), place)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            node = self._sequence(place, events, depth)
+        else:
+            node = self._mapping(place, events, depth)
+        self._count(1, place)
+        if anchor is not None:
+            self._anchors[anchor] = node
+        return node
+
+    def _count(self, values: int, place: Place) -> None:
+        self._values += values
+        if self._values > MAX_VALUES:
+            message = f"the file stands for more than {MAX_VALUES} values once aliases are expanded"
+            self.report(place, "alias-bomb", message, "write axes as lists; ckgen multiplies them")
+            raise _Stop
+
+    def _alias(self, anchor: str, place: Place) -> Node:
+        node = self._anchors.get(anchor)
+        if node is None:
+            what = "contains itself" if anchor in self._anchors else "is not defined"
+            self.report(place, "alias", f"*{anchor} {what}", f"define &{anchor} above")
+            raise _Stop
+        self._count(node.size, place)
+        return node
+
+    def _sequence(self, place: Place, events: Iterator[Any], depth: int) -> Node:
+        items: list[Node] = []
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            items.append(self._node(event, events, depth + 1))
+        return Node(items, place, size=1 + sum(item.size for item in items))
+
+    def _mapping(self, place: Place, events: Iterator[Any], depth: int) -> Node:
+        values: dict[str, Node] = {}
+        keys: dict[str, Place] = {}
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self._key(event, events, depth)
+            key_place = self._place(event)
+            value = self._node(next(events), events, depth + 1)
+            if key is None:
+                continue
+            if key in keys:
+                note = f"it is first given at {keys[key]}"
+                self.report(
+                    key_place, "duplicate-key", f"key `{key}` is given twice", "keep one of them", note
+                )
+                continue
+            keys[key] = key_place
+            values[key] = value
+        return Node(values, place, keys, 1 + sum(value.size for value in values.values()))
+
+    def _key(self, event: yaml.Event, events: Iterator[Any], depth: int) -> str | None:
+        place = self._place(event)
+        if isinstance(event, yaml.ScalarEvent) and not event.style and event.value == "<<":
+            self.report(place, "merge-key", "merge keys (<<) are not supported", "use `defaults`")
+            return None
+        before = len(self.problems)
+        node = self._node(event, events, depth + 1)
+        if not isinstance(node.value, str):
+            if len(self.problems) == before:
+                self.report(place, "yaml-key", "a key must be text", "quote it")
+            return None
+        return node.value
+
+    def _scalar(self, event: yaml.ScalarEvent, place: Place) -> Scalar:
+        value = event.value if event.style else read_plain(event.value)
+        if isinstance(value, Surprise):
+            self.report(place, "yaml-surprise", value.message, value.help)
+            return str(event.value)
+        return value
+
+
+def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
+    """A parser's complaint as a diagnostic, with the help its usual causes need."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        place = Place(name, mark.line + 1, mark.column + 1)
+        message = error.problem or "not YAML"
+        notes: tuple[str, ...] = ()
+        if error.context and error.context_mark is not None:
+            where = f"{name}:{error.context_mark.line + 1}:{error.context_mark.column + 1}"
+            notes = (f"{error.context} that starts at {where}",)
+        lines = text.splitlines()
+        line = lines[mark.line] if mark.line < len(lines) else ""
+        tab = "\t" in line[: mark.column + 1] or "\\t" in message
+        help_text = "indent with blanks, YAML does not allow tabs" if tab else ""
+        return Diagnostic(place, "yaml-syntax", message, help_text, notes=notes)
+    position = getattr(error, "position", 0)
+    head = text[:position]
+    place = Place(name, head.count("\n") + 1, position - (head.rfind("\n") + 1) + 1)
+    return Diagnostic(place, "yaml-syntax", f"{getattr(error, 'reason', None) or error}")
