@@ -215,7 +215,7 @@ class Library:
         if isinstance(value, int) is (self.platform == "host"):
             kinds = "numpy arrays" if self.platform == "host" else "device addresses"
             raise LibraryError(
-                f"platform {self.platform} takes {kinds}, {tensor} is a {type(value).__name__}"
+                f"platform {self.platform} takes {kinds}, {tensor} is of type {type(value).__name__}"
             )
         if not isinstance(value, int):
             instance = self.instance(name)

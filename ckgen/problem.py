@@ -231,13 +231,14 @@ def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
         if max(reach, padded) > INT32_MAX:
             yield _finding(
                 "problem-int32",
-                f"dimension {axis}: the dilated filter spans {reach} and the padded input {padded} positions; "
+                f"dimension {axis}: the dilated filter spans {reach} and the padded input {padded}; "
                 f"a 32-bit integer holds {INT32_MAX}",
             )
         elif reach > padded:
             yield _finding(
                 "problem-empty-output",
-                f"dimension {axis}: the dilated filter spans {reach}, the padded input {padded} positions",
+                f"dimension {axis}: the dilated filter spans {reach} positions, "
+                f"the padded input has {padded}",
                 "enlarge the input or the pads, or shrink the filter or the dilation",
             )
     if all(edge > 0 for edge in problem.output):

@@ -10,8 +10,11 @@
 enum {
     NONE, NULL_KERNEL, ZERO_KERNEL, LAST_ELEMENT_MISSING, OVERRUN, UNDERRUN, INPUT_CHANGED, LAST_PRODUCT_MISSING,
     PAD_IGNORED, SUM_IN_WEIGHT_TYPE, TRUNCATED, UNINITIALISED_WORKSPACE, NOT_REPRODUCIBLE, SPLIT_LOST, ALL_REFUSED,
-    RUN_FAILS, WRONG_ABI, NO_INSTANCES
+    RUN_FAILS, WRONG_ABI, NO_INSTANCES, FOREIGN_NAMES
 };
+#ifndef PLATFORM
+#define PLATFORM "host"
+#endif
 #ifndef BUG
 #define BUG NONE
 #endif
@@ -44,10 +47,10 @@ static int32_t fail(int32_t status, const char* format, ...) {
 }
 
 int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 1; }
-const char* ckgen_platform(void) { return "host"; }
+const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
-const char* ckgen_instance_name(int32_t i) { return instances[i].name; }
+const char* ckgen_instance_name(int32_t i) { return BUG == FOREIGN_NAMES ? "conv_v2" : instances[i].name; }
 const char* ckgen_instance_type_string(int32_t i) {
     (void)i;
     return "Stub<64, 64>";
@@ -194,3 +197,9 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
     compute(p, in, wei, out, NULL, 1, 'f', 'f');
     return 0;
 }
+
+/* A GPU runtime of the same kind: device memory is host memory. */
+int hipMalloc(void** address, size_t bytes) { return (*address = malloc(bytes + !bytes)) ? 0 : 2; }
+int hipFree(void* address) { return free(address), 0; }
+int hipMemcpy(void* to, const void* from, size_t bytes, int kind) { return memcpy(to, from, bytes), kind > 2; }
+const char* hipGetErrorString(int status) { return status == 2 ? "out of memory" : "invalid value"; }

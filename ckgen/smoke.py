@@ -1,0 +1,190 @@
+"""Prove instances right: run them on real problems and compare with float64.
+
+Nothing is taken on trust. Inputs, output and workspace lie between guards; output and workspace are filled
+with NaN before every run; the inputs must come back unchanged; a second run with other poison and another
+schedule must give the same bits. The reference is computed from the inputs as the kernel sees them, rounded
+to its element type.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ckgen.device_memory import DeviceMemory
+from ckgen.element import Array, Float64, decode, element_of, encode
+from ckgen.errors import CkgenError
+from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
+from ckgen.layout import TensorName, to_logical, to_physical
+from ckgen.library import Library, Run
+from ckgen.problem import ConvProblem
+from ckgen.reference import backward_weight, tolerance
+from ckgen.smoke_plan import Case, Gap, Plan
+
+OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report. ``max_error`` and ``tolerance`` belong to the element that comes nearest to its
+    tolerance or passes it furthest; they are None when there is no result to judge. ``split_k`` is what was
+    asked, ``used_split_k`` what it came to."""
+
+    instance: str
+    platform: str
+    problem: str
+    split_k: int | None
+    used_split_k: int | None
+    max_error: float | None
+    tolerance: float | None
+    verdict: str
+
+    @property
+    def ok(self) -> bool:
+        """True when the check passed."""
+        return self.verdict == OK
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Inputs of a problem in one element type, logical order, and the float64 result that follows from them.
+    ``scale`` is the largest magnitude a single product can have."""
+
+    in_: Array
+    out: Array
+    expected: Float64
+    scale: float
+
+
+def make_data(problem: ConvProblem, dtype: str, seed: int) -> Data:
+    """Uniform random numbers in (-1, 1), rounded to the input type of ``dtype``; the same for the same
+    arguments."""
+    element = element_of(dtype, "in")
+    random = np.random.default_rng([seed, zlib.crc32(str(problem).encode())])
+    in_, out = (encode(random.uniform(-1, 1, problem.lengths(name)), element) for name in ("in", "out"))
+    seen, gradient = decode(in_, element), decode(out, element)
+    scale = float(np.abs(seen).max() * np.abs(gradient).max())
+    return Data(in_, out, backward_weight(problem, seen, gradient), scale)
+
+
+def run_plan(library: Library, plan: Plan, *, seed: int = 0) -> Iterator[Row]:
+    """The rows of a plan: its gaps first, as failures, then every case as it finishes.
+
+    ``seed`` fixes the inputs and the host platform's schedules. Raises LibraryError when a GPU library's
+    runtime cannot be loaded; whatever goes wrong in a run is a row.
+    """
+    for gap in plan.gaps:
+        yield gap_row(library.platform, gap)
+    memory = None if library.platform == "host" else DeviceMemory(library.platform)
+    known: tuple[object, Data] | None = None
+    for case in plan.cases:
+        dtype = library.instance(case.instance).dtype
+        key = (case.problem.problem, element_of(dtype, "in"))
+        if known is None or known[0] != key:
+            known = key, make_data(case.problem.problem, dtype, seed)
+        yield run_case(library, case, known[1], seed=seed, memory=memory)
+
+
+def gap_row(platform: str, gap: Gap) -> Row:
+    """A gap of the plan as a failed row."""
+    problem = str(gap.problem) if gap.problem else "-"
+    return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"FAIL: {gap.reason}")
+
+
+def run_case(
+    library: Library, case: Case, data: Data, *, seed: int = 0, memory: DeviceMemory | None = None
+) -> Row:
+    """Run and judge one case. ``memory`` is needed on platforms other than the host."""
+
+    def row(used: int | None, error: float | None, limit: float | None, verdict: str) -> Row:
+        problem = str(case.problem)
+        return Row(case.instance, library.platform, problem, case.split_k, used, error, limit, verdict)
+
+    try:
+        first = _Attempt(library, case, data, memory, turn=0, seed=seed)
+        second = _Attempt(library, case, data, memory, turn=1, seed=seed) if case.twice else None
+    except CkgenError as error:
+        return row(None, None, None, f"FAIL: {error}")
+    worst, limit = first.worst(data)
+    reason = first.fault() or (second.fault() if second else None)
+    if reason is None and not worst <= limit:
+        reason = f"error {worst:.3g} is more than {limit:.3g}"
+    if reason is None and second and first.bits() != second.bits():
+        reason = "a second run gave other bits"
+    return row(first.used.split_k, worst, limit, f"FAIL: {reason}" if reason else OK)
+
+
+class _Attempt:
+    """The first (``turn`` 0) or second run of a case in guarded memory, each with its own poison and
+    schedule. Raises CkgenError when the library refuses or fails."""
+
+    def __init__(
+        self, library: Library, case: Case, data: Data, memory: DeviceMemory | None, *, turn: int, seed: int
+    ) -> None:
+        self._instance = library.instance(case.instance)
+        self._poison = OUTPUT_POISONS[turn]
+        problem, layout = case.problem.problem, self._instance.layout
+        self._depth = problem.gemm[2]
+        sources: dict[TensorName, Array] = {"in": data.in_, "out": data.out}
+        self._inputs = {
+            name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()
+        }
+        self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
+        storage = element_of(self._instance.dtype, "wei").storage
+        self._wei = blank(problem.shape("wei", layout), storage, self._poison)
+        size = library.workspace_size(case.instance, problem, split_k=case.split_k)
+        self._workspace = blank((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
+        if library.platform == "host":
+            library.configure_host(seed=seed + turn)
+        self.used = self._launch(library, case, memory)
+
+    def _launch(self, library: Library, case: Case, memory: DeviceMemory | None) -> Run:
+        buffers = (self._inputs["in"], self._wei, self._inputs["out"], self._workspace)
+        problem = case.problem.problem
+        if memory is None:
+            in_, wei, out, workspace = (guarded.array for guarded in buffers)
+            return library.run(
+                case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace
+            )
+        with memory.holding([guarded.buffer for guarded in buffers]) as bases:
+            i, w, o, scratch = (base + GUARD_BYTES for base in bases)
+            return library.run(case.instance, problem, i, w, o, split_k=case.split_k, workspace=scratch)
+
+    def fault(self) -> str | None:
+        """What the run did wrong apart from wrong numbers."""
+        named: list[tuple[str, Guarded]] = [
+            *self._inputs.items(),
+            ("wei", self._wei),
+            ("workspace", self._workspace),
+        ]
+        for name, guarded in named:
+            damage = guarded.damage()
+            if damage:
+                return f"{name}: {damage}"
+        for name, before in self._before.items():
+            if self._inputs[name].array.tobytes() != before:
+                return f"{name} was changed"
+        untouched = self._wei.untouched(self._poison)
+        if untouched:
+            return f"{untouched} of {self._wei.array.size} elements were never written"
+        broken = int(np.count_nonzero(~np.isfinite(self._values())))
+        return f"{broken} elements are not finite" if broken else None
+
+    def worst(self, data: Data) -> tuple[float, float]:
+        """Error and tolerance of the worst element; an error that is not a number is the worst."""
+        error = np.abs(self._values() - data.expected)
+        limit = tolerance(self._instance.dtype, self._depth, data.scale, data.expected)
+        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
+        return float(error.flat[at]), float(limit.flat[at])
+
+    def bits(self) -> bytes:
+        """The result as bytes."""
+        return self._wei.array.tobytes()
+
+    def _values(self) -> Float64:
+        layout = self._instance.layout
+        stored = self._wei.array.transpose(to_logical("wei", layout))
+        return decode(stored, element_of(self._instance.dtype, "wei"))

@@ -1,0 +1,31 @@
+"""Libraries that tests run: stand-ins compiled in a second, and the real host library of set `ci`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckgen.library import Library
+from tests.stub_library import compile_stub
+
+StubMaker = Callable[..., Library]
+
+
+@pytest.fixture(scope="session")
+def stub_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where this session's stand-in libraries lie."""
+    return tmp_path_factory.mktemp("stubs")
+
+
+@pytest.fixture(scope="session")
+def make_stub(stub_folder: Path) -> StubMaker:
+    """Loads the stand-in library, with the planted bug that is asked for."""
+    return lambda bug="NONE", platform="host": Library(compile_stub(stub_folder, bug, platform))
+
+
+@pytest.fixture(scope="session")
+def stub(make_stub: StubMaker) -> Library:
+    """The stand-in library without a bug."""
+    return make_stub()
