@@ -58,6 +58,15 @@ std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument
     return static_cast<std::size_t>(std::max<int64>(0, conv::workspace_bytes(a.problem, a.k_batch_)));
 }
 
+conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel& kernel, const BwdWeightArgument& a) {
+    conv::BwdWeightArgs args = conv::make_args(kernel.traits, a.problem, a.k_batch_);
+    args.in = static_cast<const char*>(a.p_in);
+    args.out = static_cast<const char*>(a.p_out);
+    args.wei = static_cast<char*>(a.p_wei);
+    args.partial = a.k_batch_ > 1 ? static_cast<float*>(a.p_workspace_) : nullptr;
+    return args;
+}
+
 float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const BwdWeightArgument& a = argument_of(argument);
     const auto workspace = static_cast<int64>(bwd_weight_workspace_size(kernel, argument));
@@ -66,11 +75,7 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
         throw std::invalid_argument(reason);
 
     const conv::BwdWeightTraits& traits = kernel.traits;
-    conv::BwdWeightArgs args = conv::make_args(traits, a.problem, a.k_batch_);
-    args.in = static_cast<const char*>(a.p_in);
-    args.out = static_cast<const char*>(a.p_out);
-    args.wei = static_cast<char*>(a.p_wei);
-    args.partial = a.k_batch_ > 1 ? static_cast<float*>(a.p_workspace_) : nullptr;
+    const conv::BwdWeightArgs args = plan_bwd_weight(kernel, a);
     void* target = args.partial != nullptr ? a.p_workspace_ : a.p_wei;
     const int64 wei_bytes = a.problem.wei_elements() * traits.wei_bytes;
 

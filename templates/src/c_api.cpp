@@ -164,6 +164,21 @@ int32_t ckgen_run(int32_t index, const ckgen_problem* problem, const void* in, v
     });
 }
 
+int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                   void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                   uint32_t* threads) {
+    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->SetWorkSpacePointer(&argument, workspace);
+        const auto& kernel = instance.runner->Kernel();
+        const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
+        *args_bytes = sizeof(plan);
+        *blocks = static_cast<uint32_t>(conv::grid_size(plan));
+        *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
+        if(args != nullptr && capacity >= *args_bytes)
+            std::memcpy(args, &plan, sizeof(plan));
+    });
+}
+
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
     return guarded([&]() -> Status {
         const conv::Problem problem = problem_of(p);

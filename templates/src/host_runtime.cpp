@@ -86,7 +86,7 @@ public:
             munmap(fiber.stack, kStackBytes);
     }
 
-    void prepare(Entry entry, const void* args, int threads, int lds_bytes, const Regions& regions, uint64 seed) {
+    void prepare(KernelEntry entry, const void* args, int threads, int lds_bytes, const Regions& regions, uint64 seed) {
         entry_ = entry;
         args_ = args;
         threads_ = threads;
@@ -327,7 +327,7 @@ private:
              text(other_site) + " with no barrier between");
     }
 
-    Entry entry_ = nullptr;
+    KernelEntry entry_ = nullptr;
     const void* args_ = nullptr;
     const Regions* regions_ = nullptr;
     int threads_ = 0;
@@ -393,7 +393,7 @@ EnginePool& engines() {
 
 }  // namespace
 
-void run_grid(Entry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions) {
+void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions) {
     if(threads % kWaveSize != 0)
         throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 64");
     const HostOptions options = host_options();

@@ -1,23 +1,18 @@
 // The split-K reduction, compiled once a weight type.
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
-#if CKGEN_DEVICE_PASS
-
-#define CKGEN_REDUCE(WEI)                                                                                      \
-    template __attribute__((global)) void ckgen::platform::kernel_entry<ckgen::epilogue::SplitKReduceKernel<WEI>>( \
-        ckgen::epilogue::SplitKReduceArgs);
-CKGEN_REDUCE(float)
-CKGEN_REDUCE(ckgen::half_t)
-CKGEN_REDUCE(ckgen::bhalf_t)
-
-#else
-
+#if !CKGEN_DEVICE_PASS
 #include "ckgen/device/bwd_weight_core.hpp"
+#endif
 
 namespace ckgen::tensor_operation::device {
 
+#if !CKGEN_DEVICE_PASS
+namespace {
+
 template <class Wei>
-void reduce_partials(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) {
+void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei, int64 elements, int split_k,
+                   platform::Stream stream) {
     using Kernel = epilogue::SplitKReduceKernel<Wei>;
     const epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k};
     const auto blocks = static_cast<uint32>((elements + Kernel::launch_threads - 1) / Kernel::launch_threads);
@@ -28,13 +23,26 @@ void reduce_partials(const float* partial, void* wei, int64 elements, int split_
 #else
     const int regions = 0;
 #endif
-    platform::launch<Kernel>(blocks, args, regions, stream);
+    platform::launch<Kernel>(entry, blocks, args, regions, stream);
 }
 
-template void reduce_partials<float>(const float*, void*, int64, int, platform::Stream);
-template void reduce_partials<half_t>(const float*, void*, int64, int, platform::Stream);
-template void reduce_partials<bhalf_t>(const float*, void*, int64, int, platform::Stream);
+}  // namespace
+
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                         \
+    template <>                                                                                                  \
+    void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
+        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);        \
+    }
+#else
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#endif
+
+#define CKGEN_REDUCE(NAME, WEI)                                                                        \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)       \
+    CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+
+CKGEN_REDUCE(f32, float)
+CKGEN_REDUCE(f16, half_t)
+CKGEN_REDUCE(bf16, bhalf_t)
 
 }  // namespace ckgen::tensor_operation::device
-
-#endif

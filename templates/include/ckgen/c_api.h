@@ -42,6 +42,13 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                   void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
 
+/* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of `threads`
+ * threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and `capacity` is large
+ * enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. */
+int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                   void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                   uint32_t* threads);
+
 /* The C++ reference operator on host memory. dtype: f16, bf16, f32 or bf16_f32_bf16. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
 

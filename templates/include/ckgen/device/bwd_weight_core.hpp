@@ -20,6 +20,7 @@ struct BwdWeightRunner {
                                                             const void* p_out) const = 0;
     virtual BaseOperator& Operator() = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
+    virtual const struct BwdWeightKernel& Kernel() const = 0;
 };
 
 using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const void* in, int64 in_bytes, void* wei,
@@ -38,6 +39,8 @@ std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKerne
 // Everything but the pointers' presence and the workspace, which Run checks.
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel&, const BaseArgument*);
 std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument*);
+// The main kernel's arguments for a supported argument: what Run launches, and what another launcher would need.
+conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel&, const BwdWeightArgument&);
 float run_bwd_weight(const BwdWeightKernel&, const BaseArgument*, const StreamConfig&);
 
 // CK's type string from the numbers CK prints.

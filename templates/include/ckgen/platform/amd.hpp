@@ -43,11 +43,11 @@ public:
 
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {
-        return *reinterpret_cast<const __attribute__((address_space(3))) V*>(lds_ + byte_offset);
+        return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
     }
     template <class V>
     CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {
-        *reinterpret_cast<__attribute__((address_space(3))) V*>(lds_ + byte_offset) = value;
+        *reinterpret_cast<LdsWords<V>*>(lds_ + byte_offset) = __builtin_bit_cast(typename WordsOf<sizeof(V)>::type, value);
     }
     template <class V>
     CKGEN_DEVICE V global_load(const void* address) const {
@@ -59,7 +59,25 @@ public:
     }
 
 private:
+    // LDS moves as machine words: a class type cannot be copied between address spaces.
+    template <int Bytes>
+    struct WordsOf;
+    template <class V>
+    using LdsWords = __attribute__((address_space(3))) typename WordsOf<sizeof(V)>::type;
+
     LdsPointer lds_;
+};
+template <>
+struct Thread::WordsOf<4> {
+    using type = int32;
+};
+template <>
+struct Thread::WordsOf<8> {
+    using type = I32x2;
+};
+template <>
+struct Thread::WordsOf<16> {
+    using type = I32x4;
 };
 
 // `bytes` of global memory from `base` on (base and bytes uniform over the wave). A load at or past the end returns
@@ -90,15 +108,30 @@ private:
     I32x4 words_;
 };
 
-// The one __global__ function: a kernel is a type with Args, launch_threads, lds_bytes and run().
-template <class Kernel>
-__attribute__((global)) __attribute__((amdgpu_flat_work_group_size(Kernel::launch_threads, Kernel::launch_threads)))
-void kernel_entry(typename Kernel::Args args) {
-#if CKGEN_DEVICE_PASS
-    static __attribute__((shared)) __attribute__((aligned(16))) char lds[Kernel::lds_bytes];
-    Thread thread((Thread::LdsPointer)lds);
-    Kernel::run(args, thread);
-#endif
-}
+using KernelEntry = const void*;  // what hipLaunchKernel takes
 
 }  // namespace ckgen::platform
+
+// Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
+// entry_SYMBOL() that names it to launch(). The body exists in device passes only.
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                             \
+    extern "C" __attribute__((global))                                                                               \
+    __attribute__((amdgpu_flat_work_group_size(__VA_ARGS__::launch_threads, __VA_ARGS__::launch_threads))) void      \
+    SYMBOL(__VA_ARGS__::Args args) {                                                                                 \
+        CKGEN_KERNEL_BODY(__VA_ARGS__)                                                                               \
+    }                                                                                                                \
+    CKGEN_KERNEL_ENTRY(SYMBOL)
+
+#if CKGEN_DEVICE_PASS
+#define CKGEN_KERNEL_BODY(...)                                                                                  \
+    static __attribute__((shared)) __attribute__((aligned(16))) char lds[__VA_ARGS__::lds_bytes];               \
+    ::ckgen::platform::Thread thread((::ckgen::platform::Thread::LdsPointer)lds);                               \
+    __VA_ARGS__::run(args, thread);
+#define CKGEN_KERNEL_ENTRY(SYMBOL)
+#else
+#define CKGEN_KERNEL_BODY(...) (void)args;
+#define CKGEN_KERNEL_ENTRY(SYMBOL)                                                                    \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() {                                          \
+        return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                             \
+    }
+#endif

@@ -21,11 +21,10 @@ inline void check_hip(hipError_t status, const char* what) {
 
 // `regions` is what the host platform checks accesses against; a GPU has its own page tables.
 template <class Kernel, class Regions>
-void launch(uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
+void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
     typename Kernel::Args copy = args;
     void* pointers[] = {&copy};
-    check_hip(hipLaunchKernel(reinterpret_cast<const void*>(&kernel_entry<Kernel>), dim3(blocks),
-                              dim3(Kernel::launch_threads), pointers, 0, stream),
+    check_hip(hipLaunchKernel(entry, dim3(blocks), dim3(Kernel::launch_threads), pointers, 0, stream),
               "hipLaunchKernel");
     check_hip(hipGetLastError(), "kernel launch");
 }
@@ -55,8 +54,8 @@ float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& wo
     check_hip(hipEventSynchronize(end), "hipEventSynchronize");
     float total = 0.f;
     check_hip(hipEventElapsedTime(&total, begin, end), "hipEventElapsedTime");
-    hipEventDestroy(begin);
-    hipEventDestroy(end);
+    check_hip(hipEventDestroy(begin), "hipEventDestroy");
+    check_hip(hipEventDestroy(end), "hipEventDestroy");
     return total / static_cast<float>(repeats);
 }
 

@@ -108,7 +108,7 @@ private:
     uint32 bytes_;
 };
 
-using Entry = void (*)(const void* args, Thread& thread);
+using KernelEntry = void (*)(const void* args, Thread& thread);
 
 struct HostOptions {
     uint64 seed = 0;  // 0: waves and lanes run in order; otherwise every round runs in a shuffled order
@@ -117,13 +117,15 @@ struct HostOptions {
 HostOptions& host_options();
 
 // Runs `blocks` workgroups of `threads` fibers; throws HostError with the first report.
-void run_grid(Entry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions);
+void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions);
 
 template <class Kernel>
-void launch(uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
-    const Entry entry = [](const void* a, Thread& thread) {
-        Kernel::run(*static_cast<const typename Kernel::Args*>(a), thread);
-    };
+void kernel_entry(const void* args, Thread& thread) {
+    Kernel::run(*static_cast<const typename Kernel::Args*>(args), thread);
+}
+
+template <class Kernel>
+void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
     run_grid(entry, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
 }
 
@@ -142,3 +144,7 @@ float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
 }
 
 }  // namespace ckgen::platform
+
+// Names a kernel type (Args, launch_threads, lds_bytes, run) to launch(): entry_SYMBOL().
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...) \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return &::ckgen::platform::kernel_entry<__VA_ARGS__>; }

@@ -11,7 +11,8 @@
 
 namespace ckgen::tensor_operation::device {
 
-template <class Config, template <class> class KernelOf>
+// Entry() gives what platform::launch takes for KernelOf<Checked<Config>>.
+template <class Config, template <class> class KernelOf, platform::KernelEntry (*Entry)()>
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
     : public BwdWeightOperator<typename Config::Layout, typename Config::DataType>, public BwdWeightRunner {
     using D = Checked<Config>;
@@ -31,7 +32,7 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
         const int regions = 0;
         (void)in, (void)in_bytes, (void)wei, (void)wei_bytes, (void)out, (void)out_bytes;
 #endif
-        platform::launch<Kernel>(blocks, args, regions, stream);
+        platform::launch<Kernel>(Entry(), blocks, args, regions, stream);
     }
 
     static const BwdWeightKernel& kernel() {
@@ -75,6 +76,7 @@ public:
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
     BaseOperator& Operator() override { return *this; }
+    const BwdWeightKernel& Kernel() const override { return kernel(); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
         return bwd_weight_unsupported_reason(kernel(), argument);
@@ -94,15 +96,17 @@ public:
 
 }  // namespace ckgen::tensor_operation::device
 
-#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                  \
-    std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {    \
-        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<NAME, KERNEL>>(); \
+// The kernel's symbol is the identity with _kernel behind it.
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                     \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)                                               \
+    std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {       \
+        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<NAME, KERNEL,      \
+                                                                                                  &entry_##NAME##_kernel>>(); \
     }
 
 #else
 
 // A device pass needs the kernel and nothing else.
-#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL) \
-    template __attribute__((global)) void platform::kernel_entry<KERNEL<Checked<NAME>>>(conv::BwdWeightArgs);
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL) CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)
 
 #endif
