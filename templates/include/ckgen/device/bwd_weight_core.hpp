@@ -20,7 +20,7 @@ struct BwdWeightRunner {
                                                             const void* p_out) const = 0;
     virtual BaseOperator& Operator() = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
-    virtual const struct BwdWeightKernel& Kernel() const = 0;
+    virtual const struct BwdWeightKernel& KernelInfo() const = 0;
 };
 
 using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const void* in, int64 in_bytes, void* wei,

@@ -76,7 +76,7 @@ public:
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
     BaseOperator& Operator() override { return *this; }
-    const BwdWeightKernel& Kernel() const override { return kernel(); }
+    const BwdWeightKernel& KernelInfo() const override { return kernel(); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
         return bwd_weight_unsupported_reason(kernel(), argument);
