@@ -6,7 +6,7 @@
       - {name: conv2, out_channels: 256, in_channels: 256, filter: [3, 3], input: [56, 56], pad: 1}
 
 Keys of an entry: name, groups, batch, out_channels, in_channels, filter, input, stride, dilation, pad (both
-sides), right_pad, and output, which is only checked. A single number for stride, dilation or a pad stands for all
+sides), right_pad, and output, which is only checked. A single number for stride, dilation or a pad stands for
 dimensions.
 """
 
