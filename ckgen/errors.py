@@ -88,7 +88,7 @@ def format_diagnostics(diagnostics: Iterable[Diagnostic], texts: Mapping[str, st
         _format_one(diagnostic, lines_of.get(diagnostic.place.file, []) if diagnostic.place else [])
         for diagnostic in sort_diagnostics(diagnostics)
     ]
-    return "".join(block + "\n" for block in blocks)
+    return "\n".join(block + "\n" for block in blocks)
 
 
 def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
@@ -96,7 +96,7 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
     folded: dict[str, str] = {}
     for candidate in known:
         folded.setdefault(candidate.casefold(), candidate)
-    matches = difflib.get_close_matches(name.casefold(), list(folded), n=count, cutoff=0.5)
+    matches = difflib.get_close_matches(name.casefold(), list(folded), n=count, cutoff=0.6)
     return [folded[match] for match in matches]
 
 

@@ -50,11 +50,15 @@ class Document:
     text: str
     root: Node
 
-    def place(self, *keys: Key) -> Place:
-        """Where the value under a path of keys and indices stands, else the nearest thing above it.
+    def node(self, *keys: Key) -> Node | None:
+        """The node under a path of keys and indices; a single value counts as a list of itself."""
+        node: Node | None = self.root
+        for key in keys:
+            node = _child(node, key)
+        return node
 
-        So a scalar written where a list is allowed is found under index 0 too.
-        """
+    def place(self, *keys: Key) -> Place:
+        """Where the value under a path stands, else the nearest thing above it."""
         node: Node | None = self.root
         place = self.root.place
         for key in keys:
@@ -66,10 +70,8 @@ class Document:
 
     def key_place(self, *keys: Key) -> Place:
         """Where the last key of a path is written, or the place of its value where it is no key."""
-        node: Node | None = self.root
-        for key in keys[:-1]:
-            node = _child(node, key)
-        place = node.keys.get(str(keys[-1])) if node else None
+        parent = self.node(*keys[:-1])
+        place = parent.keys.get(str(keys[-1])) if parent else None
         return place or self.place(*keys)
 
 
@@ -79,11 +81,11 @@ def _child(node: Node | None, key: Key) -> Node | None:
         return value.get(key)
     if isinstance(value, list) and isinstance(key, int) and key < len(value):
         return value[key]
-    return None
+    return node if key == 0 and not isinstance(value, list) else None
 
 
 def load(path: str | Path) -> Document:
-    """Read a YAML file. Raises CkgenError (exit 2) with every problem found when it is not a clean mapping."""
+    """Read a YAML file. Raises CkgenError (exit 2) with every problem when it is not a clean mapping."""
     name = str(path)
     try:
         data = Path(path).read_bytes()

@@ -1,0 +1,230 @@
+"""The spec file as written: pydantic models of instances.yaml, and how its text becomes them.
+
+    version: 1
+    defaults: {xdl: {block_size: 256}}
+    groups:
+      - {name: aligned, family: xdl, layout: NHWGC/GKYXC/NHWGK, dtype: [f16, bf16], tile: [128x128, 128x64]}
+    sets: {default: ["*"]}
+
+Each key of `Axes` but archs is an axis, a value or a list of them; a group stands for the product of its
+axes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.source import Document, Key
+from ckgen.spec_errors import Path, empty_values, translate
+from ckgen.spec_types import (
+    ArchName,
+    Axis,
+    BlockSize,
+    ConvSpecName,
+    Count,
+    DTypeName,
+    Extent,
+    FamilyName,
+    GroupName,
+    InvalidWord,
+    LayoutName,
+    ListOf,
+    Many,
+    Model,
+    OneOrMany,
+    OperationName,
+    SetName,
+    Tile,
+    Vector,
+    WaveRatio,
+)
+
+# The axes in the order of the product: the last one varies fastest.
+AXES = (
+    "layout",
+    "dtype",
+    "conv_spec",
+    "tile",
+    "block_size",
+    "wave_ratio",
+    "k_per_block",
+    "m_per_xdl",
+    "vector",
+    "stages",
+)
+
+
+class Axes(Model):
+    """What an instance is made of; every key may be left to a default or a rule."""
+
+    layout: Axis[LayoutName] | None = Field(
+        None, description="Input/weight/output layouts, slowest axis first."
+    )
+    dtype: Axis[DTypeName] | None = Field(
+        None, description="Element types; one name means all three tensors."
+    )
+    conv_spec: Axis[ConvSpecName] | None = Field(None, description="Any problem, or 1x1 stride 1 pad 0 only.")
+    tile: Axis[Tile] | None = Field(None, description="GEMM tile, m_per_block x n_per_block [x k_per_block].")
+    block_size: Axis[BlockSize] | None = Field(None, description="Threads of a workgroup (xdl).")
+    wave_ratio: Annotated[tuple[WaveRatio, ...], OneOrMany(pairs=True)] | None = Field(
+        None, description="[load waves, math waves] of a workgroup (wavelet)."
+    )
+    k_per_block: Axis[Extent] | None = Field(None, description="GEMM-K of a tile; by rule 64 bytes of it.")
+    m_per_xdl: Axis[Extent] | None = Field(None, description="Matrix atom, 32 (default) or 16.")
+    vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
+    stages: Axis[Count] | None = Field(None, description="LDS buffers; by rule 1 (xdl), 3 or 2 (wavelet).")
+    archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
+        None, description="Architectures to build for, not an axis; by rule all that can run the instance."
+    )
+
+
+class Defaults(Axes):
+    """Values for the groups that do not give their own; those of a family win over those for all."""
+
+    xdl: Axes | None = Field(None, description="Defaults of family xdl.")
+    wavelet: Axes | None = Field(None, description="Defaults of family wavelet.")
+
+
+class Group(Axes):
+    """The product of its axes, plus include, minus exclude."""
+
+    name: GroupName = Field(description="Unique name, for messages.")
+    family: FamilyName = Field(description="xdl: all waves load and multiply; wavelet: load and math waves.")
+    operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
+    generic: bool = Field(
+        False, description="Instances that take every valid problem, one element at a time."
+    )
+    invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
+    include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")
+    exclude: ListOf[Axes] = Field((), description="Combinations to leave out: all keys given must match.")
+    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field(
+        (), description="Sets these instances belong to."
+    )
+
+
+class Spec(Model):
+    """One instances.yaml."""
+
+    version: Literal[1] = Field(description="Version of this format.")
+    defaults: Defaults = Field(
+        default_factory=Defaults, description="Values for all groups, or all of a family."
+    )
+    groups: Annotated[tuple[Group, ...], Many(may_be_empty=False)] = Field(description="What exists.")
+    sets: dict[SetName, ListOf[str]] = Field(
+        default_factory=dict,
+        description="Named selections; each line is a filter whose terms must all hold, lines add up.",
+    )
+    _document: Document = PrivateAttr()
+    _kept: tuple[int, ...] = PrivateAttr(())
+
+    @property
+    def document(self) -> Document:
+        """The text this was read from, for places."""
+        return self._document
+
+    def group_path(self, index: int) -> Path:
+        """Where a group of `groups` stands in the document; indices differ where broken groups were dropped."""
+        return ("groups", self._kept[index])
+
+
+_MODELS: dict[str, type[Model]] = {
+    "": Spec,
+    "defaults": Defaults,
+    "xdl": Axes,
+    "wavelet": Axes,
+    "groups": Group,
+    "include": Axes,
+    "exclude": Axes,
+    "tile": Tile,
+    "vector": Vector,
+}
+
+
+def parse(document: Document) -> Spec:
+    """The spec of a document. Raises CkgenError (exit 2) with every problem of its form."""
+    spec, problems = collect(document)
+    if problems or spec is None:
+        raise CkgenError(problems)
+    return spec
+
+
+def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
+    """The spec without the groups that have problems (None if nothing is left), and the problems.
+
+    So that one run can also report what is wrong with the instances of the other groups.
+    """
+    from ckgen.spec_checks import check_spec  # it needs the models above
+
+    data = document.root.plain()
+    empty = list(empty_values(document.root))
+    spec, problems, paths = _validate(data, document, frozenset())
+    paths += [path for path, _ in empty]
+    if paths:
+        spec, _, _ = _validate(data, document, frozenset(_top(path) for path in paths))
+    problems += [diagnostic for _, diagnostic in empty]
+    if spec is not None:
+        problems += check_spec(spec)
+    return spec, problems
+
+
+def _top(path: Path) -> Key:
+    """What to leave out of a spec because of a problem at `path`: a group (its number) or a top-level key."""
+    if path[:1] == ("groups",) and len(path) > 1:
+        return path[1]
+    return path[0] if path else ""
+
+
+def _validate(
+    data: Any, document: Document, dropped: frozenset[Key]
+) -> tuple[Spec | None, list[Diagnostic], list[Path]]:
+    """The spec without `dropped`, top-level keys (text) and groups (numbers), else the problems' paths."""
+    groups = data.get("groups")
+    kept: tuple[int, ...] = ()
+    data = {key: value for key, value in data.items() if key not in dropped}
+    if "defaults" in dropped or "version" in dropped:
+        return None, [], []  # what the groups mean is unknown
+    if isinstance(groups, list) and "groups" not in dropped:
+        kept = tuple(index for index in range(len(groups)) if index not in dropped)
+        data["groups"] = [groups[index] for index in kept]
+    try:
+        spec = Spec.model_validate(data)
+    except ValidationError as error:
+        paths = [detail["loc"] for detail in error.errors(include_url=False, include_context=False)]
+        return None, translate(error, document, _MODELS), paths
+    spec._document = document
+    spec._kept = kept
+    return spec, [], []
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of instances.yaml, for editors and other checkers."""
+    schema = _tidy(Spec.model_json_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ckgen instances.yaml",
+        "description": "The only place that says which kernel instances exist.",
+        **schema,
+    }
+
+
+def _tidy(schema: Any) -> Any:
+    """Without pydantic's titles and without null, which the file may not hold: an absent key is left out."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            out[key] = {name: _tidy(item) for name, item in value.items()}
+        elif key != "title" and not (key == "default" and value is None):
+            out[key] = _tidy(value)
+    options = [option for option in out.pop("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        return {**options[0], **out}
+    if options:
+        out["anyOf"] = [inner for option in options for inner in option.get("anyOf", [option])]
+    return out

@@ -1,0 +1,118 @@
+"""What a spec's keys must be to each other: names unique, keys fit for the family, nothing missing, sets known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckgen.errors import Diagnostic, Place, did_you_mean
+from ckgen.spec import AXES, Axes, Group, Spec
+from ckgen.spec_errors import Path
+
+# The key that gives the waves of a family, and whose key it is.
+WAVE_KEYS = {"wave_ratio": "wavelet", "block_size": "xdl"}
+IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
+
+
+def check_spec(spec: Spec) -> list[Diagnostic]:
+    """Every cross-field problem of a spec whose fields are sound by themselves."""
+    problems = list(_duplicate_names(spec))
+    for index, group in enumerate(spec.groups):
+        path = spec.group_path(index)
+        problems += _repeated_values(spec, group, path)
+        problems += _foreign_keys(spec, group, path)
+        problems += _missing_keys(spec, group, path)
+        problems += _unknown_sets(spec, group, path)
+    return problems
+
+
+def layers(spec: Spec, group: Group) -> list[tuple[Axes, Path]]:
+    """Where a group's values come from, the nearest first: the group, its family's defaults, the defaults."""
+    found: list[tuple[Axes, Path]] = [(group, spec.group_path(spec.groups.index(group)))]
+    own = spec.defaults.wavelet if group.family == "wavelet" else spec.defaults.xdl
+    if own is not None:
+        found.append((own, ("defaults", group.family)))
+    found.append((spec.defaults, ("defaults",)))
+    return found
+
+
+def _duplicate_names(spec: Spec) -> Iterator[Diagnostic]:
+    seen: dict[str, Place] = {}
+    for index, group in enumerate(spec.groups):
+        place = spec.document.place(*spec.group_path(index), "name")
+        if group.name in seen:
+            message = f"there are two groups called `{group.name}`"
+            note = f"the first is at {seen[group.name]}"
+            yield Diagnostic(place, "duplicate-group", message, "give each group its own name", notes=(note,))
+        seen.setdefault(group.name, place)
+
+
+def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for axes, where in [(group, path), *_parts(group, path)]:
+        for axis in AXES:
+            values = getattr(axes, axis) or ()
+            for index, value in enumerate(values):
+                if value in values[:index]:
+                    place = spec.document.place(*where, axis, index)
+                    message = f"{axis} {_text(value)} is listed twice"
+                    yield Diagnostic(place, "duplicate-value", message, "keep one of them")
+
+
+def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for axes, where in [(group, path), *_parts(group, path)]:
+        for key, family in WAVE_KEYS.items():
+            if group.family == family:
+                continue
+            message = f"`{key}` has no meaning for family {group.family}"
+            own = next(k for k, f in WAVE_KEYS.items() if f == group.family)
+            if getattr(axes, key) is not None:
+                yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, f"use `{own}`")
+            for index, tile in enumerate(axes.tile or ()):
+                if key == "block_size" and tile.block_size is not None:
+                    place = spec.document.key_place(*where, "tile", index, key)
+                    yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
+        yield from _tile_conflicts(spec, axes, where)
+
+
+def _tile_conflicts(spec: Spec, axes: Axes, where: Path) -> Iterator[Diagnostic]:
+    for key in ("k_per_block", "block_size"):
+        for index, tile in enumerate(axes.tile or ()):
+            if getattr(axes, key) is not None and getattr(tile, key) is not None:
+                place = spec.document.place(*where, "tile", index)
+                message = f"tile {tile} gives {key} and so does the key `{key}`"
+                note = f"`{key}` is at {spec.document.key_place(*where, key)}"
+                yield Diagnostic(place, "given-twice", message, f"keep one {key}", notes=(note,))
+
+
+def _missing_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    given = [axes for axes, _ in layers(spec, group)]
+    place = spec.document.place(*path, "name")
+    for key in ("layout", "dtype", "tile"):
+        if all(getattr(axes, key) is None for axes in given):
+            message = f"group `{group.name}` has no `{key}`"
+            yield Diagnostic(place, "missing-field", message, f"add `{key}:` to the group or to `defaults`")
+    waves = next(key for key, family in WAVE_KEYS.items() if family == group.family)
+    if any(getattr(axes, waves) is not None for axes in given):
+        return
+    tiles = next((axes.tile for axes in given if axes.tile is not None), ())
+    if waves == "wave_ratio" or any(tile.block_size is None for tile in tiles):
+        message = f"group `{group.name}` has no `{waves}`, which family {group.family} needs"
+        yield Diagnostic(place, "missing-field", message, f"add `{waves}:` to the group or to `defaults`")
+
+
+def _unknown_sets(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    known = tuple(dict.fromkeys((*spec.sets, *IMPLIED_SETS)))
+    for index, name in enumerate(group.sets):
+        if name not in known:
+            place = spec.document.place(*path, "sets", index)
+            help_text = did_you_mean(name, known) or "declare it under `sets:`"
+            yield Diagnostic(place, "unknown-set", f"`{name}` is no set of this spec", help_text)
+
+
+def _parts(group: Group, path: Path) -> Iterator[tuple[Axes, Path]]:
+    for key in ("include", "exclude"):
+        for index, axes in enumerate(getattr(group, key)):
+            yield axes, (*path, key, index)
+
+
+def _text(value: object) -> str:
+    return "x".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
