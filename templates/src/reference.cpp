@@ -1,7 +1,11 @@
 // The CPU reference, compiled once a data type.
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace ckgen::tensor_operation::host {
 namespace {
@@ -38,6 +42,31 @@ conv::Problem padded(conv::Problem p) {
     return p;
 }
 
+// All taps and channels of one output channel of one group, in `sums`[tap][c].
+template <class In, class Out>
+void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Out* out, std::vector<double>& sums) {
+    const int64 channels = p.in_channels();
+    const int64 channel_stride = p.in.strides[2];
+    std::fill(sums.begin(), sums.end(), 0.);
+    for(int64 n = 0; n < p.images(); ++n)
+        for_positions(p.out, [&](const std::array<int64, 3>& o) {
+            const double gradient = to_float(out[offset_of(p.out, {g, n, k, o[0], o[1], o[2]})]);
+            int64 tap_index = 0;
+            for_positions(p.wei, [&](const std::array<int64, 3>& tap) {
+                double* sum = sums.data() + channels * tap_index++;
+                Index at{g, n, 0};
+                for(int d = 0; d < 3; ++d) {
+                    at[3 + d] = o[d] * p.strides[d] + tap[d] * p.dilations[d] - p.left_pads[d];
+                    if(at[3 + d] < 0 || at[3 + d] >= p.in.lengths[3 + d])
+                        return;
+                }
+                const In* row = in + offset_of(p.in, at);
+                for(int64 c = 0; c < channels; ++c)
+                    sum[c] += gradient * static_cast<double>(to_float(row[c * channel_stride]));
+            });
+        });
+}
+
 }  // namespace
 
 template <class DataType>
@@ -46,27 +75,28 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
        problem.out.lengths[2] != problem.wei.lengths[1] || problem.in.lengths[1] != problem.out.lengths[1])
         throw std::invalid_argument("[shapes] input, weight and output lengths disagree");
     const conv::Problem p = padded(problem);
-    const auto element = [&](int64 g, int64 k, int64 c, const std::array<int64, 3>& tap) {
-        double sum = 0;
-        for(int64 n = 0; n < p.images(); ++n)
-            for_positions(p.out, [&](const std::array<int64, 3>& o) {
-                Index at{g, n, c};
-                for(int d = 0; d < 3; ++d) {
-                    at[3 + d] = o[d] * p.strides[d] + tap[d] * p.dilations[d] - p.left_pads[d];
-                    if(at[3 + d] < 0 || at[3 + d] >= p.in.lengths[3 + d])
-                        return;
-                }
-                sum += static_cast<double>(to_float(in[offset_of(p.in, at)])) *
-                       static_cast<double>(to_float(out[offset_of(p.out, {g, n, k, o[0], o[1], o[2]})]));
-            });
-        wei[offset_of(p.wei, {g, k, c, tap[0], tap[1], tap[2]})] = Convert<Wei>::from(static_cast<float>(sum));
-    };
-    for(int64 g = 0; g < p.groups(); ++g)
-        for(int64 k = 0; k < p.out_channels(); ++k)
+    const int64 rows = p.groups() * p.out_channels();
+    std::atomic<int64> next{0};
+    const auto work = [&] {
+        std::vector<double> sums(static_cast<size_t>(p.taps() * p.in_channels()));
+        for(int64 row = next++; row < rows; row = next++) {
+            const int64 g = row / p.out_channels();
+            const int64 k = row % p.out_channels();
+            accumulate(p, g, k, in, out, sums);
+            const double* sum = sums.data();
             for_positions(p.wei, [&](const std::array<int64, 3>& tap) {
                 for(int64 c = 0; c < p.in_channels(); ++c)
-                    element(g, k, c, tap);
+                    wei[offset_of(p.wei, {g, k, c, tap[0], tap[1], tap[2]})] =
+                        Convert<Wei>::from(static_cast<float>(*sum++));
             });
+        }
+    };
+    std::vector<std::thread> helpers;
+    for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
+        helpers.emplace_back(work);
+    work();
+    for(std::thread& helper : helpers)
+        helper.join();
 }
 
 template struct ReferenceConvBwdWeight<dtype::f16>;

@@ -1,4 +1,4 @@
-// CPU reference of grouped convolution backward weight: seven loops and a double. Host memory, any ndim and strides.
+// CPU reference of grouped convolution backward weight: plain loops, sums in double. Host memory, any ndim and strides.
 #pragma once
 
 #include "ckgen/conv/problem.hpp"

@@ -38,6 +38,20 @@ inline int compute_units() {
     return known ? units : 104;
 }
 
+inline void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    if(bytes > 0)
+        check_hip(hipMalloc(&memory, bytes), "hipMalloc");
+    return memory;
+}
+inline void release(void* memory) { static_cast<void>(hipFree(memory)); }
+inline void copy_to_device(void* device, const void* host, std::size_t bytes) {
+    check_hip(hipMemcpy(device, host, bytes, hipMemcpyHostToDevice), "hipMemcpy");
+}
+inline void copy_from_device(void* host, const void* device, std::size_t bytes) {
+    check_hip(hipMemcpy(host, device, bytes, hipMemcpyDeviceToHost), "hipMemcpy");
+}
+
 // Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
 template <class Work>
 float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -130,6 +131,14 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
 }
 
 int compute_units();
+
+inline void* allocate(std::size_t bytes) {
+    // 256 bytes, as hipMalloc aligns.
+    return bytes > 0 ? ::operator new(bytes, std::align_val_t{256}) : nullptr;
+}
+inline void release(void* memory) { ::operator delete(memory, std::align_val_t{256}); }
+inline void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
+inline void copy_from_device(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
 
 float elapsed_milliseconds(void (*call)(void*), void* context, int repeats);
 
