@@ -20,14 +20,16 @@ def check_spec(spec: Spec) -> list[Diagnostic]:
         path = spec.group_path(index)
         problems += _repeated_values(spec, group, path)
         problems += _foreign_keys(spec, group, path)
-        problems += _missing_keys(spec, group, path)
+        problems += _missing_keys(spec, index)
         problems += _unknown_sets(spec, group, path)
+        problems += _archs_in_exclude(spec, group, path)
     return problems
 
 
-def layers(spec: Spec, group: Group) -> list[tuple[Axes, Path]]:
+def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
     """Where a group's values come from, the nearest first: the group, its family's defaults, the defaults."""
-    found: list[tuple[Axes, Path]] = [(group, spec.group_path(spec.groups.index(group)))]
+    group = spec.groups[index]
+    found: list[tuple[Axes, Path]] = [(group, spec.group_path(index))]
     own = spec.defaults.wavelet if group.family == "wavelet" else spec.defaults.xdl
     if own is not None:
         found.append((own, ("defaults", group.family)))
@@ -73,6 +75,13 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
         yield from _tile_conflicts(spec, axes, where)
 
 
+def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for index, axes in enumerate(group.exclude):
+        if axes.archs is not None:
+            place = spec.document.key_place(*path, "exclude", index, "archs")
+            yield Diagnostic(place, "foreign-key", "`archs` is no axis", "list the archs you want in `archs`")
+
+
 def _tile_conflicts(spec: Spec, axes: Axes, where: Path) -> Iterator[Diagnostic]:
     for key in ("k_per_block", "block_size"):
         for index, tile in enumerate(axes.tile or ()):
@@ -83,9 +92,10 @@ def _tile_conflicts(spec: Spec, axes: Axes, where: Path) -> Iterator[Diagnostic]
                 yield Diagnostic(place, "given-twice", message, f"keep one {key}", notes=(note,))
 
 
-def _missing_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
-    given = [axes for axes, _ in layers(spec, group)]
-    place = spec.document.place(*path, "name")
+def _missing_keys(spec: Spec, index: int) -> Iterator[Diagnostic]:
+    group = spec.groups[index]
+    given = [axes for axes, _ in layers(spec, index)]
+    place = spec.document.place(*spec.group_path(index), "name")
     for key in ("layout", "dtype", "tile"):
         if all(getattr(axes, key) is None for axes in given):
             message = f"group `{group.name}` has no `{key}`"

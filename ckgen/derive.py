@@ -1,0 +1,105 @@
+"""What follows by rule where the spec says nothing: GEMM-K of a tile, the widths of accesses, the LDS buffers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ckgen.hardware import DTYPES
+from ckgen.instance import Instance
+from ckgen.spec_types import Vector
+
+ACCESS_BYTES = 16  # the widest global or LDS access of a lane
+BANK_BYTES = 4
+PORTABLE_LDS_BYTES = 64 * 1024  # what every architecture has
+WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
+M_PER_XDL = 32
+CONV_SPEC = "Default"
+
+# Why a value that the file does not give is what it is, for `ckgen explain`.
+REASONS = {
+    "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
+    "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
+    "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
+    "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
+    "small": "small: the fewest elements that CK's rows access at once",
+    "generic": "by rule: single elements fit every C and K",
+    "wavelet": "by rule: 32 load threads read a row of the tile",
+    "wavelet-c": "by rule: two weights, as in CK's rows",
+    "stages": "by rule: 1 for xdl; 3 for wavelet, 2 where 64 KiB of LDS do not hold 3",
+    "archs": "by rule: every architecture whose rules the instance keeps",
+}
+
+
+class Shape(NamedTuple):
+    """What the vectors depend on."""
+
+    family: str
+    generic: bool
+    dtype: str
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    copy_threads: int
+
+
+def k_per_block(dtype: str) -> int:
+    """GEMM-K of a tile by rule."""
+    return 64 // DTYPES[dtype].elem_bytes
+
+
+def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
+    """The a, b and c vectors: what the file wants, a number or a word each, else the rule of the family."""
+    a, b, c = (wanted.a, wanted.b, wanted.c) if wanted else (None, None, None)
+    return (
+        a if isinstance(a, int) else _read_width(a, shape, shape.m_per_block),
+        b if isinstance(b, int) else _read_width(b, shape, shape.n_per_block),
+        c if isinstance(c, int) else _write_width(c, shape),
+    )
+
+
+def vector_reason(wanted: Vector | None, which: str, instance: Instance) -> str:
+    """Why a vector (`which` is a, b or c) that the file does not give as a number is what it is."""
+    word = getattr(wanted, which) if wanted else None
+    if isinstance(word, str):
+        return REASONS[word]
+    if instance.generic:
+        return REASONS["generic"]
+    if instance.family == "wavelet":
+        return REASONS["wavelet-c" if which == "c" else "wavelet"]
+    return "by rule, " + REASONS["full"]
+
+
+def stages(instance: Instance) -> int:
+    """LDS buffers by rule for an instance; the number it has does not matter."""
+    if not instance.load_waves:
+        return 1
+    return 3 if 3 * instance.lds_stage_bytes <= PORTABLE_LDS_BYTES else 2
+
+
+def _read_width(word: str | None, shape: Shape, extent: int) -> int:
+    dtype = DTYPES[shape.dtype]
+    if word == "small":
+        return dtype.small_vector
+    if word is None and shape.generic:
+        return 1
+    if word is None and shape.family == "wavelet":
+        return max(1, extent // WAVELET_ROW)
+    width = ACCESS_BYTES // dtype.elem_bytes
+    elements = extent * shape.k_per_block // shape.copy_threads
+    while width > 1 and (extent % width or elements // width * dtype.elem_bytes < BANK_BYTES):
+        width //= 2
+    return width
+
+
+def _write_width(word: str | None, shape: Shape) -> int:
+    dtype = DTYPES[shape.dtype]
+    if word == "small":
+        return dtype.small_vector
+    if word is None and shape.generic:
+        return 1
+    if word is None and shape.family == "wavelet":
+        return 2
+    width = ACCESS_BYTES // dtype.wei_bytes
+    while shape.n_per_block % width:
+        width //= 2
+    return width

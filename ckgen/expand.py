@@ -1,0 +1,208 @@
+"""Groups -> instances: the product of each group's axes, plus include, minus exclude, checked against every rule.
+
+Nothing is lost on the way: each instance keeps the places of the values that made it, and what was excluded
+or skipped is kept with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ckgen.errors import CkgenError, Diagnostic, Place
+from ckgen.expand_errors import Reporter
+from ckgen.group import Combination, Product, build, exclusions, products, values_of
+from ckgen.instance import Instance
+from ckgen.provenance import Provenance, Removed
+from ckgen.rules import Checker, Violation
+from ckgen.select import matching, parse_terms, problems_of
+from ckgen.source import Document
+from ckgen.spec import Spec, collect
+from ckgen.spec_checks import IMPLIED_SETS
+
+MAX_INSTANCES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Everything a spec stands for, in the order of the file; the names in a set are in that order too."""
+
+    spec: Spec
+    instances: tuple[Instance, ...]
+    sets: Mapping[str, tuple[str, ...]]
+    provenance: Mapping[str, Provenance]
+    removed: tuple[Removed, ...]
+
+
+def expand(spec: Spec) -> Expansion:
+    """All instances of a spec. Raises CkgenError (exit 2) with everything that is wrong with them at once."""
+    expansion, problems = _expand(spec, whole=True)
+    if problems:
+        raise CkgenError(problems)
+    return expansion
+
+
+def expand_document(document: Document) -> Expansion:
+    """As `expand` after `spec.parse`, but one error carries the problems of both: form and instances."""
+    spec, problems = collect(document)
+    if spec is None:
+        raise CkgenError(problems)
+    expansion, more = _expand(spec, whole=not problems)
+    if problems or more:
+        raise CkgenError([*problems, *more])
+    return expansion
+
+
+def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
+    """`whole` is false where groups with problems were left out, so that what is missing means nothing."""
+    plans = [products(spec, index) for index in range(len(spec.groups))]
+    problems = _too_large(spec, plans)
+    if problems:
+        return Expansion(spec, (), {}, {}, ()), problems
+    work = _Work(spec)
+    for index, plan in enumerate(plans):
+        work.add_group(index, plan)
+    problems = [*work.reporter.diagnostics(), *work.problems]
+    sets: dict[str, tuple[str, ...]] = {}
+    if whole and not problems:
+        sets, problems = _sets(spec, work)
+    instances = tuple(work.instances.values())
+    return Expansion(spec, instances, sets, work.provenance, tuple(work.removed)), problems
+
+
+def _too_large(spec: Spec, plans: Sequence[Sequence[Product]]) -> list[Diagnostic]:
+    sizes = [sum(product.size for product in plan) for plan in plans]
+    if sum(sizes) <= MAX_INSTANCES:
+        return []
+    index = max(range(len(sizes)), key=sizes.__getitem__)
+    place = spec.document.place(*spec.group_path(index), "name")
+    message = f"group `{spec.groups[index].name}` stands for {sizes[index]} of {sum(sizes)} instances"
+    return [
+        Diagnostic(place, "product-size", message, f"at most {MAX_INSTANCES} are allowed; shorten its axes")
+    ]
+
+
+@dataclass(slots=True)
+class _Work:
+    """The instances so far."""
+
+    spec: Spec
+    reporter: Reporter = field(default_factory=lambda: Reporter(Checker()))
+    instances: dict[str, Instance] = field(default_factory=dict)
+    provenance: dict[str, Provenance] = field(default_factory=dict)
+    removed: list[Removed] = field(default_factory=list)
+    members: dict[str, list[str]] = field(default_factory=dict)  # of sets, by the groups' own `sets`
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def add_group(self, index: int, plan: Sequence[Product]) -> None:
+        """Expand one group into the instances so far."""
+        group = self.spec.groups[index]
+        path = self.spec.group_path(index)
+        tests = exclusions(group)
+        used = [False] * len(tests)
+        before, broken = len(self.instances), False
+        for part in plan:
+            shapes = _Shapes(group.family, group.generic, part, self.reporter.checker)
+            for combination in part.combinations():
+                instance, violations = shapes.resolve(combination)
+                choices = tuple(choice for choice in (*combination, part.archs) if choice is not None)
+                provenance = Provenance(group.name, part.place, choices)
+                hits = [] if part.included else [n for n, test in enumerate(tests) if test(instance)]
+                if hits:
+                    used[hits[0]] = True
+                    place = self.spec.document.place(*path, "exclude", hits[0])
+                    self.removed.append(Removed(instance, provenance, place))
+                elif violations and group.invalid == "skip":
+                    place = self.spec.document.place(*path, "invalid")
+                    self.removed.append(Removed(instance, provenance, place, violations))
+                elif violations:
+                    broken = True
+                    self.reporter.broke(instance, provenance, violations)
+                else:
+                    self._add(instance, provenance, group.sets)
+        self._unused_excludes(index, used)
+        if len(self.instances) == before and not broken:
+            place = self.spec.document.place(*path, "name")
+            message = f"nothing is left of group `{group.name}`"
+            help_text = "look at its exclude, or at `invalid: skip`"
+            self.problems.append(Diagnostic(place, "empty-group", message, help_text))
+
+    def _add(self, instance: Instance, provenance: Provenance, sets: Sequence[str]) -> None:
+        name = instance.name
+        if name in self.instances:
+            self.reporter.clashed(name, self.provenance[name], provenance)
+            return
+        self.instances[name] = instance
+        self.provenance[name] = provenance
+        for set_name in sets:
+            self.members.setdefault(set_name, []).append(name)
+
+    def _unused_excludes(self, index: int, used: Sequence[bool]) -> None:
+        for number, was_used in enumerate(used):
+            if not was_used:
+                place = self.spec.document.place(*self.spec.group_path(index), "exclude", number)
+                message = "this exclude matches no combination that is still there"
+                self.problems.append(Diagnostic(place, "unused-exclude", message, "remove or correct it"))
+
+
+class _Shapes:
+    """Builds and checks each shape once: neither depends on the layout, which is the outermost axis."""
+
+    def __init__(self, family: str, generic: bool, part: Product, checker: Checker) -> None:
+        self._family = family
+        self._generic = generic
+        self._archs: tuple[str, ...] = part.archs.value if part.archs is not None else ()
+        self._checker = checker
+        self._known: dict[tuple[int, ...], tuple[Instance, tuple[Violation, ...]]] = {}
+
+    def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
+        """The instance of a combination with its archs, and the rules it breaks."""
+        key = tuple(map(id, combination[1:]))
+        known = self._known.get(key)
+        if known is None:
+            instance = build(self._family, self._generic, values_of(combination))
+            violations = tuple(self._checker.violations(instance, self._archs))
+            archs = () if violations else self._archs or self._checker.supported_archs(instance)
+            known = self._known[key] = (replace(instance, archs=archs), violations)
+        instance, violations = known
+        layout = combination[0]
+        assert layout is not None, "spec checks see to it that a group has layouts"
+        return replace(instance, layout=layout.value), violations
+
+
+def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
+    """The members of every set: lines of filters add up, and so do the groups that name the set."""
+    instances = tuple(work.instances.values())
+    problems: list[Diagnostic] = []
+    found: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*spec.sets, *IMPLIED_SETS)):
+        members = set(work.members.get(name, ()))
+        lines = spec.sets.get(name, ())
+        if name not in spec.sets and not members:
+            lines = ("*",)
+        for number, line in enumerate(lines):
+            place = spec.document.place("sets", name, number)
+            members.update(_line(line, place, instances, found, problems))
+        found[name] = tuple(instance.name for instance in instances if instance.name in members)
+        if not members and not problems:
+            place = spec.document.key_place("sets", name)
+            message = f"set `{name}` has no instances"
+            problems.append(Diagnostic(place, "empty-set", message, "give it filters, or name it in a group"))
+    return found, problems
+
+
+def _line(
+    line: str,
+    place: Place,
+    instances: Sequence[Instance],
+    sets: Mapping[str, tuple[str, ...]],
+    problems: list[Diagnostic],
+) -> list[str]:
+    """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
+    try:
+        terms = parse_terms(line.split())
+        wrong = problems_of(terms, instances, sets)
+    except CkgenError as error:
+        terms, wrong = (), list(error.diagnostics)
+    problems += [replace(diagnostic, place=place) for diagnostic in wrong]
+    return [] if wrong else [instance.name for instance in matching(terms, instances, sets)]

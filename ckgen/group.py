@@ -1,0 +1,148 @@
+"""One group of the spec: the products it asks for, and the instance that one value for each axis makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from ckgen import derive
+from ckgen.errors import Place
+from ckgen.hardware import WAVE_SIZE
+from ckgen.instance import Instance
+from ckgen.provenance import Choice
+from ckgen.spec import AXES, Axes, Group, Spec
+from ckgen.spec_checks import layers
+from ckgen.spec_errors import Path, find_place
+from ckgen.spec_types import Tile, Vector
+
+Combination = tuple["Choice | None", ...]  # one choice for each of AXES, None where a rule decides
+NO_CHOICE: tuple[Choice | None, ...] = (None,)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The axes of a group, or of one of its include entries (`included`), each with its choices."""
+
+    axes: Mapping[str, tuple[Choice, ...]]
+    archs: Choice | None
+    place: Place
+    included: bool
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are, at most (a tile may replace an axis)."""
+        return math.prod(len(choices) for choices in self.axes.values())
+
+    def combinations(self) -> Iterator[Combination]:
+        """Every combination, the last of AXES fastest. A tile's own K and block size replace those axes."""
+        outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:3]]
+        for head in product(*outer):
+            for tile in self.axes["tile"]:
+                inner = [self._beside(axis, tile.value) for axis in AXES[4:]]
+                for tail in product(*inner):
+                    yield (*head, tile, *tail)
+
+    def _beside(self, axis: str, tile: Tile) -> tuple[Choice | None, ...]:
+        if axis in ("k_per_block", "block_size") and getattr(tile, axis) is not None:
+            return NO_CHOICE
+        return self.axes.get(axis) or NO_CHOICE
+
+
+def products(spec: Spec, index: int) -> list[Product]:
+    """The products of a group: its own, then one for each include entry, whose keys replace the group's."""
+    group = spec.groups[index]
+    path = spec.group_path(index)
+    sources: list[tuple[Axes, Path, str]] = [(group, path, f"group `{group.name}`")]
+    sources += [(axes, where, "the defaults") for axes, where in layers(spec, index)[1:]]
+    found = [_product(spec, sources, spec.document.place(*path, "name"), False)]
+    for number, axes in enumerate(group.include):
+        where = (*path, "include", number)
+        entry = (axes, where, f"an include of group `{group.name}`")
+        found.append(_product(spec, [entry, *sources], spec.document.place(*where), True))
+    return found
+
+
+def _product(spec: Spec, sources: list[tuple[Axes, Path, str]], place: Place, included: bool) -> Product:
+    axes: dict[str, tuple[Choice, ...]] = {}
+    archs: Choice | None = None
+    for layer, where, source in sources:
+        for axis in AXES:
+            values = getattr(layer, axis)
+            if values is not None and axis not in axes:
+                axes[axis] = tuple(
+                    Choice(axis, value, find_place(spec.document, (*where, axis, number)), source)
+                    for number, value in enumerate(values)
+                )
+        if layer.archs is not None and archs is None:
+            archs = Choice("archs", layer.archs, spec.document.place(*where, "archs"), source)
+    return Product(axes, archs, place, included)
+
+
+def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
+    """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
+    tile: Tile = values["tile"]
+    dtype: str = values["dtype"]
+    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(dtype)
+    block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
+    load_waves, math_waves = values.get("wave_ratio") or (0, block_size // WAVE_SIZE)
+    copy_threads = WAVE_SIZE * (load_waves or math_waves)
+    extents = (tile.m_per_block, tile.n_per_block, k_per_block)
+    vector: Vector | None = values.get("vector")
+    a, b, c = derive.vectors(vector, derive.Shape(family, generic, dtype, *extents, copy_threads))
+    instance = Instance(
+        family=family,
+        layout=values["layout"],
+        dtype=dtype,
+        conv_spec=values.get("conv_spec") or derive.CONV_SPEC,
+        m_per_block=extents[0],
+        n_per_block=extents[1],
+        k_per_block=k_per_block,
+        m_per_xdl=values.get("m_per_xdl") or derive.M_PER_XDL,
+        load_waves=load_waves,
+        math_waves=math_waves,
+        a_vector=a,
+        b_vector=b,
+        c_vector=c,
+        stages=values.get("stages") or 1,
+        generic=generic,
+    )
+    if "stages" in values or not load_waves:
+        return instance
+    return replace(instance, stages=derive.stages(instance))
+
+
+def values_of(combination: Combination) -> dict[str, Any]:
+    """The values of a combination by axis, without the axes that rules decide."""
+    return {choice.axis: choice.value for choice in combination if choice is not None}
+
+
+def exclusions(group: Group) -> list[Callable[[Instance], bool]]:
+    """One test for each exclude entry: does it match an instance?"""
+    return [_exclusion(axes) for axes in group.exclude]
+
+
+def _exclusion(axes: Axes) -> Callable[[Instance], bool]:
+    tests = [(axis, getattr(axes, axis)) for axis in AXES if getattr(axes, axis) is not None]
+    return lambda instance: all(
+        any(_matches(axis, value, instance) for value in values) for axis, values in tests
+    )
+
+
+def _matches(axis: str, value: Any, instance: Instance) -> bool:
+    if axis == "tile":
+        given = {"m_per_block", "n_per_block", "k_per_block", "block_size"}
+        return all(getattr(value, key) in (None, getattr(instance, key)) for key in given)
+    if axis == "wave_ratio":
+        return bool(value == (instance.load_waves, instance.math_waves))
+    if axis == "vector":
+        extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
+        shape = derive.Shape(
+            instance.family, instance.generic, instance.dtype, *extents, instance.copy_threads
+        )
+        widths = (instance.a_vector, instance.b_vector, instance.c_vector)
+        wanted = zip((value.a, value.b, value.c), derive.vectors(value, shape), widths, strict=True)
+        return all(given is None or expected == actual for given, expected, actual in wanted)
+    return bool(getattr(instance, axis) == value)

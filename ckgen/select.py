@@ -1,0 +1,194 @@
+"""The one filter language, for sets in the spec and for every command.
+
+    *wavelet*            a glob on the name; several globs are alternatives
+    dtype=f16,bf16       a value, with alternatives; each value may be a glob
+    family!=xdl          anything else
+    m_per_block>=128     >=, <=, > and < on numbers
+
+All tests must hold. A test or glob that nothing at all matches is an error, never an empty success.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.instance import DERIVED_NAMES, FIELD_NAMES, Instance
+
+Sets = Mapping[str, Collection[str]]
+
+_TERM = re.compile(r"(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL)
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    "<": lambda a, b: a < b,
+}
+# Keys that are no field: what a person calls them, as the texts that stand for them.
+_SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
+    "tile": lambda i: (
+        f"{i.m_per_block}x{i.n_per_block}",
+        f"{i.m_per_block}x{i.n_per_block}x{i.k_per_block}",
+    ),
+    "wave_ratio": lambda i: (f"{i.load_waves}x{i.math_waves}", f"{i.load_waves}:{i.math_waves}"),
+    "vector": lambda i: (f"{i.a_vector}x{i.b_vector}x{i.c_vector}",),
+    "name": lambda i: (i.name,),
+    "arch": lambda i: i.archs,
+    "generic": lambda i: ("true" if i.generic else "false",),
+}
+_NUMBERS = frozenset(DERIVED_NAMES) | {
+    name for name, kind in Instance.__annotations__.items() if kind == "int"
+}
+KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One test: `key op value`, where a glob on the name is `name=glob`."""
+
+    text: str
+    key: str
+    op: str
+    values: tuple[str, ...]
+
+
+def parse_terms(filters: Sequence[str]) -> tuple[Term, ...]:
+    """The terms of a filter. Raises CkgenError (exit 2) naming every word that is none."""
+    terms: list[Term] = []
+    problems: list[Diagnostic] = []
+    for text in filters:
+        term = _parse_term(text.strip())
+        if isinstance(term, Term):
+            terms.append(term)
+        else:
+            problems.append(term)
+    if problems:
+        raise CkgenError(problems)
+    return tuple(terms)
+
+
+def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> tuple[Instance, ...]:
+    """The instances that pass, in the order given."""
+    globs = [term for term in terms if _is_glob(term)]
+    tests = [_test(term, sets) for term in terms if not _is_glob(term)]
+    if globs:
+        any_glob = _test(Term("", "name", "=", tuple(value for term in globs for value in term.values)), sets)
+        tests.append(any_glob)
+    return tuple(instance for instance in instances if all(test(instance) for test in tests))
+
+
+def problems_of(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> list[Diagnostic]:
+    """Why a filter selects nothing, or which of its values nothing has; empty when it is sound."""
+    found: list[Diagnostic] = []
+    for term in terms:
+        found += _unmatched(term, instances, sets)
+    if not found and not matching(terms, instances, sets):
+        found.append(_conflict(terms, instances, sets))
+    return found
+
+
+def select(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:
+    """The instances that pass all filters, in the order given.
+
+    Raises CkgenError (exit 2) with the nearest names when a filter is wrong or nothing passes.
+    """
+    terms = parse_terms(filters)
+    problems = problems_of(terms, instances, sets)
+    if problems:
+        raise CkgenError(problems)
+    return matching(terms, instances, sets)
+
+
+def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
+    """The texts a filter may use for one key of an instance."""
+    if key == "set":
+        return tuple(name for name, members in sets.items() if instance.name in members)
+    spelled = _SPELLED.get(key)
+    return spelled(instance) if spelled else (str(getattr(instance, key)),)
+
+
+def _parse_term(text: str) -> Term | Diagnostic:
+    match = _TERM.fullmatch(text)
+    if match is None:
+        if not text or any(char.isspace() for char in text):
+            return Diagnostic(None, "bad-filter", f"`{text}` is no filter", "write a glob or key=value")
+        return Term(text, "name", "=", (text,))
+    key, op, value = match["key"], match["op"], match["value"].strip()
+    if key not in KEYS:
+        return Diagnostic(None, "unknown-filter-key", f"`{text}`: no key `{key}`", did_you_mean(key, KEYS))
+    values = tuple(part.strip() for part in value.split(","))
+    if not all(values):
+        return Diagnostic(
+            None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]"
+        )
+    if op in _COMPARE and not (key in _NUMBERS and len(values) == 1 and values[0].isdecimal()):
+        message = f"`{text}`: {op} compares a number key with one number"
+        return Diagnostic(None, "bad-filter", message, f"write {key}={value}" if key not in _NUMBERS else "")
+    return Term(text, key, op, values)
+
+
+def _is_glob(term: Term) -> bool:
+    return term.key == "name" and term.op == "="
+
+
+def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
+    key = term.key
+    if term.op in _COMPARE:
+        compare, bound = _COMPARE[term.op], int(term.values[0])
+        return lambda instance: compare(getattr(instance, key), bound)
+    if key == "set":
+        return _set_test(term, sets)
+    patterns = [re.compile(fnmatch.translate(value.casefold())) for value in term.values]
+
+    def has(instance: Instance) -> bool:
+        texts = [text.casefold() for text in values_of(key, instance, sets)]
+        return any(pattern.match(text) for pattern in patterns for text in texts)
+
+    return has if term.op == "=" else lambda instance: not has(instance)
+
+
+def _set_test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
+    names = {name for value in term.values for name in fnmatch.filter(list(sets), value)}
+    members = frozenset(member for name in names for member in sets[name])
+    wanted = term.op == "="
+    return lambda instance: (instance.name in members) == wanted
+
+
+def _unmatched(term: Term, instances: Sequence[Instance], sets: Sets) -> list[Diagnostic]:
+    """A diagnostic for each value of a term that no instance has."""
+    found: list[Diagnostic] = []
+    for value in term.values:
+        op = "=" if term.op == "!=" else term.op
+        one = Term(term.text, term.key, op, (value,))
+        if not any(map(_test(one, sets), instances)):
+            found.append(_nothing_has(one, value, instances, sets))
+    return found
+
+
+def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Sets) -> Diagnostic:
+    if term.op in _COMPARE:
+        numbers = sorted({getattr(instance, term.key) for instance in instances})
+        help_text = f"{term.key} is {numbers[0]} to {numbers[-1]}" if numbers else ""
+        return Diagnostic(None, "empty-selection", f"no instance has {term.text}", help_text)
+    known = dict.fromkeys(text for instance in instances for text in values_of(term.key, instance, sets))
+    if term.key == "set":
+        known = dict.fromkeys(sets)
+    message = f"no instance is called `{value}`" if _is_glob(term) else f"no instance has {term.key}={value}"
+    return Diagnostic(None, "empty-selection", message, did_you_mean(value, tuple(known)))
+
+
+def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> Diagnostic:
+    """Each term matches something, all of them nothing: say how much each one costs."""
+    hints = []
+    for term in terms:
+        others = [other for other in terms if other is not term]
+        left = len(matching(others, instances, sets))
+        if left:
+            hints.append(f"without `{term.text}` there are {left}")
+    message = (
+        f"no instance passes {' '.join(term.text for term in terms)}" if terms else "there are no instances"
+    )
+    return Diagnostic(None, "empty-selection", message, "; ".join(hints))
