@@ -50,11 +50,12 @@ RULES: tuple[Rule, ...] = (
         "stages-range",
         "domain",
         "(load_waves == 0 and stages >= 1 and stages <= 2)"
-        " or (load_waves > 0 and stages >= 2 and stages <= 4)",
-        "xdl keeps 1 or 2 LDS buffers, wavelet 2 to 4",
+        " or (load_waves > 0 and (stages == 2 or stages == 4))",
+        "xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4",
         "{stages} stages for family {family}",
-        "use 1 or 2 for xdl, 2 to 4 for wavelet",
-        "Load waves can only run ahead into a second buffer; where every wave loads, registers are one more.",
+        "use 1 or 2 for xdl, 2 or 4 for wavelet",
+        "The wavelet ring has two halves, one being filled and one being multiplied; where every wave loads,"
+        " registers are the second buffer.",
         ("stages",),
     ),
     Rule(
