@@ -1,4 +1,4 @@
-"""What follows by rule where the spec says nothing: GEMM-K of a tile, the widths of accesses, the LDS buffers."""
+"""What follows by rule where the spec says nothing: GEMM-K of a tile, widths of accesses, LDS buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REASONS = {
     "generic": "by rule: single elements fit every C and K",
     "wavelet": "by rule: 32 load threads read a row of the tile",
     "wavelet-c": "by rule: two weights, as in CK's rows",
-    "stages": "by rule: 1 for xdl; 3 for wavelet, 2 where 64 KiB of LDS do not hold 3",
+    "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
     "archs": "by rule: every architecture whose rules the instance keeps",
 }
 
@@ -73,7 +73,8 @@ def stages(instance: Instance) -> int:
     """LDS buffers by rule for an instance; the number it has does not matter."""
     if not instance.load_waves:
         return 1
-    return 3 if 3 * instance.lds_stage_bytes <= PORTABLE_LDS_BYTES else 2
+    # Four tiles of LDS halve the barriers; 32 KiB let two workgroups share a compute unit.
+    return 4 if 4 * instance.lds_stage_bytes <= PORTABLE_LDS_BYTES // 2 else 2
 
 
 def _read_width(word: str | None, shape: Shape, extent: int) -> int:

@@ -1,4 +1,4 @@
-"""Groups -> instances: the product of each group's axes, plus include, minus exclude, checked against every rule.
+"""Groups -> instances: the product of each group's axes, plus include, minus exclude, checked by every rule.
 
 Nothing is lost on the way: each instance keeps the places of the values that made it, and what was excluded
 or skipped is kept with the reason.
@@ -15,7 +15,7 @@ from ckgen.group import Combination, Product, build, exclusions, products, value
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
-from ckgen.select import matching, parse_terms, problems_of
+from ckgen.select import select
 from ckgen.source import Document
 from ckgen.spec import Spec, collect
 from ckgen.spec_checks import IMPLIED_SETS
@@ -183,7 +183,7 @@ def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Dia
         for number, line in enumerate(lines):
             place = spec.document.place("sets", name, number)
             members.update(_line(line, place, instances, found, problems))
-        found[name] = tuple(instance.name for instance in instances if instance.name in members)
+        found[name] = tuple(instance_name for instance_name in work.instances if instance_name in members)
         if not members and not problems:
             place = spec.document.key_place("sets", name)
             message = f"set `{name}` has no instances"
@@ -200,9 +200,7 @@ def _line(
 ) -> list[str]:
     """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
     try:
-        terms = parse_terms(line.split())
-        wrong = problems_of(terms, instances, sets)
+        return [instance.name for instance in select(instances, line.split(), sets=sets)]
     except CkgenError as error:
-        terms, wrong = (), list(error.diagnostics)
-    problems += [replace(diagnostic, place=place) for diagnostic in wrong]
-    return [] if wrong else [instance.name for instance in matching(terms, instances, sets)]
+        problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
+        return []

@@ -95,7 +95,7 @@ class Reporter:
 
 
 def _blame(provenance: Provenance, violation: Violation) -> tuple[Place, Choice | None]:
-    """The place that a broken rule points at: the first value in the file that the rule blames, else the group."""
+    """Where a broken rule points: at the first value in the file that it blames, else at the group."""
     for axis in violation.rule.blame:
         choice = provenance.choice(axis)
         if choice is not None:
@@ -104,9 +104,16 @@ def _blame(provenance: Provenance, violation: Violation) -> tuple[Place, Choice 
 
 
 def _duplicate(clash: _Clash) -> Diagnostic:
+    """Two groups or products overlap; within one product two choices have the same outcome."""
+    first, second = clash.first, clash.second
     more = f" and {clash.count - 1} more" if clash.count > 1 else ""
-    message = f"{clash.name}{more} made again by group `{clash.second.group}`"
-    note = f"group `{clash.first.group}` makes it first, at {clash.first.place}"
-    return Diagnostic(
-        clash.second.place, "duplicate-instance", message, "narrow or exclude one", notes=(note,)
-    )
+    message = f"{clash.name}{more} made again by group `{second.group}`"
+    pairs = [(a, b) for b in second.choices if (a := first.choice(b.axis)) is not None and a != b]
+    if first.place == second.place and pairs:
+        before, again = pairs[-1]
+        note = f"{again.axis} {before.text} makes it first, at {before.place}"
+        return Diagnostic(
+            again.place, "duplicate-instance", message, f"leave out {again.text}", notes=(note,)
+        )
+    note = f"group `{first.group}` makes it first, at {first.place}"
+    return Diagnostic(second.place, "duplicate-instance", message, "narrow or exclude one", notes=(note,))

@@ -80,10 +80,13 @@ class Instance:
     generic: bool = False
     operation: str = "grouped_conv_bwd_weight"
     archs: tuple[str, ...] = field(default=(), compare=False)
+    name: str = field(init=False, compare=False, repr=False)  # in sources, symbols, CMake, Python and reports
 
-    @property
-    def name(self) -> str:
-        """The one name of the instance, in sources, symbols, CMake, Python and reports."""
+    def __post_init__(self) -> None:
+        # Made once, because every dictionary of instances is keyed by it.
+        object.__setattr__(self, "name", self._make_name())
+
+    def _make_name(self) -> str:
         return (
             f"{self._prefix}_{CONV_SPECS[self.conv_spec]}"
             f"_{self.m_per_block}x{self.n_per_block}x{self.k_per_block}_w{self.load_waves}x{self.math_waves}"

@@ -1,4 +1,4 @@
-"""Where the values of an instance come from: the axis values of the spec that made it, each with its place."""
+"""Where the values of an instance come from: the values in the spec that made it, each with its place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What made an instance: its group, where that stands, and one choice for each axis that the spec gives."""
+    """What made an instance: its group, where that stands, a choice for each axis that the spec gives."""
 
     group: str
     place: Place

@@ -80,26 +80,17 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
     return tuple(instance for instance in instances if all(test(instance) for test in tests))
 
 
-def problems_of(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> list[Diagnostic]:
-    """Why a filter selects nothing, or which of its values nothing has; empty when it is sound."""
-    found: list[Diagnostic] = []
-    for term in terms:
-        found += _unmatched(term, instances, sets)
-    if not found and not matching(terms, instances, sets):
-        found.append(_conflict(terms, instances, sets))
-    return found
-
-
 def select(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:
     """The instances that pass all filters, in the order given.
 
     Raises CkgenError (exit 2) with the nearest names when a filter is wrong or nothing passes.
     """
     terms = parse_terms(filters)
-    problems = problems_of(terms, instances, sets)
-    if problems:
-        raise CkgenError(problems)
-    return matching(terms, instances, sets)
+    problems = [problem for term in terms for problem in _unmatched(term, instances, sets)]
+    selected = () if problems else matching(terms, instances, sets)
+    if not selected:
+        raise CkgenError(problems or [_conflict(terms, instances, sets)])
+    return selected
 
 
 def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
@@ -141,6 +132,8 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
         return lambda instance: compare(getattr(instance, key), bound)
     if key == "set":
         return _set_test(term, sets)
+    if "*" in term.values:
+        return lambda instance: term.op == "="
     patterns = [re.compile(fnmatch.translate(value.casefold())) for value in term.values]
 
     def has(instance: Instance) -> bool:

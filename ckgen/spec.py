@@ -75,7 +75,7 @@ class Axes(Model):
     k_per_block: Axis[Extent] | None = Field(None, description="GEMM-K of a tile; by rule 64 bytes of it.")
     m_per_xdl: Axis[Extent] | None = Field(None, description="Matrix atom, 32 (default) or 16.")
     vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
-    stages: Axis[Count] | None = Field(None, description="LDS buffers; by rule 1 (xdl), 3 or 2 (wavelet).")
+    stages: Axis[Count] | None = Field(None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet).")
     archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
         None, description="Architectures to build for, not an axis; by rule all that can run the instance."
     )
@@ -126,7 +126,7 @@ class Spec(Model):
         return self._document
 
     def group_path(self, index: int) -> Path:
-        """Where a group of `groups` stands in the document; indices differ where broken groups were dropped."""
+        """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
         return ("groups", self._kept[index])
 
 
@@ -216,7 +216,7 @@ def _tidy(schema: Any) -> Any:
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    out = {}
+    out: dict[str, Any] = {}
     for key, value in schema.items():
         if key in ("properties", "$defs"):
             out[key] = {name: _tidy(item) for name, item in value.items()}

@@ -1,4 +1,4 @@
-"""What a spec's keys must be to each other: names unique, keys fit for the family, nothing missing, sets known."""
+"""What a spec's keys must be to each other: unique names, the family's keys, nothing missing, known sets."""
 
 from __future__ import annotations
 
