@@ -1,9 +1,10 @@
-"""What the AMD build of a generated tree costs: CPU seconds an instance, peak memory, the largest translation unit.
+"""What the AMD build of a generated tree costs: CPU seconds an instance, peak memory, the largest unit.
 
     python bench/amd_build_cost.py [--tree generated] [--arch gfx90a] [--jobs 2] [--platform amd]
 
-Configures a fresh build folder with every compiler run wrapped by launcher.py, builds it all (device and host code, one
-architecture) and prints the totals beside the bars. Bars: at most 2 CPU-s an instance, no unit over 30 s or 1 GiB.
+Configures a fresh build folder with every compiler run wrapped by launcher.py, builds it all (device and host
+code, one architecture) and prints the totals beside the bars. Bars: at most 2 CPU-s an instance, no unit over
+30 s or 1 GiB.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ BAR_UNIT_S = 30.0
 BAR_UNIT_KIB = 1 << 20
 
 
-def build(tree: Path, build_dir: Path, platform: str, arch: str, jobs: int) -> tuple[list[dict[str, float]], float]:
-    """Build `tree` from nothing in `build_dir`; one row a compiler run and the wall seconds of the whole build."""
+def build(
+    tree: Path, build_dir: Path, platform: str, arch: str, jobs: int
+) -> tuple[list[dict[str, float]], float]:
+    """Build `tree` from nothing in `build_dir`; one row a compiler run, and the wall seconds of it all."""
     log = build_dir / "compiler-runs.jsonl"
     launcher = ";".join([sys.executable, str(ROOT / "bench" / "launcher.py"), str(log)])
     configure = ["cmake", "-S", str(tree), "-B", str(build_dir), "-DCMAKE_BUILD_TYPE=Release"]
@@ -50,16 +53,24 @@ def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
     lines = [
         ("CPU seconds an instance", cpu / instances, BAR_CPU_S_AN_INSTANCE, ""),
         ("largest translation unit, CPU s", slowest["cpu_s"], BAR_UNIT_S, slowest["output"]),
-        ("peak memory of one compiler, MiB", fattest["peak_kib"] / 1024, BAR_UNIT_KIB / 1024, fattest["output"]),
+        (
+            "peak memory of one compiler, MiB",
+            fattest["peak_kib"] / 1024,
+            BAR_UNIT_KIB / 1024,
+            fattest["output"],
+        ),
     ]
     print(f"{instances} instances, {len(rows)} compiler runs, {cpu:.1f} CPU s, {wall:.1f} s wall")
     for what, value, bar, where in lines:
-        print(f"  {what:34} {value:9.2f}   bar {bar:7.1f}   {'ok' if value <= bar else 'OVER'}   {Path(str(where)).name}")
+        verdict = "ok" if value <= bar else "OVER"
+        print(f"  {what:34} {value:9.2f}   bar {bar:7.1f}   {verdict:4}   {Path(str(where)).name}")
     return all(value <= bar for _, value, bar, _ in lines)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tree", type=Path, default=ROOT / "generated")
     parser.add_argument("--arch", default="gfx90a")
     parser.add_argument("--platform", default="amd", choices=["amd", "host"])

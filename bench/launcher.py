@@ -1,8 +1,8 @@
 """A compiler launcher that writes down what each compiler run cost.
 
-CMake calls it as `python launcher.py LOG COMPILER ARG...` (CMAKE_CXX_COMPILER_LAUNCHER); one JSON line a run goes to LOG:
-output file, wall seconds, CPU seconds (user + system, with every process the compiler starts) and peak RSS in KiB of the
-largest of those processes. The compiler's exit status is passed on.
+CMake calls it as `python launcher.py LOG COMPILER ARG...` (CMAKE_CXX_COMPILER_LAUNCHER); one JSON line a run
+goes to LOG: output file, wall seconds, CPU seconds (user + system, with every process the compiler starts)
+and peak RSS in KiB of the largest of those processes. The compiler's exit status is passed on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The ckgen command: parse, call one function, print, exit.
 
-Each command lives in the module that COMMANDS names and is imported only when it is called (or its help is), so a
-command pays for nothing but what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec;
-130 and 141 when a signal (Ctrl-C, a closed pipe) ended the run, as in a shell.
+Each command lives in the module that COMMANDS names and is imported only when it is called (or its help is),
+so a command pays for nothing but what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or
+a wrong spec; 130 and 141 when a signal (Ctrl-C, a closed pipe) ended the run, as in a shell.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class LazyGroup(click.Group):
             return _closed_pipe()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, "-V", "--version", prog_name="ckgen")
 def cli() -> None:
     """Turn instances.yaml into a HIP instance library, build it, and prove it right.
@@ -102,6 +104,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _closed_pipe() -> int:
-    """Nobody reads standard output any more; give it to /dev/null so that the interpreter's last flush is quiet."""
+    """Nobody reads standard output any more: give it to /dev/null, so that the last flush is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return CLOSED_PIPE

@@ -1,7 +1,7 @@
 """What a command shows: tables, notes, progress and diagnostics; colour only where a person reads them.
 
-Standard output carries what was asked for, standard error everything about it (notes, progress, errors), so a pipe gets
-data alone. rich is imported only for a terminal.
+Standard output carries what was asked for, standard error everything about it (notes, progress, errors), so a
+pipe gets data alone. rich is imported only for a terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ import click
 if TYPE_CHECKING:
     from ckgen.errors import Diagnostic
 
-_STYLES = {"PASS": "green", "FAIL": "red", "ok": "green", "added": "green", "removed": "red", "changed": "yellow"}
+_STYLES = {
+    "PASS": "green",
+    "FAIL": "red",
+    "ok": "green",
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+}
 
 
 def say(text: str = "") -> None:
@@ -37,7 +44,9 @@ def say_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def show_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+def show_table(
+    headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
+) -> None:
     """A table on standard output; columns named in `right` are aligned right. Plain columns in a pipe."""
     cells = [[str(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
@@ -74,7 +83,7 @@ def show_diff(text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call with the name of each thing done; it moves a bar, or does nothing in a pipe."""
+    """Yield a function to call with the name of each thing done; it moves a bar, in a pipe nothing."""
     if not sys.stderr.isatty():
         yield lambda name: None
         return

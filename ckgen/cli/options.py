@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from ckgen.expand import Expansion
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -29,7 +26,12 @@ def spec_option(command: Decorated) -> Decorated:
 def set_option(default: str | None) -> Callable[[Decorated], Decorated]:
     """--set NAME: a named set of the spec; without one, `default`."""
     return click.option(
-        "--set", "set_name", metavar="NAME", default=default, show_default=True, help="A named set of the spec."
+        "--set",
+        "set_name",
+        metavar="NAME",
+        default=default,
+        show_default=True,
+        help="A named set of the spec.",
     )
 
 

@@ -1,0 +1,91 @@
+"""generate, check: between instances.yaml and the generated tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckgen.cli import console
+from ckgen.cli.options import filters_argument, json_option, out_option, set_option, spec_option
+
+
+@click.command("generate")
+@filters_argument
+@spec_option
+@set_option("default")
+@out_option
+@click.option("--dry-run", is_flag=True, help="Say what would be written and removed; write nothing.")
+def generate_command(filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool) -> int:
+    """Write the library's source tree.
+
+    Only what changed is written and only files that ckgen made are removed, in one step: a run that is killed
+    leaves the old tree or the new one.
+
+    \b
+    Examples:
+      ckgen generate
+      ckgen generate --set full --out build/full
+      ckgen generate family=wavelet dtype=f16,bf16 --out build/wavelet
+    """
+    from ckgen import outputs
+    from ckgen.cli.selection import Selection
+
+    selection = Selection(spec, set_name, filters, out)
+    instances, tree = selection.render()
+    done = outputs.plan(tree, out) if dry_run else outputs.apply(tree, out)
+    if dry_run:
+        for path in done.write:
+            console.say(f"write   {path}")
+        for path in done.prune:
+            console.say(f"remove  {path}")
+    verb = "would be " if dry_run else ""
+    counts = f"{verb}written {len(done.write)}, unchanged {len(done.keep)}, removed {len(done.prune)}"
+    console.say(f"{out}: {len(instances)} instances, {len(tree)} files: {counts}")
+    return 0
+
+
+@click.command("check")
+@filters_argument
+@spec_option
+@set_option("default")
+@out_option
+@json_option
+@click.pass_context
+def check_command(
+    ctx: click.Context, filters: tuple[str, ...], spec: Path, set_name: str, out: Path, as_json: bool
+) -> int:
+    """Fail if the generated tree is not what instances.yaml says, and tell what moved.
+
+    Without FILTER, --spec and --set the tree's own manifest says how it was generated. Exit 1 comes with a
+    unified diff and the cause of each difference: spec, template, tool, command or a hand edit.
+
+    \b
+    Examples:
+      ckgen check
+      ckgen check --out build/full
+    """
+    from ckgen import outputs
+    from ckgen.cli.selection import Selection, recorded
+
+    selection = Selection(spec, set_name, filters, out)
+    asked = any(_given(ctx, name) for name in ("filters", "spec", "set_name"))
+    _, tree = (selection if asked else recorded(selection)).render()
+    drifts = outputs.check(tree, out)
+    if as_json:
+        rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
+        console.say_json({"out": str(out), "files": len(tree), "drift": rows})
+        return 1 if drifts else 0
+    if not drifts:
+        console.say(f"{out}: up to date, {len(tree)} files")
+        return 0
+    for drift in drifts:
+        console.show_diff(drift.diff)
+    for drift in drifts:
+        console.say(drift.summary)
+    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run: {selection.command}")
+    return 1
+
+
+def _given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
