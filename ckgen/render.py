@@ -132,18 +132,25 @@ def _tree_values(
 ) -> dict[str, Any]:
     """What templates that are rendered once a tree may use."""
     of_arch = {scope: [r.condition for r in RULES if (r.scope == "arch") is scope] for scope in (False, True)}
-    return {
+    return _hand_written(texts) | {
         "version": __version__,
         "sources": sorted(sources, key=attrgetter("name")),
         "factories": factories,
         "operations": operations_of(sources, factories),
-        "runtime": [
-            _copied_path(name) for name in texts if name.startswith("src/") and name.endswith(".cpp")
-        ],
         "rules": cpp_conditions(),
         "rule_names": _cpp_names(of_arch[False]),
         "arch_rule_names": _cpp_names(of_arch[True]),
     }
+
+
+def _hand_written(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The copied sources by how they are compiled: only those that define a kernel need a device pass."""
+    names = [name for name in texts if name.startswith("src/") and name.endswith(".cpp")]
+    api = [name for name in names if PurePosixPath(name).name == "c_api.cpp"]
+    kernels = [name for name in names if "CKGEN_DEFINE_KERNEL" in texts[name]]
+    runtime = [name for name in names if name not in (*api, *kernels)]
+    kinds = {"api_sources": api, "kernel_sources": kernels, "runtime_sources": runtime}
+    return {kind: [_copied_path(name) for name in members] for kind, members in kinds.items()}
 
 
 def _cpp_names(conditions: Sequence[str]) -> list[str]:

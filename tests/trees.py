@@ -15,7 +15,7 @@ from ckgen.render import render_tree
 
 ARCHS = ("gfx90a", "gfx942", "gfx950")
 XDL = Instance("xdl", LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1, archs=ARCHS)
-WAVELET = Instance("wavelet", LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 3, archs=ARCHS)
+WAVELET = Instance("wavelet", LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2, archs=ARCHS)
 GENERIC = Instance(
     "xdl",
     LAYOUTS[2],
@@ -34,7 +34,7 @@ GENERIC = Instance(
     generic=True,
     archs=(*ARCHS, "gfx1100", "gfx1201"),
 )
-POINTWISE = replace(XDL, conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16")
+POINTWISE = replace(XDL, conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16", c_vector=4)
 SAMPLE = (WAVELET, XDL, POINTWISE, GENERIC)
 
 # Few templates make quick trees; they are not the real ones.
