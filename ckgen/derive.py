@@ -10,7 +10,7 @@ from ckgen.spec_types import Vector
 
 ACCESS_BYTES = 16  # the widest global or LDS access of a lane
 BANK_BYTES = 4
-PORTABLE_LDS_BYTES = 64 * 1024  # what every architecture has
+SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 M_PER_XDL = 32
 CONV_SPEC = "Default"
@@ -73,8 +73,7 @@ def stages(instance: Instance) -> int:
     """LDS buffers by rule for an instance; the number it has does not matter."""
     if not instance.load_waves:
         return 1
-    # Four tiles of LDS halve the barriers; 32 KiB let two workgroups share a compute unit.
-    return 4 if 4 * instance.lds_stage_bytes <= PORTABLE_LDS_BYTES // 2 else 2
+    return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
 
 def _read_width(word: str | None, shape: Shape, extent: int) -> int:

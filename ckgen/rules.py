@@ -71,15 +71,21 @@ class Checker:
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         self._domain = _compile([rule for rule in rules if rule.scope == "domain"])
-        self._shape = _compile([rule for rule in rules if rule.scope == "instance"])
+        self._tile = _compile([rule for rule in rules if rule.scope == "tile"])
+        self._instance = _compile([rule for rule in rules if rule.scope == "instance"])
         self._arch = _compile([rule for rule in rules if rule.scope == "arch"])
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules an instance breaks.
 
-        Derived values mean nothing while a field is outside its domain; then only those rules are reported.
+        Only those of the first scope that has any: a tile that does not split into waves breaks rules about
+        copies too, and telling them would hide the cause.
         """
-        return self._domain(instance, 0, False) or self._shape(instance, 0, False)
+        return (
+            self._domain(instance, 0, False)
+            or self._tile(instance, 0, False)
+            or self._instance(instance, 0, False)
+        )
 
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
         """The rules an instance breaks on one architecture (a key of ARCHES); needs `broken` to be empty."""

@@ -213,7 +213,7 @@ class Tile(Model):
 
 
 class Vector(Model):
-    """Elements a global access of A = dOut, B = In, C = dWei: a word or a map; what is absent goes by rule."""
+    """Elements a global access of A = dOut, B = In, C = dWei: a word or a map; absent ones go by rule."""
 
     a: Annotated[int | str, Width()] | None = None
     b: Annotated[int | str, Width()] | None = None
