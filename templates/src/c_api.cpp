@@ -169,7 +169,7 @@ int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, 
                    uint32_t* threads) {
     return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
         instance.op->SetWorkSpacePointer(&argument, workspace);
-        const auto& kernel = instance.runner->KernelInfo();
+        const auto kernel = instance.runner->KernelInfo();
         const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
         *args_bytes = sizeof(plan);
         *blocks = static_cast<uint32_t>(conv::grid_size(plan));

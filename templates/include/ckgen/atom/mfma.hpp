@@ -121,8 +121,8 @@ struct LaneOperands {
         using Operand = MfmaOperand<Size>;
         constexpr int k1 = 16 / static_cast<int>(sizeof(T));
         constexpr int depth = k1 * Operand::planes;
-        static thread_local float rows[MR * Size][depth];
-        static thread_local float columns[depth][NR * Size];
+        float rows[MR * Size][depth];
+        float columns[depth][NR * Size];
         for(int lane = 0; lane < 64; ++lane) {
             const LaneOperands& mine = *static_cast<const LaneOperands*>(lanes[lane]);
             const int k0 = Operand::plane(lane) * k1;
@@ -133,7 +133,7 @@ struct LaneOperands {
                 for(int e = 0; e < k1; ++e)
                     columns[k0 + e][j * Size + Operand::row(lane)] = to_float(mine.b[j][e]);
         }
-        static thread_local float product[MR * Size][NR * Size];
+        float product[MR * Size][NR * Size];
         for(int row = 0; row < MR * Size; ++row) {
             float sums[NR * Size] = {};
             for(int k = 0; k < depth; ++k)

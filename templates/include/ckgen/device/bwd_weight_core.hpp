@@ -13,16 +13,6 @@ struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
     const void* p_out = nullptr;
 };
 
-// An operator that can also be driven by a Problem of any ndim: what the C API uses.
-struct BwdWeightRunner {
-    virtual ~BwdWeightRunner() = default;
-    virtual std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
-                                                            const void* p_out) const = 0;
-    virtual BaseOperator& Operator() = 0;
-    virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
-    virtual const struct BwdWeightKernel& KernelInfo() const = 0;
-};
-
 using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const void* in, int64 in_bytes, void* wei,
                                  int64 wei_bytes, const void* out, int64 out_bytes, platform::Stream);
 
@@ -32,6 +22,16 @@ struct BwdWeightKernel {
     LaunchBwdWeight launch;
     // Sums f32 partials into the weight type.
     void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
+};
+
+// An operator that can also be driven by a Problem of any ndim: what the C API uses.
+struct BwdWeightRunner {
+    virtual ~BwdWeightRunner() = default;
+    virtual std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
+                                                            const void* p_out) const = 0;
+    virtual BaseOperator& Operator() = 0;
+    virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
+    virtual BwdWeightKernel KernelInfo() const = 0;
 };
 
 std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel&, const conv::Problem&,

@@ -35,10 +35,8 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
         platform::launch<Kernel>(Entry(), blocks, args, regions, stream);
     }
 
-    static const BwdWeightKernel& kernel() {
-        static const BwdWeightKernel value{conv::traits_of<D>(), &launch, &reduce_partials<typename D::Wei>};
-        return value;
-    }
+    // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
+    static BwdWeightKernel kernel() { return {conv::traits_of<D>(), &launch, &reduce_partials<typename D::Wei>}; }
 
     struct Invoker final : BaseInvoker {
         float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
@@ -76,7 +74,7 @@ public:
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
     BaseOperator& Operator() override { return *this; }
-    const BwdWeightKernel& KernelInfo() const override { return kernel(); }
+    BwdWeightKernel KernelInfo() const override { return kernel(); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
         return bwd_weight_unsupported_reason(kernel(), argument);
