@@ -59,9 +59,9 @@ def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
     bytes."""
     size = prod(shape) * storage.itemsize // 2
     guard = GUARD_BYTES // 2
-    buffer = np.full(2 * guard + size + ALIGNMENT // 2, GUARD, dtype=np.uint16)
+    buffer = np.empty(2 * guard + size + ALIGNMENT // 2, dtype=np.uint16)
     buffer = buffer[(-buffer.ctypes.data % ALIGNMENT) // 2 :][: 2 * guard + size]
-    buffer[guard : guard + size] = poison
+    buffer[:guard], buffer[guard : guard + size], buffer[guard + size :] = GUARD, poison, GUARD
     return Guarded(buffer[guard : guard + size].view(storage).reshape(shape), buffer)
 
 

@@ -12,7 +12,7 @@ from ckgen.problem import ConvProblem
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
-    """The gradient of the weights, float64, logical shape (G, K, C, filter).
+    """The gradient of the weights, float64, logical shape (G, K, C, filter), channels fastest in memory.
 
     ``in_`` (G, N, C, input) and ``out`` (G, N, K, output, the gradient of the convolution's output) are real
     arrays in logical order; views with any strides will do. Each weight is
@@ -28,7 +28,7 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
     channels_last = np.pad(np.moveaxis(in_, 2, -1).astype(np.float64), pads)  # (G, N, padded input, C)
     # (G, K, N * output)
     gradient = np.moveaxis(out, 2, 1).reshape(problem.groups, problem.k, -1).astype(np.float64)
-    wei = np.empty(problem.lengths("wei"), dtype=np.float64)
+    wei = np.empty((problem.groups, problem.k, *problem.filter, problem.c), dtype=np.float64)
     axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
     for tap in np.ndindex(*problem.filter):
         window = tuple(
@@ -36,8 +36,8 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
             for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
         )
         seen = channels_last[(slice(None), slice(None), *window)].reshape(problem.groups, -1, problem.c)
-        wei[(..., *tap)] = gradient @ seen
-    return wei
+        wei[(slice(None), slice(None), *tap)] = gradient @ seen
+    return np.moveaxis(wei, -1, 2)
 
 
 def tolerance(dtype: str, accumulations: int, scale: float, expected: Float64) -> Float64:

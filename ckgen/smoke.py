@@ -108,11 +108,13 @@ def run_case(
         second = _Attempt(library, case, data, memory, turn=1, seed=seed) if case.twice else None
     except CkgenError as error:
         return row(None, None, None, f"FAIL: {error}")
-    worst, limit = first.worst(data)
+    worst, limit, broken = first.compare(data)
     reason = first.fault() or (second.fault() if second else None)
-    if reason is None and not worst <= limit:
+    if reason is None and broken:
+        reason = f"{broken} elements are not finite"
+    if reason is None and worst > limit:
         reason = f"error {worst:.3g} is more than {limit:.3g}"
-    if reason is None and second and first.bits() != second.bits():
+    if reason is None and second and not first.same_bits(second):
         reason = "a second run gave other bits"
     return row(first.used.split_k, worst, limit, f"FAIL: {reason}" if reason else OK)
 
@@ -154,7 +156,7 @@ class _Attempt:
             return library.run(case.instance, problem, i, w, o, split_k=case.split_k, workspace=scratch)
 
     def fault(self) -> str | None:
-        """What the run did wrong apart from wrong numbers."""
+        """What the run did to memory that it should not have done, or failed to write."""
         named: list[tuple[str, Guarded]] = [
             *self._inputs.items(),
             ("wei", self._wei),
@@ -168,23 +170,20 @@ class _Attempt:
             if self._inputs[name].array.tobytes() != before:
                 return f"{name} was changed"
         untouched = self._wei.untouched(self._poison)
-        if untouched:
-            return f"{untouched} of {self._wei.array.size} elements were never written"
-        broken = int(np.count_nonzero(~np.isfinite(self._values())))
-        return f"{broken} elements are not finite" if broken else None
+        return f"{untouched} of {self._wei.array.size} elements were never written" if untouched else None
 
-    def worst(self, data: Data) -> tuple[float, float]:
-        """Error and tolerance of the worst element; an error that is not a number is the worst."""
-        error = np.abs(self._values() - data.expected)
+    def compare(self, data: Data) -> tuple[float, float, int]:
+        """Error and tolerance of the worst element, and how many elements have no finite error."""
+        stored = self._wei.array.transpose(to_logical("wei", self._instance.layout))
+        error = decode(stored, element_of(self._instance.dtype, "wei"))
+        error -= data.expected
+        np.abs(error, out=error)
         limit = tolerance(self._instance.dtype, self._depth, data.scale, data.expected)
-        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
-        return float(error.flat[at]), float(limit.flat[at])
+        at = int(np.argmax(error / limit))  # a NaN counts as the largest
+        worst = float(error.flat[at])
+        broken = 0 if np.isfinite(worst) else int(np.count_nonzero(~np.isfinite(error)))
+        return worst, float(limit.flat[at]), broken
 
-    def bits(self) -> bytes:
-        """The result as bytes."""
-        return self._wei.array.tobytes()
-
-    def _values(self) -> Float64:
-        layout = self._instance.layout
-        stored = self._wei.array.transpose(to_logical("wei", layout))
-        return decode(stored, element_of(self._instance.dtype, "wei"))
+    def same_bits(self, other: _Attempt) -> bool:
+        """True when both runs left the same bits."""
+        return self._wei.array.tobytes() == other._wei.array.tobytes()
