@@ -88,7 +88,8 @@ class Reporter:
         """A change that keeps every rule if one is near, else the rule's own advice."""
         instance, rule = cause.instance, cause.violation.rule
         values = values_of(cause.provenance.choices)
-        found = repairs(instance.family, instance.generic, values, rule.blame, self.checker)
+        archs = values.get("archs", ())
+        found = repairs(instance.family, instance.generic, values, rule.blame, self.checker, archs)
         if not found:
             return cause.violation.help
         return f"{found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"

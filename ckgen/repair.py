@@ -8,7 +8,7 @@ from typing import Any
 
 from ckgen.group import build
 from ckgen.hardware import DTYPES, WAVE_SIZE
-from ckgen.instance import CONV_SPECS, Instance
+from ckgen.instance import CONV_SPECS
 from ckgen.provenance import show
 from ckgen.rules import Checker
 from ckgen.spec_types import Tile, Vector
@@ -19,29 +19,29 @@ _K_EXTENTS = (8, 16, 32, 64, 128)
 
 
 def repairs(
-    family: str, generic: bool, values: Mapping[str, Any], axes: Sequence[str], checker: Checker
+    family: str,
+    generic: bool,
+    values: Mapping[str, Any],
+    axes: Sequence[str],
+    checker: Checker,
+    archs: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
     """Changes of one axis that lead to a sound instance, as (axis, value as the file writes it).
 
-    `values` is what `build` takes; the axes are tried in the order given, the nearest value of each first,
-    and only the first axis with an answer is reported.
+    `values` is what `build` takes, `archs` where the instance must run (empty: anywhere); the axes are tried
+    in the order given, the nearest value of each first, and only the first axis with an answer is reported.
     """
     for axis in axes:
         found: list[tuple[str, str]] = []
         for value in _candidates(axis, family, values):
             instance = build(family, generic, {**values, axis: value})
-            if sound(instance, checker):
+            if not checker.violations(instance, archs):
                 found.append((axis, show(value)))
             if len(found) == 2:
                 break
         if found:
             return found
     return []
-
-
-def sound(instance: Instance, checker: Checker) -> bool:
-    """True when an instance keeps every rule on some architecture."""
-    return not checker.broken(instance) and bool(checker.supported_archs(instance))
 
 
 def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[Any]:

@@ -1,8 +1,9 @@
 """The rules as data, in the order in which they are reported; `rules` compiles and applies them.
 
-Scope "domain" says which values a field may have at all, "instance" how fields fit together, "arch" what a
-target has. `blame` names the YAML keys whose values are at fault, most likely first: the caret points at one
-of them.
+Scope "domain" says which values a field may have at all, "tile" how the tile splits into waves and steps,
+"instance" how everything else fits, "arch" what a target has; where a scope is broken the next ones mean
+nothing. `blame` names the YAML keys whose values are at fault, most likely first: the caret points at one of
+them.
 """
 
 from __future__ import annotations
