@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckgen.expand import Expansion
@@ -93,7 +93,8 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
         lines.append(f"  why: {violation.rule.reason}")
     if violations:
         axes = [axis for violation in violations for axis in violation.rule.blame]
-        return lines + (_repair(instance, values, axes, archs) or [f"nearest change: {violations[0].help}"])
+        advice = [f"nearest change: {violations[0].help}"]
+        return lines + (_repair(instance, values, axes, archs) or advice)
     if instance.name in expansion.provenance:
         failed = [term.text for term in terms if not matching([term], [base], expansion.sets)]
         return [*lines, f"it fails {' and '.join(failed)}"]
@@ -130,7 +131,7 @@ def _wished(values: dict[str, Any], base: Instance, wishes: Sequence[Term]) -> d
         key, text = wish.key, wish.values[0]
         try:
             change = dict(_axis_values(key, text, values, base))
-        except (ValueError, StopIteration):
+        except ValueError:
             return f"`{text}` is no {key}"
         values = {**values, **change}
     return values
@@ -142,7 +143,7 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
     if key == "ndim":
         yield "layout", _layout(base.layout, int(text))
     elif key in _TABLES:
-        yield key, next(word for word in _TABLES[key] if word.casefold() == text.casefold())
+        yield key, _one(word for word in _TABLES[key] if word.casefold() == text.casefold())
     elif key == "tile":
         wanted = Tile.model_validate(text)
         yield key, tile.model_copy(update={k: v for k, v in wanted.model_dump().items() if v is not None})
@@ -179,7 +180,13 @@ def _waves(key: str, waves: int, base: Instance) -> Iterator[tuple[str, Any]]:
 def _layout(layout: str, ndim: int) -> str:
     """The layout of the same order (groups first or last) in another number of dimensions."""
     grouped = layout.startswith("G")
-    return next(name for name in LAYOUTS if name.index("/") - 3 == ndim and name.startswith("G") == grouped)
+    return _one(name for name in LAYOUTS if name.index("/") - 3 == ndim and name.startswith("G") == grouped)
+
+
+def _one(words: Iterable[str]) -> str:
+    for word in words:
+        return word
+    raise ValueError("no such word")
 
 
 def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
@@ -205,12 +212,13 @@ def _additions(
     product: Product = products(spec, index)[0]
     lines = []
     for axis in AXES:
-        if axis not in values:
-            continue
         choices = product.axes.get(axis, ())
-        if values[axis] not in [choice.value for choice in choices]:
-            where = (
-                f"`{axis}` of {choices[0].source} at {choices[0].place}" if choices else f"a new key `{axis}`"
-            )
-            lines.append(f"nearest change: add {show(values[axis])} to {where}")
+        if axis not in values or values[axis] in [choice.value for choice in choices]:
+            continue
+        value = show(values[axis])
+        if choices:
+            where = f"`{axis}` of {choices[0].source} at {choices[0].place}"
+            lines.append(f"nearest change: add {value} to {where}")
+        else:
+            lines.append(f"nearest change: give group `{group.name}` at {provenance.place} `{axis}: {value}`")
     return lines or [f"nearest change: take it into group `{group.name}` at {provenance.place} by `include`"]
