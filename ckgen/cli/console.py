@@ -70,7 +70,7 @@ def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     for header in headers:
         table.add_column(header, justify="right" if header in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(cell, style=_STYLES.get(cell.partition(":")[0], "")) for cell in row))
     Console().print(table)
 
 
@@ -94,6 +94,19 @@ def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda name: bar.update(task, advance=1, description=f"{what} {name}"[:72])
+
+
+@contextlib.contextmanager
+def status(what: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with each line of a tool's output; a terminal shows the latest one."""
+    if not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(what) as spinner:
+        yield lambda line: spinner.update(escape(f"{what}: {line}"[:110]))
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:

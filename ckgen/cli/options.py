@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,3 +50,9 @@ def out_option(command: Decorated) -> Decorated:
     return click.option(
         "--out", type=PATH, default=Path("generated"), show_default=True, help="The generated tree."
     )(command)
+
+
+def asked_for(ctx: click.Context, names: Sequence[str]) -> bool:
+    """Whether the command line itself gave one of these parameters."""
+    written = click.core.ParameterSource.COMMANDLINE
+    return any(ctx.get_parameter_source(name) is written and ctx.params[name] != () for name in names)

@@ -44,6 +44,11 @@ class Selection:
     out: Path
 
     @property
+    def has_default_spec(self) -> bool:
+        """Whether this is the spec of the current folder."""
+        return self.spec == DEFAULT_SPEC
+
+    @property
     def command(self) -> str:
         """The command line that makes the tree again, without what is the default anyway.
 
@@ -51,7 +56,7 @@ class Selection:
         outside the current folder is cut to its name.
         """
         words = ["ckgen", "generate", *self.filters]
-        if self.spec != DEFAULT_SPEC:
+        if not self.has_default_spec:
             words += ["--spec", _portable(self.spec)]
         if self.set_name != DEFAULT_SET:
             words += ["--set", self.set_name]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ckgen.cli import console
-from ckgen.cli.options import filters_argument, json_option, out_option, set_option, spec_option
+from ckgen.cli.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
 
 
 @click.command("generate")
@@ -16,7 +16,10 @@ from ckgen.cli.options import filters_argument, json_option, out_option, set_opt
 @set_option("default")
 @out_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written and removed; write nothing.")
-def generate_command(filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool) -> int:
+@click.option("--list-inputs", is_flag=True, help="List the files that the tree depends on; write nothing.")
+def generate_command(
+    filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool, list_inputs: bool
+) -> int:
     """Write the library's source tree.
 
     Only what changed is written and only files that ckgen made are removed, in one step: a run that is killed
@@ -31,8 +34,9 @@ def generate_command(filters: tuple[str, ...], spec: Path, set_name: str, out: P
     from ckgen import outputs
     from ckgen.cli.selection import Selection
 
-    selection = Selection(spec, set_name, filters, out)
-    instances, tree = selection.render()
+    if list_inputs:
+        return _list_inputs(spec)
+    instances, tree = Selection(spec, set_name, filters, out).render()
     done = outputs.plan(tree, out) if dry_run else outputs.apply(tree, out)
     if dry_run:
         for path in done.write:
@@ -42,6 +46,15 @@ def generate_command(filters: tuple[str, ...], spec: Path, set_name: str, out: P
     verb = "would be " if dry_run else ""
     counts = f"{verb}written {len(done.write)}, unchanged {len(done.keep)}, removed {len(done.prune)}"
     console.say(f"{out}: {len(instances)} instances, {len(tree)} files: {counts}")
+    return 0
+
+
+def _list_inputs(spec: Path) -> int:
+    """For build systems: the spec and every file of this ckgen that decides what the tree holds."""
+    from ckgen.context import input_files
+
+    for path in (spec.resolve(), *input_files()):
+        console.say(str(path))
     return 0
 
 
@@ -69,7 +82,7 @@ def check_command(
     from ckgen.cli.selection import Selection, recorded
 
     selection = Selection(spec, set_name, filters, out)
-    asked = any(_given(ctx, name) for name in ("filters", "spec", "set_name"))
+    asked = asked_for(ctx, ("filters", "spec", "set_name"))
     _, tree = (selection if asked else recorded(selection)).render()
     drifts = outputs.check(tree, out)
     if as_json:
@@ -85,7 +98,3 @@ def check_command(
         console.say(drift.summary)
     console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run: {selection.command}")
     return 1
-
-
-def _given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

@@ -1,0 +1,131 @@
+"""What `ckgen smoke` does between its arguments and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ckgen import smoke_plan
+from ckgen.build import Platform
+from ckgen.cli import console
+from ckgen.cli.selection import Selection
+from ckgen.cli.workshop import Workplace, build_library, workplace
+from ckgen.library import Library
+from ckgen.manifest import load_manifest
+from ckgen.problem_sets import NamedProblem, load_problems
+from ckgen.select import select
+from ckgen.smoke import Row, run_plan
+
+HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeOptions:
+    """The command line of `ckgen smoke`; `chosen` is true when it names a set or spec to build."""
+
+    filters: tuple[str, ...]
+    spec: Path
+    set_name: str
+    out: Path
+    platform: Platform
+    archs: tuple[str, ...]
+    jobs: int
+    options: tuple[str, ...]
+    library: Path | None
+    problems: tuple[str, ...]
+    split_ks: tuple[int, ...]
+    max_macs: int
+    seed: int
+    all_pairs: bool
+    brief: bool
+    as_json: bool
+    chosen: bool
+
+
+def smoke(options: SmokeOptions) -> int:
+    """Build or load, plan, run, print; 1 when any row failed."""
+    library, sets = _library(options)
+    names = [i.name for i in select(library.instances, options.filters, sets=sets)]
+    ndims = {library.instance(name).ndim for name in names}
+    problems = _problems(options, ndims)
+    plan = smoke_plan.make_plan(
+        library,
+        problems,
+        names=names,
+        split_ks=options.split_ks or smoke_plan.SPLIT_KS,
+        everything=options.all_pairs,
+        cover_problems=not options.filters,
+    )
+    rows: list[Row] = []
+    with console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
+        for row in run_plan(library, plan, seed=options.seed):
+            rows.append(row)
+            step(row.problem)
+    failed = [row for row in rows if not row.ok]
+    if options.as_json:
+        console.say_json([asdict(row) for row in rows])
+    else:
+        shown = nearest_misses(rows) if options.brief else rows
+        console.show_table(HEADERS, [_cells(row) for row in shown], right=HEADERS[3:6])
+        used = {row.instance for row in rows}
+        console.say(_summary(len(used), len(problems), len(rows), len(failed)))
+    return 1 if failed else 0
+
+
+def nearest_misses(rows: Sequence[Row]) -> list[Row]:
+    """For each instance the row whose error is the largest part of its tolerance, and every failed row."""
+
+    def strain(row: Row) -> float:
+        return row.max_error / row.tolerance if row.max_error is not None and row.tolerance else 0.0
+
+    worst: dict[str, Row] = {}
+    for row in rows:
+        if row.ok and strain(row) >= strain(worst.setdefault(row.instance, row)):
+            worst[row.instance] = row
+    kept = {id(row) for row in worst.values()}
+    return [row for row in rows if not row.ok or id(row) in kept]
+
+
+def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
+    """The library to check, and the sets its instances are in where its tree is known."""
+    if options.library is not None:
+        return Library(options.library), {}
+    selection = Selection(options.spec, options.set_name, (), options.out)
+    place = workplace(selection, chosen=options.chosen, platform=options.platform)
+    path = build_library(
+        place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options
+    )
+    return Library(path), _sets(place)
+
+
+def _sets(place: Workplace) -> dict[str, list[str]]:
+    manifest = load_manifest(place.tree)
+    sets: dict[str, list[str]] = {}
+    for record in manifest.instances if manifest else ():
+        for name in record.sets:
+            sets.setdefault(name, []).append(record.name)
+    return sets
+
+
+def _problems(options: SmokeOptions, ndims: set[int]) -> list[NamedProblem]:
+    """The problems, scaled, but those whose dimensionality no instance has; a note counts them."""
+    every = [problem for name in options.problems for problem in load_problems(name)]
+    fit = [problem.fitted(options.max_macs) for problem in every if problem.problem.ndim in ndims]
+    if len(fit) < len(every):
+        have = ", ".join(f"{ndim}D" for ndim in sorted(ndims))
+        console.note(f"{len(every) - len(fit)} problems left out: the instances are {have}")
+    return fit
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    split_k = "-" if row.split_k is None else str(row.split_k)
+    if row.split_k == -1 and row.used_split_k is not None:
+        split_k = f"-1 ({row.used_split_k})"
+    numbers = ("-" if value is None else f"{value:.2e}" for value in (row.max_error, row.tolerance))
+    return (row.instance, row.platform, row.problem, split_k, *numbers, row.verdict)
+
+
+def _summary(instances: int, problems: int, runs: int, failed: int) -> str:
+    what = f"{instances} instances, {problems} problems, {runs} runs"
+    return f"{what}: {failed} FAILED" if failed else f"{what}: all ok"

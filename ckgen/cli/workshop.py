@@ -1,0 +1,74 @@
+"""Which tree a build is about, and where its library goes.
+
+Without FILTER, --set and --spec that is the generated tree as it stands in --out. With one of them the chosen
+instances are generated into a tree of their own below build/, so that a build never mixes two selections.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckgen.cli import console
+
+if TYPE_CHECKING:
+    from ckgen.build import Platform
+    from ckgen.cli.selection import Selection
+
+BUILD = Path("build")
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """A generated tree and the folder that one platform's build of it uses."""
+
+    tree: Path
+    build_dir: Path
+
+
+def workplace(selection: Selection, *, chosen: bool, platform: str) -> Workplace:
+    """Find the tree, generating it first where it was `chosen` on the command line.
+
+    The name of a selection's folder is its set's, with a digest where filters or another spec make it a
+    special one.
+    """
+    from ckgen import outputs
+
+    if not chosen:
+        return Workplace(selection.out, BUILD / selection.out.name / platform)
+    label = selection.set_name
+    special = [*selection.filters, *([] if selection.has_default_spec else [str(selection.spec.resolve())])]
+    if special:
+        label += "-" + hashlib.sha256("\0".join(special).encode()).hexdigest()[:8]
+    selection = replace(selection, out=BUILD / label / "tree")
+    instances, tree = selection.render()
+    outputs.apply(tree, selection.out)
+    console.note(f"{len(instances)} instances in {selection.out}")
+    return Workplace(selection.out, BUILD / label / platform)
+
+
+def build_library(
+    place: Workplace, platform: Platform, *, jobs: int, archs: Sequence[str], options: Sequence[str]
+) -> Path:
+    """Configure and compile what changed; the library's path."""
+    from ckgen import build
+
+    named = dict(_option(text) for text in options)
+    with console.status(f"building {place.tree} for {platform}") as on_line:
+        made = build.build(
+            place.tree, platform, place.build_dir, jobs=jobs, archs=archs, options=named, on_line=on_line
+        )
+    console.note(f"built in {made.seconds:.1f} s")
+    return made.library
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--option")
+    return name, value
