@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,23 +10,9 @@ from pathlib import Path
 from ckgen.manifest import digest
 from ckgen.paths import PACKAGE, templates_dir
 
-# The modules that decide what a tree holds; their digest is "the tool" in the manifest. A test keeps it so.
-GENERATOR_MODULES = (
-    "context",
-    "errors",
-    "expand",
-    "hardware",
-    "instance",
-    "manifest",
-    "paths",
-    "render",
-    "rule_table",
-    "rules",
-    "select",
-    "source",
-    "spec",
-    "tree",
-)
+# Where the way from a spec's text to a tree begins; what these import belongs to "the tool" too.
+_ENTRY_MODULES = ("source", "spec", "expand", "select", "render")
+_IMPORT = re.compile(r"^\s*from ckgen\.(\w+) import ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +48,31 @@ def load_templates(folder: Path) -> Templates:
 
 def load_context(spec: str, spec_text: str, command: str, sets: Mapping[str, Sequence[str]]) -> RenderContext:
     """The context of this installation: its templates and the digest of its generator modules."""
-    sources = (PACKAGE / f"{module}.py" for module in GENERATOR_MODULES)
-    tool = digest(b"\0".join(path.read_bytes() for path in sources))
+    modules = generator_modules()
+    tool = digest("\0".join(f"{name}\0{modules[name]}" for name in sorted(modules)).encode())
     return RenderContext(
         load_templates(templates_dir()), spec, digest(spec_text.encode()), tool, command, sets
     )
 
 
+def generator_modules() -> dict[str, str]:
+    """Name and text of each module of ckgen that decides what a tree holds: together they are the tool."""
+    found: dict[str, str] = {}
+    pending = list(_ENTRY_MODULES)
+    while pending:
+        name = pending.pop()
+        path = PACKAGE / f"{name}.py"
+        if name not in found and path.exists():
+            found[name] = path.read_text(encoding="utf-8")
+            pending += _IMPORT.findall(found[name])
+    return found
+
+
 def input_files() -> tuple[Path, ...]:
-    """Every file of this installation that a generated tree depends on, beside its spec."""
-    modules = tuple(PACKAGE / f"{module}.py" for module in GENERATOR_MODULES)
-    return modules + tuple(sorted(path for path in templates_dir().rglob("*") if path.is_file()))
+    """Every file of this installation that a tree depends on beside its spec, and the template folders.
+
+    A folder's time moves when a file is added to it, so a build that watches these paths sees new templates.
+    """
+    folder = templates_dir()
+    templates = (path for path in folder.rglob("*") if path.is_file() or path.is_dir())
+    return (*(PACKAGE / f"{name}.py" for name in sorted(generator_modules())), folder, *sorted(templates))

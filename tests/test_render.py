@@ -1,0 +1,260 @@
+"""render: pure, deterministic, strict, and what it makes is formatted and says where it comes from."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckgen.context import Templates, generator_modules, input_files, load_context, load_templates
+from ckgen.errors import CkgenError
+from ckgen.instance import CONV_SPECS, LAYOUTS, Instance, derived, primary
+from ckgen.manifest import MANIFEST_NAME, parse_manifest
+from ckgen.paths import PACKAGE, templates_dir
+from ckgen.render import render_tree
+from ckgen.rule_table import RULES
+from tests import golden
+from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, WAVELET, XDL, contents, context
+
+ROOT = Path(__file__).resolve().parent.parent
+TREE = render_tree(
+    SAMPLE, context(sets={"ci": [XDL.name, GENERIC.name], "default": [i.name for i in SAMPLE]})
+)
+CLANG_FORMAT = shutil.which(
+    "clang-format", path=os.pathsep.join((str(Path(sys.executable).parent), os.defpath))
+)
+
+
+def source_of(tree: dict[str, str], instance: Instance) -> str:
+    return tree[f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"]
+
+
+def test_one_file_an_instance_with_named_constants() -> None:
+    text = source_of(TREE, WAVELET)
+    assert f"struct {WAVELET.name} {{" in text and f"CKGEN_DEFINE_INSTANCE({WAVELET.name})" in text
+    assert '#include "ckgen/device/impl/grouped_conv_bwd_weight_wavelet.hpp"' in text
+    assert "using Layout = layout::NHWGC_GKYXC_NHWGK;" in text and "using DataType = dtype::f16;" in text
+    assert "conv_spec = ConvSpec::Filter1x1Stride1Pad0" in source_of(TREE, POINTWISE)
+    assert "bool generic = true" in source_of(TREE, GENERIC) and "bool generic = false" in text
+    for field, value in primary(WAVELET).items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            assert f"{field} = {value}" in text
+
+
+def test_every_file_names_its_template_and_the_command() -> None:
+    tree = render_tree(SAMPLE, context(command="ckgen generate --set ci"))
+    manifest = parse_manifest(tree[MANIFEST_NAME])
+    for path, text in tree.items():
+        head = "\n".join(text.splitlines()[:2])
+        assert "Do not edit; run: ckgen generate --set ci" in head, path
+        template = "ckgen/manifest.py" if path == MANIFEST_NAME else manifest.files[path].template
+        assert template in head, path
+        assert path == MANIFEST_NAME or (ROOT / template).is_file()
+
+
+def test_copied_files_are_the_originals_behind_one_line() -> None:
+    copied = {path: text for path, text in TREE.items() if text.startswith(("// Copied", "# Copied"))}
+    assert len(copied) > 20
+    for path, text in copied.items():
+        original = path.replace("src/runtime/", "src/")
+        assert text.partition("\n")[2] == (templates_dir() / original).read_text(encoding="utf-8")
+
+
+def test_factories_header_registry_and_cmake_list_every_instance() -> None:
+    by_function: dict[str, list[str]] = {}
+    for instance in SAMPLE:
+        by_function.setdefault(instance.add_function, []).append(instance.name)
+    header = TREE["include/ckgen/instance/grouped_convolution_backward_weight.hpp"]
+    registry = TREE["src/registry.cpp"]
+    sources = TREE["cmake/CkgenSources.cmake"]
+    for function, names in by_function.items():
+        path = f"src/grouped_conv_bwd_weight/factory/{function}.cpp"
+        assert all(f"CKGEN_ADD_INSTANCE({name})" in TREE[path] for name in names)
+        assert TREE[path].count("CKGEN_ADD_INSTANCE") == len(names)
+        assert header.count(f"{function}(") == 2 and path in sources
+    entries = [
+        line.split("(")[1].split(",")[0] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line
+    ]
+    assert entries == sorted(instance.name for instance in SAMPLE)
+    for instance in SAMPLE:
+        assert f"{instance.name}.cpp" in sources
+        assert f"set(CKGEN_ARCHS_{'_'.join(instance.archs)} {' '.join(instance.archs)})" in sources
+
+
+def test_rules_header_asserts_every_rule_once() -> None:
+    text = TREE["include/ckgen/instance/rules.hpp"]
+    for rule in RULES:
+        assert text.count(f'"{rule.id}: {rule.sentence}"') == 1
+
+
+def test_manifest_tells_fields_derived_values_sets_and_sources() -> None:
+    rows = {row["name"]: row for row in json.loads(TREE[MANIFEST_NAME])["instances"]}
+    for instance in SAMPLE:
+        row = rows[instance.name]
+        assert row["fields"] == primary(instance) and row["derived"] == derived(instance)
+        assert row["archs"] == list(instance.archs) and row["add_function"] == instance.add_function
+        assert row["source"] in TREE
+    assert rows[XDL.name]["sets"] == ["ci", "default"] and rows[WAVELET.name]["sets"] == ["default"]
+
+
+SCRIPT = """
+import hashlib, sys
+from tests.trees import SAMPLE, context
+from ckgen.render import render_tree
+tree = render_tree(SAMPLE, context(sets={"b": [SAMPLE[0].name], "a": [SAMPLE[0].name]}))
+print(hashlib.sha256(repr(list(tree.items())).encode()).hexdigest())
+"""
+
+
+def test_output_does_not_depend_on_hash_seed_locale_folder_or_time_zone(tmp_path: Path) -> None:
+    worlds = [
+        {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
+        {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "TZ": "Asia/Tokyo"},
+        {"PYTHONHASHSEED": "4711", "LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns", "PYTHONUTF8": "0"},
+    ]
+    digests = set()
+    for index, world in enumerate(worlds):
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            cwd=folder,
+            env={"PATH": os.defpath, "PYTHONPATH": str(ROOT), **world},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_files_end_with_one_newline_and_have_no_trailing_blanks() -> None:
+    for path, text in TREE.items():
+        assert text.endswith("\n") and not text.endswith("\n\n"), path
+        assert "\r" not in text and "\t" not in text, path
+        assert all(line == line.rstrip() for line in text.splitlines()), path
+
+
+def format_complaints(texts: dict[str, str], folder: Path) -> str:
+    assert CLANG_FORMAT is not None, "clang-format is a development dependency: pip install clang-format"
+    shutil.copy(ROOT / ".clang-format", folder)
+    paths = []
+    for number, text in enumerate(texts.values()):
+        paths.append(folder / f"{number}.cpp")
+        paths[-1].write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [CLANG_FORMAT, "--dry-run", "-Werror", *map(str, paths)], capture_output=True, text=True, check=False
+    )
+    return done.stderr
+
+
+def test_rendered_sources_are_clang_format_clean(tmp_path: Path) -> None:
+    rendered = {path: text for path, text in TREE.items() if text.startswith("// Generated")}
+    assert len(rendered) > len(SAMPLE)
+    assert format_complaints(rendered, tmp_path) == ""
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    layout=st.sampled_from(LAYOUTS),
+    dtype=st.sampled_from(["f16", "bf16_f32_bf16"]),
+    spec=st.sampled_from(sorted(CONV_SPECS)),
+    size=st.sampled_from([8, 16, 256, 1024]),
+    generic=st.booleans(),
+)
+def test_instances_of_any_name_length_are_short_and_clean(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, dtype: str, spec: str, size: int, generic: bool
+) -> None:
+    instance = replace(XDL, layout=layout, dtype=dtype, conv_spec=spec, generic=generic)
+    instance = replace(instance, m_per_block=size, n_per_block=size)
+    text = source_of(render_tree([instance], context()), instance)
+    assert len(text.splitlines()) <= 25
+    assert format_complaints({"x": text}, tmp_path_factory.mktemp("format")) == ""
+
+
+def test_an_empty_catalogue_is_an_error() -> None:
+    with pytest.raises(CkgenError, match="empty-catalogue"):
+        render_tree([], context())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "instance.cpp.j2",
+            "line one\n{{ i.no_such_field }}\n",
+            r"templates/instance.cpp.j2:2: .*no_such_field",
+        ),
+        ("instance.cpp.j2", "{{ misspelt }}\n", r"templates/instance.cpp.j2:1: 'misspelt' is undefined"),
+        ("src/x.cpp.j2", "one\ntwo {% if %}\n", r"templates/src/x.cpp.j2:2: "),
+        ("logo.png", "", "no comment syntax that ckgen knows"),
+        ("src/runtime/x.cpp", "", "both make src/runtime/x.cpp"),
+    ],
+)
+def test_template_mistakes_name_file_and_line(name: str, text: str, message: str) -> None:
+    templates = Templates({**SMALL_TEMPLATES.texts, "src/x.cpp": "", name: text})
+    with pytest.raises(CkgenError, match=message):
+        render_tree([XDL], context(templates))
+
+
+def test_two_instances_with_one_name_are_an_error() -> None:
+    with pytest.raises(CkgenError, match="both make"):
+        render_tree([XDL, XDL], context())
+
+
+def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    assert load_templates(tmp_path).texts == {"a.txt": "one\ntwo\n"}
+
+
+def test_generator_modules_are_what_generate_imports() -> None:
+    """The tool digest must move when any module that shapes the output does."""
+    pending = ["source", "spec", "expand", "select", "context", "render"]
+    reached = set()
+    while pending:
+        module = pending.pop()
+        if module in reached or not (PACKAGE / f"{module}.py").exists():
+            continue
+        reached.add(module)
+        for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ckgen."):
+                pending.append((node.module or "").split(".")[1])
+    assert set(generator_modules()) == reached
+    assert {"render", "tree", "manifest", "rule_table", "expand"} <= reached and "library" not in reached
+
+
+def test_context_of_this_installation() -> None:
+    loaded = load_context("instances.yaml", "text", "ckgen generate", {})
+    assert "instance.cpp.j2" in loaded.templates.texts
+    assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
+    files = input_files()
+    assert {PACKAGE / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
+        files
+    )
+
+
+@pytest.mark.parametrize("case", golden.cases())
+def test_golden_trees(case: str) -> None:
+    """`python -m tests.golden` writes the expected trees anew."""
+    expected = contents(golden.FOLDER / case / "expected")
+    found = golden.rendered(case)
+    assert sorted(found) == sorted(expected)
+    for path, text in expected.items():
+        assert found[path] == text, f"{case}/expected/{path}"
+
+
+def test_golden_trees_are_clang_format_clean(tmp_path: Path) -> None:
+    for case in golden.cases():
+        sources = {
+            path: text for path, text in golden.rendered(case).items() if path.endswith((".cpp", ".hpp"))
+        }
+        assert format_complaints(sources, tmp_path) == ""
