@@ -12,7 +12,7 @@ from ckgen.cli import console
 from ckgen.cli.options import PATH, json_option, spec_option
 
 
-@click.command("init")
+@click.command("init", short_help="Write a small instances.yaml to start from.")
 @click.argument("folder", type=PATH, default=Path("."))
 @click.option("--force", is_flag=True, help="Replace an instances.yaml that is there.")
 def init_command(folder: Path, force: bool) -> int:
@@ -35,7 +35,7 @@ def init_command(folder: Path, force: bool) -> int:
     return 0
 
 
-@click.command("validate")
+@click.command("validate", short_help="Check instances.yaml; all errors at once.")
 @spec_option
 @json_option
 def validate_command(spec: Path, as_json: bool) -> int:
@@ -58,7 +58,7 @@ def validate_command(spec: Path, as_json: bool) -> int:
     return 0
 
 
-@click.command("schema")
+@click.command("schema", short_help="Print the JSON Schema of instances.yaml.")
 @click.option("--out", type=PATH, default=None, help="Write to this file instead of standard output.")
 def schema_command(out: Path | None) -> int:
     """Print the JSON Schema of instances.yaml, with which editors complete and check it.

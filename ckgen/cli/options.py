@@ -10,9 +10,6 @@ import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-FILTER_HELP = """\b
-    FILTER chooses instances: '*wavelet*' is a glob on names, key=value[,value] and key!=value test a field;
-    globs are alternatives, tests all must hold. Quote globs, or the shell eats them."""
 PATH = click.Path(path_type=Path)
 
 

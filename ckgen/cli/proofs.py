@@ -42,7 +42,7 @@ define_option = click.option(
 )
 
 
-@click.command("build")
+@click.command("build", short_help="Compile a library for the host or for AMD GPUs.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -63,7 +63,7 @@ def build_command(
     jobs: int,
     options: tuple[str, ...],
 ) -> int:
-    """Compile a library and print its path.
+    """Compile a library and print its path. FILTER is explained by `ckgen list --help`.
 
     Without FILTER, --set and --spec the generated tree in --out is built; with one of them the chosen
     instances are generated below build/ first. Only what changed is compiled again.
@@ -83,7 +83,7 @@ def build_command(
     return 0
 
 
-@click.command("smoke")
+@click.command("smoke", short_help="Run instances and compare them with float64.")
 @filters_argument
 @spec_option
 @set_option("default")

@@ -10,7 +10,7 @@ from ckgen.cli import console
 from ckgen.cli.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
 
 
-@click.command("generate")
+@click.command("generate", short_help="Write the library's source tree.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -20,7 +20,7 @@ from ckgen.cli.options import asked_for, filters_argument, json_option, out_opti
 def generate_command(
     filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool, list_inputs: bool
 ) -> int:
-    """Write the library's source tree.
+    """Write the library's source tree. FILTER is explained by `ckgen list --help`.
 
     Only what changed is written and only files that ckgen made are removed, in one step: a run that is killed
     leaves the old tree or the new one.
@@ -58,7 +58,7 @@ def _list_inputs(spec: Path) -> int:
     return 0
 
 
-@click.command("check")
+@click.command("check", short_help="Fail if the tree drifted, and say what moved.")
 @filters_argument
 @spec_option
 @set_option("default")

@@ -1,0 +1,73 @@
+"""The catalogue as it was: in a git revision, or in a generated tree."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckgen import source
+from ckgen.cli.selection import DEFAULT_SET, Selection, load, recorded
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.expand import expand_document
+from ckgen.instance import Instance
+from ckgen.manifest import MANIFEST_NAME, load_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Instances, and the sets that they are in."""
+
+    instances: Sequence[Instance]
+    sets: Mapping[str, Sequence[str]]
+
+
+def before_and_now(base: str, spec: Path) -> tuple[Catalogue, Catalogue]:
+    """The catalogue of `base`, and what the spec stands for now.
+
+    A tree is compared with what its own command would generate now, a revision with everything in the spec.
+    CkgenError when `base` is neither.
+    """
+    loaded = load(spec)
+    now = Catalogue(loaded.expansion.instances, loaded.expansion.sets)
+    if not (Path(base) / MANIFEST_NAME).is_file():
+        return _from_git(base, spec), now
+    selection = recorded(Selection(spec, DEFAULT_SET, (), Path(base)))
+    return _from_tree(Path(base)), Catalogue(selection.choose(loaded), now.sets)
+
+
+def _from_tree(tree: Path) -> Catalogue:
+    manifest = load_manifest(tree)
+    assert manifest is not None, "the caller saw the manifest"
+    sets: dict[str, list[str]] = {}
+    for record in manifest.instances:
+        for name in record.sets:
+            sets.setdefault(name, []).append(record.name)
+    instances = [Instance(**{**record.fields, "archs": record.archs}) for record in manifest.instances]
+    return Catalogue(instances, sets)
+
+
+def _from_git(revision: str, spec: Path) -> Catalogue:
+    expansion = expand_document(source.loads(_git_show(revision, spec), f"{revision}:{spec}"))
+    return Catalogue(expansion.instances, expansion.sets)
+
+
+def _git_show(revision: str, spec: Path) -> str:
+    """The spec's text in a revision of the repository that holds it."""
+    # --end-of-options: a revision that begins with a dash must not become an option.
+    command = ["git", "show", "--end-of-options", f"{revision}:./{spec.name}"]
+    folder = spec.resolve().parent
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    except FileNotFoundError:
+        raise _unknown(revision, "git is not installed") from None
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["git said nothing"]
+        raise _unknown(revision, said[0].removeprefix("fatal: "))
+    return done.stdout
+
+
+def _unknown(base: str, why: str) -> CkgenError:
+    message = f"{base!r} is neither a generated tree nor a revision that has the spec: {why}"
+    return CkgenError([Diagnostic(None, "diff-base", message, "try HEAD, or a folder with a manifest.json")])
