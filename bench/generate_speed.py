@@ -3,8 +3,8 @@
     python bench/generate_speed.py [--repeat 5]
 
 Times the whole way in one process, from the YAML's text to files on disk: `generate` into an empty folder, a
-second run that finds nothing to do, and `check`. Prints the median of the runs in instances a second beside its
-bar, and how the time of `generate` divides. Start-up of the interpreter is in bench/spec_startup.py.
+second run that finds nothing to do, and `check`. Prints the median of the runs in instances a second beside
+its bar, and how the time of `generate` divides. Start-up of the interpreter is in bench/spec_startup.py.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ groups:
     k_per_block: [32, 64]
     m_per_xdl: [16, 32]
     stages: [1, 2]
-    vector: [{a: 1, b: 1, c: 1}, {a: 1, b: 2, c: 2}, {a: 2, b: 1, c: 2}, {a: 2, b: 2, c: 2}, {a: 2, b: 4, c: 2},
-             {a: 4, b: 2, c: 4}, {a: 4, b: 4, c: 4}]
+    vector: [{a: 1, b: 1, c: 1}, {a: 1, b: 2, c: 2}, {a: 2, b: 1, c: 2}, {a: 2, b: 2, c: 2},
+             {a: 2, b: 4, c: 2}, {a: 4, b: 2, c: 4}, {a: 4, b: 4, c: 4}]
 """
 
 
