@@ -1,0 +1,123 @@
+"""The C++ side of instances: the same derived values, the same rules with the same names."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen import source
+from ckgen.context import load_context
+from ckgen.expand import expand_document
+from ckgen.hardware import ARCHES, find_atom
+from ckgen.instance import Instance, derived
+from ckgen.render import render_tree
+from ckgen.rule_table import RULES
+from ckgen.rules import Checker, cpp_conditions
+
+ROOT = Path(__file__).resolve().parents[1]
+LAYOUT = "NHWGC/GKYXC/NHWGK"
+ALL = ("gfx90a", "gfx942", "gfx950")
+XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1, archs=ALL)
+WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2, archs=ALL)
+
+# For every rule an instance that breaks it. Where it cannot be broken alone the others are not looked at.
+VIOLATIONS: dict[str, Instance] = {
+    "wave-count": replace(XDL, math_waves=3),
+    "xdl-size": replace(XDL, m_per_xdl=64),
+    "stages-range": replace(WAVELET, stages=3),
+    "vector-width": replace(XDL, a_vector=16),
+    "c-vector": replace(XDL, c_vector=16),
+    "generic-vectors": replace(XDL, generic=True),
+    "wavelet-dtype": replace(WAVELET, dtype="f32", k_per_block=16),
+    "tile-m-waves": replace(XDL, m_per_block=96),
+    "tile-n-waves": replace(XDL, n_per_block=96),
+    "k-per-block-step": replace(XDL, k_per_block=24),
+    "a-copy-cover": replace(XDL, m_per_block=64, a_vector=8, k_per_block=16, math_waves=8, n_per_block=256),
+    "b-copy-cover": replace(XDL, n_per_block=64, b_vector=8, k_per_block=16, math_waves=8, m_per_block=256),
+    "a-tile-vector": replace(XDL, m_per_block=192),
+    "b-tile-vector": replace(XDL, n_per_block=192),
+    "lds-write-width": replace(XDL, m_per_block=64, n_per_block=64),
+    "c-tile-cover": replace(XDL, n_per_block=192, b_vector=2, k_per_block=64),
+    "register-budget": replace(XDL, m_per_block=512, n_per_block=512),
+    "lds-bytes": replace(XDL, m_per_block=256, k_per_block=64, stages=2),
+    "atom-exists": replace(XDL, archs=("gfx1100",)),
+}
+
+
+def cpp_struct(name: str, i: Instance) -> str:
+    return f"""struct {name} {{
+        using DataType = ckgen::dtype::{i.dtype};
+        static constexpr ckgen::ConvSpec conv_spec = ckgen::ConvSpec::{i.conv_spec};
+        static constexpr int m_per_block = {i.m_per_block}, n_per_block = {i.n_per_block};
+        static constexpr int k_per_block = {i.k_per_block}, m_per_xdl = {i.m_per_xdl};
+        static constexpr int load_waves = {i.load_waves}, math_waves = {i.math_waves}, stages = {i.stages};
+        static constexpr int a_vector = {i.a_vector}, b_vector = {i.b_vector}, c_vector = {i.c_vector};
+        static constexpr bool generic = {str(i.generic).lower()};
+    }};"""
+
+
+@pytest.fixture(scope="module")
+def include(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tree = tmp_path_factory.mktemp("tree")
+    for path, text in render_tree((XDL,), load_context("instances.yaml", "", "ckgen generate", {})).items():
+        if path.startswith("include/"):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(text)
+    return tree / "include"
+
+
+def syntax_check(include: Path, text: str) -> str:
+    """What g++ prints about a translation unit; empty when it is sound."""
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
+
+
+def test_derived_values_agree(include: Path) -> None:
+    """Every derived value of every instance of the default spec, layouts aside, which do not enter any."""
+    spec = ROOT / "instances.yaml"
+    instances = {replace(i, layout=LAYOUT) for i in expand_document(source.load(spec)).instances}
+    assert len(instances) > 100
+    parts = ['#include "ckgen/instance/derived.hpp"']
+    for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
+        parts.append(cpp_struct(f"C{number}", instance))
+        parts.append(f"using D{number} = ckgen::Derived<C{number}>;")
+        for name, value in derived(instance).items():
+            if name == "ndim":  # of the layout, which the struct leaves out
+                continue
+            parts.append(f'static_assert(D{number}::{name} == {value}, "{name} of {instance.name}");')
+    assert syntax_check(include, "\n".join(parts)) == ""
+
+
+def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
+    text = f'#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
+    message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
+    assert "static assertion failed: k1" in message
+
+
+def test_every_rule_has_a_violation() -> None:
+    assert set(VIOLATIONS) == {rule.id for rule in RULES}
+
+
+@pytest.mark.parametrize("rule", cpp_conditions(), ids=lambda rule: rule.id)
+def test_header_and_generator_refuse_the_same(include: Path, rule) -> None:  # type: ignore[no-untyped-def]
+    instance = VIOLATIONS[rule.id]
+    text = f'#include "ckgen/instance/checked.hpp"\n{cpp_struct("C", instance)}\n'
+    if rule.scope == "arch":
+        arch = instance.archs[0]
+        limit = ARCHES[arch].lds_bytes
+        atom = str(find_atom(arch, instance.dtype, instance.m_per_xdl) is not None).lower()
+        text += f"template struct ckgen::ArchRules<ckgen::Derived<C>, {limit}, {atom}>;"
+    else:
+        text += "template struct ckgen::Rules<ckgen::Derived<C>>;"
+    assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
+    assert rule.id in {violation.rule.id for violation in Checker().violations(instance, instance.archs)}
+
+
+@pytest.mark.parametrize("instance", [XDL, WAVELET], ids=["xdl", "wavelet"])
+def test_sound_instances_pass_both(include: Path, instance: Instance) -> None:
+    text = f'#include "ckgen/instance/checked.hpp"\n{cpp_struct("C", instance)}\ntemplate struct ckgen::Checked<C>;'
+    assert syntax_check(include, text) == ""
+    assert not Checker().violations(instance, instance.archs)
