@@ -5,22 +5,16 @@ A planted bug is one textual change. If the text it replaces is gone, the test f
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ckgen.context import load_context
-from ckgen.element import element_of, encode
 from ckgen.instance import Instance
 from ckgen.library import Library, LibraryError
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.render import render_tree
+from ckgen.problem import make_problem
+from tests.cxx import compile_with, link, replace_once, run_instance, write_tree
 
-ROOT = Path(__file__).resolve().parents[1]
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
 XDL_TWO_STAGES = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 2)
@@ -124,24 +118,6 @@ PLANTS = (
 )
 
 
-def compile_with(folder: Path, arguments: list[str]) -> None:
-    compiler = shutil.which("g++")
-    assert compiler, "this test compiles C++ and needs g++"
-    command = [compiler, "-std=c++17", "-O1", "-fPIC", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-
-
-def write_tree(folder: Path, instances: tuple[Instance, ...]) -> Path:
-    tree = folder / "tree"
-    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
-        file = tree / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (tree / "include/ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
-    return tree
-
-
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The object files that do not depend on an instance, compiled once."""
@@ -153,37 +129,18 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def build(folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None) -> Library:
-    """Compile a library of ``instances`` with g++ from a tree of its own, with ``plant`` in its headers."""
+    """A library of ``instances``, with ``plant`` in its headers."""
     tree = write_tree(folder, instances)
     if plant:
-        header = tree / "include/ckgen" / plant.header
-        text = header.read_text()
-        assert text.count(plant.old) == 1, f"{plant.id}: the text to replace is not in {plant.header} exactly once"
-        header.write_text(text.replace(plant.old, plant.new))
-    runtime_folder = tree / "src/runtime"
-    sources = sorted(str(path) for path in (tree / "src").rglob("*.cpp") if path.parent != runtime_folder)
-    compile_with(
-        folder,
-        [f"-I{tree / 'include'}", "-shared", *sources, *runtime, "-o", "libckgen_conv.so", "-lpthread"],
-    )
-    return Library(folder / "libckgen_conv.so")
-
-
-def run(library: Library, instance: Instance, problem: ConvProblem, seed: int = 0) -> None:
-    rng = np.random.default_rng(5)
-    arrays = {}
-    for tensor in ("in", "out", "wei"):
-        values = rng.standard_normal(problem.shape(tensor, instance.layout)).astype(np.float32)
-        arrays[tensor] = encode(values, element_of(instance.dtype, tensor))
-    library.configure_host(seed=seed)
-    library.run(instance.name, problem, arrays["in"], arrays["wei"], arrays["out"])
+        replace_once(tree / "include/ckgen" / plant.header, plant.old, plant.new)
+    return Library(link(folder, tree, runtime=runtime))
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
 def test_planted_bug_is_reported(plant: Plant, runtime: list[str], tmp_path: Path) -> None:
     library = build(tmp_path, runtime, (plant.instance,), plant)
     with pytest.raises(LibraryError) as caught:
-        run(library, plant.instance, PROBLEM)
+        run_instance(library, plant.instance.name, PROBLEM)
     message = str(caught.value)
     assert "workgroup" in message
     for word in plant.words:
@@ -196,4 +153,5 @@ def test_sound_kernels_run_in_any_order(runtime: list[str], tmp_path: Path) -> N
     library = build(tmp_path, runtime, instances)
     for instance in instances:
         for seed in (0, 1, 2, 99):
-            run(library, instance, PROBLEM, seed)
+            library.configure_host(seed=seed)
+            run_instance(library, instance.name, PROBLEM)

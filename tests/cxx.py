@@ -1,0 +1,80 @@
+"""Small libraries compiled with g++ straight from a rendered tree, without CMake, and runs of single instances."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ckgen.context import load_context
+from ckgen.element import decode, element_of, encode
+from ckgen.instance import Instance
+from ckgen.layout import to_logical
+from ckgen.library import Library
+from ckgen.problem import ConvProblem
+from ckgen.reference import backward_weight, tolerance
+from ckgen.render import render_tree
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def compile_with(folder: Path, arguments: Sequence[str]) -> None:
+    """Run g++ in ``folder``; fails with what it printed."""
+    compiler = shutil.which("g++")
+    assert compiler, "this test compiles C++ and needs g++"
+    command = [compiler, "-std=c++17", "-O1", "-fPIC", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
+    """The rendered tree of ``instances`` below ``folder``, configured for the host."""
+    tree = folder / "tree"
+    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
+        file = tree / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tree / "include/ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
+    return tree
+
+
+def replace_once(file: Path, old: str, new: str) -> None:
+    """Change a file's text; fails where ``old`` is not in it exactly once."""
+    text = file.read_text()
+    assert text.count(old) == 1, f"the text to replace is not in {file.name} exactly once: {old}"
+    file.write_text(text.replace(old, new))
+
+
+def link(folder: Path, tree: Path, flags: Sequence[str] = (), runtime: Sequence[str] = ()) -> Path:
+    """Compile a tree to a shared library, with ``runtime`` objects in place of the runtime's sources if given."""
+    sources = sorted(str(path) for path in (tree / "src").rglob("*.cpp"))
+    if runtime:
+        sources = [source for source in sources if "/src/runtime/" not in source]
+    library = folder / "libckgen_conv.so"
+    arguments = [*flags, f"-I{tree / 'include'}", "-shared", *sources, *runtime, "-o", str(library), "-lpthread"]
+    compile_with(folder, arguments)
+    return library
+
+
+def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
+    """Run an instance on random data into poisoned weights and compare with the float64 reference."""
+    instance = library.instance(name)
+    rng = np.random.default_rng(5)
+    arrays = {}
+    for tensor in ("in", "out"):
+        values = rng.standard_normal(problem.shape(tensor, instance.layout)).astype(np.float32)
+        arrays[tensor] = encode(values, element_of(instance.dtype, tensor))
+    wei_element = element_of(instance.dtype, "wei")
+    wei = encode(np.full(problem.shape("wei", instance.layout), np.nan), wei_element)
+    library.run(name, problem, arrays["in"], wei, arrays["out"], split_k=split_k)
+    exact = {
+        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(to_logical(tensor, instance.layout))
+        for tensor, array in arrays.items()
+    }
+    expected = backward_weight(problem, exact["in"], exact["out"])
+    scale = float(np.abs(exact["in"]).max() * np.abs(exact["out"]).max())
+    error = np.abs(decode(wei, wei_element).transpose(to_logical("wei", instance.layout)) - expected)
+    assert (error <= tolerance(instance.dtype, problem.gemm[2], scale, expected)).all(), (name, problem, error.max())
