@@ -74,7 +74,7 @@ def _removed(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
 
 
 def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
-    """No group asks for it: build what was asked for on the nearest instance, and see whether rules allow it."""
+    """No group asks for it: build it from the nearest instance, and see whether the rules allow it."""
     wishes = [term for term in terms if term.op == "=" and len(term.values) == 1]
     base, provenance = _nearest(expansion, wishes)
     values = _wished(values_of(provenance.choices), base, wishes)

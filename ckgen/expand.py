@@ -15,7 +15,7 @@ from ckgen.group import Combination, Product, build, exclusions, products, value
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
-from ckgen.select import select
+from ckgen.select import parse_terms, select
 from ckgen.source import Document
 from ckgen.spec import Spec, collect
 from ckgen.spec_checks import IMPLIED_SETS
@@ -66,6 +66,8 @@ def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
     sets: dict[str, tuple[str, ...]] = {}
     if whole and not problems:
         sets, problems = _sets(spec, work)
+    else:
+        problems += _unreadable_lines(spec)  # what sets select is not known, but how they are written is
     instances = tuple(work.instances.values())
     return Expansion(spec, instances, sets, work.provenance, tuple(work.removed)), problems
 
@@ -124,8 +126,9 @@ class _Work:
         if len(self.instances) == before and not broken:
             place = self.spec.document.place(*path, "name")
             message = f"nothing is left of group `{group.name}`"
-            help_text = "look at its exclude, or at `invalid: skip`"
-            self.problems.append(Diagnostic(place, "empty-group", message, help_text))
+            notes = tuple(f"{removed.instance.name}: {removed.reason}" for removed in self.removed[-1:])
+            help_text = "narrow its exclude, or give it combinations that keep the rules"
+            self.problems.append(Diagnostic(place, "empty-group", message, help_text, notes=notes))
 
     def _add(self, instance: Instance, provenance: Provenance, sets: Sequence[str]) -> None:
         name = instance.name
@@ -189,6 +192,18 @@ def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Dia
             message = f"set `{name}` has no instances"
             problems.append(Diagnostic(place, "empty-set", message, "give it filters, or name it in a group"))
     return found, problems
+
+
+def _unreadable_lines(spec: Spec) -> list[Diagnostic]:
+    problems: list[Diagnostic] = []
+    for name, lines in spec.sets.items():
+        for number, line in enumerate(lines):
+            try:
+                parse_terms(line.split())
+            except CkgenError as error:
+                place = spec.document.place("sets", name, number)
+                problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
+    return problems
 
 
 def _line(

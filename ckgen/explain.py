@@ -18,7 +18,7 @@ from ckgen.instance import (
     Instance,
     parse,
 )
-from ckgen.select import Term, matching, parse_terms
+from ckgen.select import Term, matching, parse_terms, suggest_names
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -105,8 +105,10 @@ def _check_words(expansion: Expansion, terms: Sequence[Term]) -> None:
         folded = [word.casefold() for word in known]
         for value in term.values if known else ():
             if not fnmatch.filter(folded, value.casefold()):
-                message = f"there is no {term.key} `{value}`"
-                problems.append(Diagnostic(None, f"unknown-{term.key}", message, did_you_mean(value, known)))
+                rule = f"unknown-{term.key.replace('_', '-')}"
+                by_name = term.key == "name"
+                near = suggest_names(value, expansion.instances) if by_name else did_you_mean(value, known)
+                problems.append(Diagnostic(None, rule, f"there is no {term.key} `{value}`", near))
     if problems:
         raise CkgenError(problems)
 

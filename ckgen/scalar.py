@@ -44,9 +44,10 @@ def read_plain(text: str) -> Scalar | Surprise:
             f"`{text}` is {what} to some YAML versions and text to others", f'write true, false or "{text}"'
         )
     if _NUMBER_LIKE.fullmatch(text):
+        advice = "a list such as [4, 2]" if ":" in text else "plain decimal digits"
         return Surprise(
             f"`{text}` is one number to some YAML versions, another or text to others",
-            f'write plain decimal digits or "{text}"',
+            f'write {advice} or "{text}"',
         )
     if _DATE.fullmatch(text) or text in ("=", "<<"):
         return Surprise(f"`{text}` is text to some YAML versions only", f'write "{text}"')

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
 from ckgen.instance import DERIVED_NAMES, FIELD_NAMES, Instance
 
 Sets = Mapping[str, Collection[str]]
@@ -169,12 +169,25 @@ def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Se
     known = dict.fromkeys(text for instance in instances for text in values_of(term.key, instance, sets))
     if term.key == "set":
         known = dict.fromkeys(sets)
-    message = f"no instance is called `{value}`" if _is_glob(term) else f"no instance has {term.key}={value}"
-    return Diagnostic(None, "empty-selection", message, did_you_mean(value, tuple(known)))
+    if not _is_glob(term):
+        message = f"no instance has {term.key}={value}"
+        return Diagnostic(None, "empty-selection", message, did_you_mean(value, tuple(known)))
+    message = f"no instance is called `{value}`"
+    return Diagnostic(None, "empty-selection", message, suggest_names(value, instances))
+
+
+def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
+    """Help for a glob or name that nothing matches: the nearest name, or the nearest word of names in a glob."""
+    names = [instance.name for instance in instances]
+    if not set("*?[") & set(glob):
+        return did_you_mean(glob, names)
+    words = dict.fromkeys(word for name in names for word in name.split("_"))
+    near = nearest(glob.strip("*?"), tuple(words), 1)
+    return f"did you mean `*{near[0]}*`?" if near else ""
 
 
 def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> Diagnostic:
-    """Each term matches something, all of them nothing: say how much each one costs."""
+    """Each term matches something, all of them nothing: say what is left without each."""
     hints = []
     for term in terms:
         others = [other for other in terms if other is not term]

@@ -8,7 +8,7 @@ place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,8 @@ class _Reader:
         if anchor is not None:
             self._anchors[anchor] = None  # open: an alias inside its own value is a loop
         if event.tag is not None:
-            self.report(place, "yaml-tag", f"the tag {event.tag} has no meaning here", "leave it out")
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.report(place, "yaml-tag", f"the tag {tag} has no meaning here", "leave it out")
         if isinstance(event, yaml.ScalarEvent):
             node = Node(self._scalar(event, place), place)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -214,6 +215,7 @@ class _Reader:
         items: list[Node] = []
         for event in events:
             if isinstance(event, yaml.SequenceEndEvent):
+                place = _up_to(event, place)
                 break
             items.append(self._node(event, events, depth + 1))
         return Node(items, place, size=1 + sum(item.size for item in items))
@@ -223,6 +225,7 @@ class _Reader:
         keys: dict[str, Place] = {}
         for event in events:
             if isinstance(event, yaml.MappingEndEvent):
+                place = _up_to(event, place)
                 break
             key = self._key(event, events, depth)
             key_place = self._place(event)
@@ -260,6 +263,13 @@ class _Reader:
         return value
 
 
+def _up_to(end: Any, place: Place) -> Place:
+    """The place of a whole flow collection, where it ends on the line on which it starts."""
+    mark = end.end_mark
+    closes = end.start_mark.column < mark.column and mark.line + 1 == place.line
+    return replace(place, length=mark.column + 1 - place.column) if closes else place
+
+
 def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
     """A parser's complaint as a diagnostic, with the help its usual causes need."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
@@ -271,6 +281,9 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
             where = f"{name}:{error.context_mark.line + 1}:{error.context_mark.column + 1}"
             notes = (f"{error.context} that starts at {where}",)
         lines = text.splitlines()
+        if mark.line >= len(lines) and error.context_mark is not None:  # something is open to the end
+            place = Place(name, error.context_mark.line + 1, error.context_mark.column + 1)
+            return Diagnostic(place, "yaml-syntax", f"{message} {error.context}", "close it")
         line = lines[mark.line] if mark.line < len(lines) else ""
         tab = "\t" in line[: mark.column + 1] or "\\t" in message
         help_text = "indent with blanks, YAML does not allow tabs" if tab else ""

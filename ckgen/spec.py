@@ -12,6 +12,7 @@ axes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
@@ -129,6 +130,13 @@ class Spec(Model):
         """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
         return ("groups", self._kept[index])
 
+    def without(self, dropped: Sequence[int]) -> Spec:
+        """The spec without some of its groups, with the places of the others."""
+        left = [index for index in range(len(self.groups)) if index not in dropped]
+        spec = self.model_copy(update={"groups": tuple(self.groups[index] for index in left)})
+        spec._kept = tuple(self._kept[index] for index in left)
+        return spec
+
 
 _MODELS: dict[str, type[Model]] = {
     "": Spec,
@@ -156,7 +164,7 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
 
     So that one run can also report what is wrong with the instances of the other groups.
     """
-    from ckgen.spec_checks import check_spec  # it needs the models above
+    from ckgen.spec_checks import check_group, check_names  # they need the models above
 
     data = document.root.plain()
     empty = list(empty_values(document.root))
@@ -165,9 +173,12 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
     if paths:
         spec, _, _ = _validate(data, document, frozenset(_top(path) for path in paths))
     problems += [diagnostic for _, diagnostic in empty]
-    if spec is not None:
-        problems += check_spec(spec)
-    return spec, problems
+    if spec is None:
+        return None, problems
+    problems += check_names(spec)
+    wrong = [check_group(spec, index) for index in range(len(spec.groups))]
+    problems += [diagnostic for found in wrong for diagnostic in found]
+    return spec.without([index for index, found in enumerate(wrong) if found]), problems
 
 
 def _top(path: Path) -> Key:

@@ -13,17 +13,21 @@ WAVE_KEYS = {"wave_ratio": "wavelet", "block_size": "xdl"}
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 
 
-def check_spec(spec: Spec) -> list[Diagnostic]:
-    """Every cross-field problem of a spec whose fields are sound by themselves."""
-    problems = list(_duplicate_names(spec))
-    for index, group in enumerate(spec.groups):
-        path = spec.group_path(index)
-        problems += _repeated_values(spec, group, path)
-        problems += _foreign_keys(spec, group, path)
-        problems += _missing_keys(spec, index)
-        problems += _unknown_sets(spec, group, path)
-        problems += _archs_in_exclude(spec, group, path)
-    return problems
+def check_names(spec: Spec) -> list[Diagnostic]:
+    """Groups that share a name."""
+    return list(_duplicate_names(spec))
+
+
+def check_group(spec: Spec, index: int) -> list[Diagnostic]:
+    """Every cross-field problem of a group whose fields are sound by themselves."""
+    group, path = spec.groups[index], spec.group_path(index)
+    return [
+        *_repeated_values(spec, group, path),
+        *_foreign_keys(spec, group, path),
+        *_missing_keys(spec, index),
+        *_unknown_sets(spec, group, path),
+        *_archs_in_exclude(spec, group, path),
+    ]
 
 
 def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:

@@ -36,6 +36,7 @@ class Word:
 
     kind: str
     known: tuple[str, ...]
+    noun: str = ""  # what a value is called in a sentence, where that is not its key
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
@@ -47,8 +48,9 @@ class Word:
 
     def _check(self, value: str) -> str:
         if value not in self.known:
-            message = f"`{value}` is no {self.kind}"
-            raise refuse(f"unknown-{self.kind}", message, did_you_mean(value, self.known))
+            message = f"`{value}` is no {self.noun or self.kind}"
+            rule = f"unknown-{self.kind.replace('_', '-')}"
+            raise refuse(rule, message, did_you_mean(value, self.known))
         return value
 
 
@@ -99,8 +101,8 @@ FamilyName = Annotated[str, Word("family", FAMILIES)]
 LayoutName = Annotated[str, Word("layout", LAYOUTS)]
 DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
 ConvSpecName = Annotated[str, Word("conv_spec", tuple(CONV_SPECS))]
-ArchName = Annotated[str, Word("arch", tuple(ARCHES))]
-InvalidWord = Annotated[str, Word("invalid", ("error", "skip"))]
+ArchName = Annotated[str, Word("arch", tuple(ARCHES), "architecture")]
+InvalidWord = Annotated[str, Word("invalid", ("error", "skip"), "way to treat invalid combinations")]
 SetName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 GroupName = SetName
 Extent = Annotated[int, Field(ge=1, le=MAX_EXTENT)]
