@@ -1,4 +1,4 @@
-"""Write the documentation that follows from the code: docs/*.md and the marked tables of README.md.
+"""Write what follows from the code and the spec: docs/*.md, README.md's marked tables, instances.schema.json.
 
 python scripts/docs.py            write what changed
 python scripts/docs.py --check    exit 1 with a diff when a page is not what the code says
@@ -7,14 +7,22 @@ python scripts/docs.py --check    exit 1 with a diff when a page is not what the
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # this checkout's ckgen, installed or not
+
+if TYPE_CHECKING:
+    from ckgen.expand import Expansion
+    from ckgen.instance import Instance
+
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
 
@@ -70,6 +78,87 @@ def rules_page() -> str:
     return "\n".join(parts)
 
 
+def support_table() -> str:
+    """README's table: tuned instances a (layout, dtype) in set `full`, and whether every problem is taken."""
+    from ckgen.catalog import MATRIX_HEADERS, support_matrix
+    from ckgen.instance import FAMILIES
+
+    expansion = _expansion()
+    cells: dict[str, dict[str, str]] = {}
+    for values in support_matrix(_members(expansion, "full")):
+        row = dict(zip(MATRIX_HEADERS, values, strict=True))
+        parts = [f"{row[family]} {family}" for family in FAMILIES if row[family] != "-"]
+        parts += ["generic"] if row["generic"] == "yes" else []
+        cells.setdefault(row["layout"], {})[row["dtype"]] = ", ".join(parts)
+    dtypes = list(dict.fromkeys(dtype for row in cells.values() for dtype in row))
+    rows = [(f"`{layout}`", *(row.get(dtype, "") for dtype in dtypes)) for layout, row in cells.items()]
+    return _table(("layout", *dtypes), rows)
+
+
+def support_page() -> str:
+    """docs/support.md: what set `full` covers, and the architectures it is for."""
+    from ckgen.catalog import MATRIX_HEADERS, support_matrix
+    from ckgen.hardware import ARCHES, ATOMS
+
+    expansion = _expansion()
+    parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
+    parts.append(
+        "`generic` says whether one instance takes every valid problem; the other numbers count instances.\n"
+    )
+    for name in ("full", "default"):
+        members = _members(expansion, name)
+        parts.append(
+            f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}"
+        )
+    rows = []
+    for arch in ARCHES.values():
+        atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
+        wave = f"{arch.native_wave}"
+        rows.append(
+            (arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add")
+        )
+    parts.append(
+        "## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows)
+    )
+    return "\n".join(parts)
+
+
+def instances_page() -> str:
+    """docs/instances.md: every instance of set `default` by add function, and what `full` adds."""
+    expansion = _expansion()
+    parts = [NOTICE.format(source="instances.yaml"), "# Instances\n"]
+    members, everything = _members(expansion, "default"), _members(expansion, "full")
+    parts.append(
+        f"Set `default`: {len(members)} of {len(everything)} instances, by the function that adds them to a\n"
+        "factory. The others: `ckgen list --set full`. A name says all there is: operation, family, layouts\n"
+        "(input, weight, output), dtype, conv spec, tile M x N x K, load x math waves, matrix atom, vector\n"
+        "widths A x B x C, stages.\n"
+    )
+    functions = dict.fromkeys(instance.add_function for instance in members)
+    for function in functions:
+        names = [f"- `{i.name}`" for i in members if i.add_function == function]
+        parts.append(f"## {function}\n\n" + "\n".join(names) + "\n")
+    return "\n".join(parts)
+
+
+@functools.cache
+def _expansion() -> Expansion:
+    from ckgen import source
+    from ckgen.expand import expand_document
+
+    return expand_document(source.load(ROOT / "instances.yaml"))
+
+
+def _members(expansion: Expansion, set_name: str) -> list[Instance]:
+    names = frozenset(expansion.sets[set_name])
+    return [instance for instance in expansion.instances if instance.name in names]
+
+
+def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
@@ -86,11 +175,16 @@ def spliced(text: str, name: str, table: str) -> str:
 
 def pages() -> dict[str, str]:
     """Every generated page by path, README.md with its tables brought up to date."""
+    from ckgen.cli.authoring import schema_text
+
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     return {
         "docs/cli.md": cli_page(),
         "docs/rules.md": rules_page(),
-        "README.md": spliced(readme, "cli", cli_table()),
+        "docs/support.md": support_page(),
+        "docs/instances.md": instances_page(),
+        "instances.schema.json": schema_text(),
+        "README.md": spliced(spliced(readme, "cli", cli_table()), "support", support_table()),
     }
 
 

@@ -1,0 +1,119 @@
+"""The documentation is what the code says, and what the README shows works."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ckgen import outputs, source
+from ckgen.cli import COMMANDS, main
+from ckgen.context import load_context
+from ckgen.expand import expand_document
+from ckgen.library import Library
+from ckgen.render import render_tree
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+STARTS_A_BUILD = ("build", "smoke")
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of README.md in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[list[str]]:
+    """Every `ckgen ...` line of README's shell blocks, as words after `ckgen`."""
+    lines = (line.split("#")[0].strip() for block in blocks("sh") for line in block.splitlines())
+    return [shlex.split(line)[1:] for line in lines if line.startswith("ckgen ")]
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    words: Sequence[str] = (sys.executable, script, *arguments)
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_generated_pages_and_schema_are_up_to_date() -> None:
+    done = run("scripts/docs.py", "--check")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_changed_page_is_found(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import docs
+    finally:
+        sys.path.pop(0)
+    pages = docs.pages()
+    assert docs.drift(pages) == ""
+    name = "docs/rules.md"
+    found = docs.drift({**pages, name: pages[name].replace("xdl", "XDL", 1)})
+    assert found.startswith(f"--- {name} (on disk)\n+++ {name} (from the code)\n")
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    first = blocks("sh")[0].splitlines()
+    assert [line.split("#")[0].strip() for line in first] == ["make demo", "make test"]
+
+
+def test_readme_names_every_command() -> None:
+    assert all(f"`ckgen {name}`" in README for name in COMMANDS)
+
+
+@pytest.mark.parametrize("words", [w for w in commands() if w[0] not in STARTS_A_BUILD], ids=" ".join)
+def test_readme_command_works(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(words) == 0
+
+
+@pytest.mark.parametrize("words", [w for w in commands() if w[0] in STARTS_A_BUILD], ids=" ".join)
+def test_readme_build_command_is_accepted(words: list[str]) -> None:
+    from ckgen.cli import proofs
+
+    command = {"build": proofs.build_command, "smoke": proofs.smoke_command}[words[0]]
+    command.make_context(words[0], words[1:])
+
+
+def test_readme_spec_is_valid_and_says_how_many_instances_it_makes() -> None:
+    (text,) = blocks("yaml")
+    expansion = expand_document(source.loads(text))
+    assert len(expansion.instances) == 8 + 2
+    assert "= 8 instances" in text
+    assert set(yaml.safe_load(text)["sets"]) == {"ci"}
+
+
+def test_readme_cpp_compiles(tmp_path: Path) -> None:
+    (code,) = blocks("cpp")
+    document = source.load(ROOT / "instances.yaml")
+    expansion = expand_document(document)
+    chosen = [i for i in expansion.instances if i.generic]
+    tree = tmp_path / "tree"
+    outputs.apply(
+        render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree
+    )
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(readme CXX)\nadd_subdirectory(tree)\n"
+        "add_library(app OBJECT app.cpp)\ntarget_link_libraries(app PRIVATE ckgen_conv::headers)\n"
+    )
+    (tmp_path / "app.cpp").write_text(code)
+    for command in (["-S", ".", "-B", "b", "-DCKGEN_PLATFORM=host"], ["--build", "b", "--target", "app"]):
+        done = subprocess.run(["cmake", *command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_readme_python_works(host_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("python")
+    path = "build/ci/host/libckgen_conv.so"
+    assert path in code
+    exec(compile(code.replace(path, str(host_library.path)), "README.md", "exec"), {})
+    name, split_k, largest = capsys.readouterr().out.splitlines()[0].split()
+    assert name in host_library.names
+    assert int(split_k) >= 1
+    assert float(largest) == 2 * 14 * 14, "the middle tap of an all-ones filter gradient sees every position"
