@@ -218,7 +218,7 @@ def _error_in(lines: Sequence[str], index: int) -> Diagnostic | None:
         place = Place(match["file"], int(match["line"]), int(match["column"] or 1))
         return Diagnostic(place, "compile", match["what"])
     if line.startswith("CMake Error"):
-        paragraph = takewhile(lambda text: not text.startswith("Call Stack"), lines[index + 1 :])
+        paragraph = takewhile(lambda text: not text.startswith(("Call Stack", "-- ")), lines[index + 1 :])
         said = " ".join(text.strip() for text in islice(paragraph, 12) if text.strip())
         return Diagnostic(None, "cmake", said or line)
     if _LINKER_ERROR.match(line):
