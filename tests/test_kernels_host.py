@@ -61,12 +61,34 @@ def test_input_over_two_gigabytes(library: Library) -> None:
         np.testing.assert_array_equal(results[0], other)
 
 
-def test_an_image_too_large_for_a_tile_is_refused_by_name(library: Library) -> None:
-    problem = make_problem(batch=1, k=8, c=512, filter=[3, 3], input=[1024, 1024], pad=1)
-    reason = library.unsupported_reason(XDL.name, problem)
-    assert reason is not None and reason.startswith("[image-size]") and "bytes" in reason
-    with pytest.raises(UnsupportedProblem, match="image-size"):
-        library.workspace_size(XDL.name, problem)
+def test_images_over_two_gigabytes(library: Library) -> None:
+    """One row of an image 256 MiB from the next, so that a single image has 2 GiB: a tile still spans few of them."""
+    problem = make_problem(batch=2, k=8, c=8, filter=[2, 3], input=[8, 40], pad=[0, 1])
+    row = 1 << 27  # elements
+    image = 8 * row
+    memory = np.empty(image + 7 * row + 40 * 8, np.float16)
+    in_ = np.lib.stride_tricks.as_strided(memory, (2, 8, 40, 1, 8), [2 * n for n in (image, row, 8, 8, 1)])
+    rng = np.random.default_rng(4)
+    packed = rng.integers(-3, 4, in_.shape).astype(np.float16)
+    in_[...] = packed
+    out = rng.integers(-3, 4, problem.shape("out", LAYOUT)).astype(np.float16)
+    results = []
+    for tensor in (packed, in_):
+        wei = np.full(problem.shape("wei", LAYOUT), np.nan, np.float16)
+        library.run(XDL.name, problem, tensor, wei, out)
+        results.append(wei)
+    assert np.isfinite(results[0]).all()
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_a_tile_that_reaches_too_far_is_refused_by_name(library: Library) -> None:
+    problem = make_problem(batch=64, k=8, c=1 << 14, filter=[1, 3], input=[1, 2048], dilation=[1, 1000])
+    far = make_problem(batch=8, k=8, c=1 << 14, filter=[3, 1], input=[2100, 1024], dilation=[1000, 1])
+    assert library.unsupported_reason(XDL.name, problem) is None
+    reason = library.unsupported_reason(XDL.name, far)
+    assert reason is not None and reason.startswith("[tile-reach]") and "2^30 bytes" in reason
+    with pytest.raises(UnsupportedProblem, match="tile-reach"):
+        library.workspace_size(XDL.name, far)
 
 
 def test_portable_atom_agrees(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <vector>
 
 namespace ckgen::conv {
 namespace {
@@ -172,23 +173,70 @@ std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void
     return {};
 }
 
+// How far apart in the input the elements under neighbouring rows of GEMM-K lie. A row is an output position; going to
+// the next one is a step of the innermost dimension, or a jump where dimension d (and all inside it) starts anew.
+class RowTravel {
+public:
+    RowTravel(const BwdWeightTraits& t, const Problem& p) {
+        int64 inner_rows = 1;
+        int64 inner_bytes = 0;  // from the first to the last position of the dimensions inside
+        for(int d = p.ndim - 1; d >= 0; --d) {
+            const int64 step = p.strides[d] * p.in.strides[3 + d] * t.elem_bytes;
+            if(d == p.ndim - 1)
+                jumps_.push_back({1, step});
+            inner_rows *= p.out.lengths[3 + d];
+            inner_bytes += (p.out.lengths[3 + d] - 1) * step;
+            const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] : image_stride(p.in, p.ndim);
+            jumps_.push_back({inner_rows, outer * t.elem_bytes - inner_bytes});
+            taps_ahead_ += (p.wei.lengths[3 + d] - 1) * p.dilations[d] * p.in.strides[3 + d] * t.elem_bytes;
+            back_ += p.left_pads[d] * p.in.strides[3 + d] * t.elem_bytes;
+        }
+        int64 deepest = 0;
+        for(const Jump& jump : jumps_)
+            deepest = std::max(deepest, -jump.bytes);
+        back_ += deepest;
+        taps_ahead_ += p.in_channels() * t.elem_bytes;
+    }
+
+    // Bytes before a row's own offset where this or a later row may read.
+    int64 back() const { return back_; }
+    // A bound on the bytes from the first to past the last that `rows` neighbouring rows may read.
+    int64 span(int64 rows) const {
+        int64 bytes = back_ + taps_ahead_;
+        for(const Jump& jump : jumps_)
+            bytes += (rows / jump.every + 1) * std::max<int64>(jump.bytes, 0);
+        return bytes;
+    }
+
+private:
+    struct Jump {
+        int64 every;  // rows
+        int64 bytes;
+    };
+    std::vector<Jump> jumps_;
+    int64 back_ = 0;
+    int64 taps_ahead_ = 0;
+};
+
+// The most rows of GEMM-K, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
+int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
+    int64 rows = std::min(most, kMaxChunkBytes / (position_stride(p.out, p.ndim) * t.elem_bytes));
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+        return std::min(rows, kMaxChunkBytes / (position_stride(p.in, p.ndim) * t.elem_bytes));
+    const RowTravel travel(t, p);
+    while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
+        rows = rows / 8 * 7 + rows % 8 - 1;
+    return rows;
+}
+
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.gemm_k() > INT_MAX - 4096)
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
-    const int64 tile_bytes =
-        (t.k_per_block / p.out_positions() + 3) * image_stride(p.in, p.ndim) * t.elem_bytes;
-    if(tile_bytes > kMaxChunkBytes)
-        return refuse("image-size", "the images under one tile of GEMM-K span " + number(tile_bytes) +
-                                        " bytes of the input; offsets in a tile reach 2^30");
-    if(position_stride(p.out, p.ndim) * t.elem_bytes > kMaxChunkBytes / 256 ||
-       position_stride(p.in, p.ndim) * t.elem_bytes > kMaxChunkBytes / 256)
-        return refuse("position-size", "one position spans more than 4 MiB");
-    for(int d = 0; d < p.ndim; ++d)
-        if((p.strides[d] * p.out.lengths[3 + d] + p.left_pads[d] + p.right_pads[d]) * p.in.strides[3 + d] *
-               t.elem_bytes > 2 * kMaxChunkBytes - 1)
-            return refuse("padding-size", "padding and stride of dimension " + number(d) + " reach past 2^31 bytes");
+    if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
+        return refuse("tile-reach", "what the " + number(t.k_per_block) + " output positions of a tile read spans more " +
+                                        "than 2^30 bytes of the input or the output");
     return {};
 }
 
@@ -273,14 +321,11 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
     a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
     a.in_row_bytes = static_cast<int32>(position_stride(p.in, p.ndim) * bytes);
+    a.in_reach_bytes = RowTravel(t, p).back();
     a.wei_group_elements = int64{a.m} * a.n;
 
-    // A chunk's offsets stay below 2^30 bytes in either operand.
-    const int64 row_bytes = std::max<int64>(a.out_row_bytes, t.conv_spec == ConvSpec::Default ? 0 : a.in_row_bytes);
-    int64 rows = kMaxChunkBytes / std::max<int64>(row_bytes, 1);
-    if(t.conv_spec == ConvSpec::Default)
-        rows = std::min(rows, (kMaxChunkBytes / a.in_image_bytes - 2) * p.out_positions());
-    a.k_tiles_per_chunk = static_cast<int32>(std::clamp<int64>(rows / t.k_per_block, 1, INT_MAX));
+    const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
+    a.k_tiles_per_chunk = static_cast<int32>(std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
 
     int64 step = t.k_per_block;
     for(int d = p.ndim - 1; d >= 0; --d) {
@@ -290,16 +335,17 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
         a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
         a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
         a.stride[d] = static_cast<int32>(p.strides[d]);
-        a.in_stride_bytes[d] = static_cast<int32>(p.in.strides[3 + d] * bytes);
+        a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
         a.limit[d] = a.out_length[d] * a.stride[d];
         const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
-        a.wrap_bytes[d] = static_cast<int32>(outer - int64{a.limit[d]} * a.in_stride_bytes[d]);
+        a.wrap_bytes[d] = static_cast<uint32>(outer - a.limit[d] * a.in_stride_bytes[d]);
         const int64 digit = step % a.out_length[d];
         step /= a.out_length[d];
         a.tile_step[d] = static_cast<int32>(digit * a.stride[d]);
-        a.tile_step_bytes += static_cast<int32>(int64{a.tile_step[d]} * a.in_stride_bytes[d]);
+        a.tile_step_bytes += static_cast<uint32>(a.tile_step[d] * a.in_stride_bytes[d]);
     }
-    a.tile_step_bytes += static_cast<int32>(step * a.in_image_bytes);
+    a.row_step_bytes = static_cast<uint32>(a.stride[p.ndim - 1] * a.in_stride_bytes[p.ndim - 1]);
+    a.tile_step_bytes += static_cast<uint32>(step * a.in_image_bytes);
     return a;
 }
 

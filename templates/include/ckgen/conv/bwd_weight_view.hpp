@@ -77,41 +77,44 @@ private:
 };
 
 // One output position on its way through the input: for each dimension `position` is output index * stride, and
-// `offset` the bytes of the input element under tap 0 without padding. Moving on is a few additions and selects.
+// `offset` the bytes from the window's base to the input element under tap 0 without padding, modulo 2^32. Moving on is
+// a few additions and selects.
 template <int NDim>
 struct ImageCursor {
     int32 position[NDim];
     uint32 offset;
 
-    // `row` counts positions from the first of image 0; the offset is relative to image `first_image`.
-    CKGEN_DEVICE void seek(const BwdWeightArgs& args, int row, int first_image) {
-        offset = 0;
+    // Goes to row `row` of GEMM-K; gives its byte offset from the group's first element.
+    CKGEN_DEVICE int64 seek(const BwdWeightArgs& args, int row) {
+        int64 bytes = 0;
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d) {
             const int next = row / args.out_length[d];
             position[d] = (row - next * args.out_length[d]) * args.stride[d];
-            offset += static_cast<uint32>(position[d] * args.in_stride_bytes[d]);
+            bytes += position[d] * args.in_stride_bytes[d];
             row = next;
         }
-        offset += static_cast<uint32>((row - first_image) * static_cast<int32>(args.in_image_bytes));
+        bytes += row * args.in_image_bytes;
+        offset = static_cast<uint32>(bytes);
+        return bytes;
     }
 
     CKGEN_DEVICE void carry(const BwdWeightArgs& args, int d) {
         const bool over = position[d] >= args.limit[d];
         position[d] -= over ? args.limit[d] : 0;
-        offset += static_cast<uint32>(over ? args.wrap_bytes[d] : 0);
+        offset += over ? args.wrap_bytes[d] : 0u;
         if(d > 0)
             position[d - 1] += over ? args.stride[d - 1] : 0;
     }
     CKGEN_DEVICE void next_row(const BwdWeightArgs& args) {
         position[NDim - 1] += args.stride[NDim - 1];
-        offset += static_cast<uint32>(args.stride[NDim - 1] * args.in_stride_bytes[NDim - 1]);
+        offset += args.row_step_bytes;
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d)
             carry(args, d);
     }
     CKGEN_DEVICE void next_tile(const BwdWeightArgs& args) {
-        offset += static_cast<uint32>(args.tile_step_bytes);
+        offset += args.tile_step_bytes;
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d) {
             position[d] += args.tile_step[d];
@@ -132,16 +135,16 @@ public:
     }
 
     CKGEN_DEVICE void seek(int row) {
-        int positions = 1;
-        CKGEN_UNROLL
-        for(int d = 0; d < NDim; ++d)
-            positions *= args_.out_length[d];
-        const int image = row / positions;
-        const int64 skipped = static_cast<int64>(image) * args_.in_image_bytes;
+        // The base lies as far before the first row as taps reach back, but not before the tensor.
+        ImageCursor<NDim> first;
+        const int64 wanted = first.seek(args_, row) - args_.in_reach_bytes;
+        const int64 skipped = wanted > 0 ? wanted : 0;
         window_ = platform::GlobalBuffer(base_ + skipped, window_bytes(args_.in_extent_bytes - skipped));
         CKGEN_UNROLL
-        for(int slice = 0; slice < Copy::slices; ++slice)
-            rows_[slice].seek(args_, row + Copy::row_of(thread_, slice), image);
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            rows_[slice].seek(args_, row + Copy::row_of(thread_, slice));
+            rows_[slice].offset -= static_cast<uint32>(skipped);
+        }
     }
     CKGEN_DEVICE void advance(int) {
         CKGEN_UNROLL
@@ -176,7 +179,7 @@ private:
             for(int d = NDim - 1; d >= 0; --d) {
                 const int next = tap / args.filter[d];
                 shift[d] = (tap - next * args.filter[d]) * args.dilation[d] - args.pad[d];
-                offset += static_cast<uint32>(shift[d] * args.in_stride_bytes[d]);
+                offset += static_cast<uint32>(shift[d]) * static_cast<uint32>(args.in_stride_bytes[d]);
                 tap = next;
             }
             if(tap > 0)  // past the last column: no position is ever inside
