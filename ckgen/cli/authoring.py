@@ -28,7 +28,7 @@ def init_command(folder: Path, force: bool) -> int:
     spec = folder / "instances.yaml"
     text = (PACKAGE / "starter.yaml").read_text(encoding="utf-8")
     if not write_new(spec, text, replace=force):
-        raise click.ClickException(f"{spec} is there already; --force replaces it")
+        raise click.UsageError(f"{spec} is there already; --force replaces it")
     write_new(folder / "instances.schema.json", schema_text(), replace=True)
     console.say(f"wrote {spec} and {folder / 'instances.schema.json'}")
     console.note("next: ckgen list, ckgen generate, ckgen build --platform host, ckgen smoke")

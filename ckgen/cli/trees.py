@@ -92,9 +92,10 @@ def check_command(
     if not drifts:
         console.say(f"{out}: up to date, {len(tree)} files")
         return 0
-    for drift in drifts:
-        console.show_diff(drift.diff)
-    for drift in drifts:
-        console.say(drift.summary)
+    if any(drift.causes != ("not generated",) for drift in drifts):
+        for drift in drifts:
+            console.show_diff(drift.diff)
+        for drift in drifts:
+            console.say(drift.summary)
     console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run: {selection.command}")
     return 1

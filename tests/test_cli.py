@@ -1,0 +1,371 @@
+"""The ckgen command: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ckgen.cli import CLOSED_PIPE, COMMANDS, INTERRUPTED, main
+
+ROOT = Path(__file__).resolve().parent.parent
+CKGEN = [sys.executable, "-m", "ckgen"]
+BROKEN = """\
+version: 1
+groups:
+  - name: bad
+    family: xdl
+    layout: NHWGC/GKYXC/NHWGK
+    dtype: [f16, f61]
+    conv_spec: Default
+    block_size: 256
+    tile: 128x128
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Exit code, standard output and standard error of one command."""
+
+    code: int
+    out: str
+    err: str
+
+
+Ckgen = Callable[..., Result]
+
+
+@pytest.fixture
+def ckgen(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ckgen:
+    """Runs ckgen in a folder of its own that `ckgen init` made."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    capsys.readouterr()
+
+    def run(*words: str) -> Result:
+        code = main(words)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Result(code, said.out, said.err)
+
+    return run
+
+
+def start(*words: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [*CKGEN, *words],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_shows_an_example(command: str, ckgen: Ckgen) -> None:
+    said = ckgen(command, "--help")
+    assert said.code == 0
+    assert re.search(rf"Examples?:\n +ckgen {command}\b", said.out), said.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_example_parses(command: str, ckgen: Ckgen) -> None:
+    import importlib
+    import shlex
+
+    help_text = ckgen(command, "--help").out
+    examples = re.findall(rf"^ +ckgen {command}\b(.*)$", help_text.split("Example")[1], re.MULTILINE)
+    module = importlib.import_module(f"ckgen.cli.{COMMANDS[command]}")
+    for line in examples:
+        words = shlex.split(line.split("&&")[0])
+        getattr(module, f"{command}_command").make_context(command, words, resilient_parsing=False)
+    assert examples
+
+
+def test_no_arguments_print_the_help_and_are_wrong_use(ckgen: Ckgen) -> None:
+    said = ckgen()
+    assert said.code == 2
+    assert "A first walk:" in said.err + said.out
+
+
+def test_an_unknown_command_names_the_nearest(ckgen: Ckgen) -> None:
+    said = ckgen("genrate")
+    assert said.code == 2
+    assert "Did you mean 'generate'?" in said.err
+
+
+def test_an_unknown_option_is_wrong_use(ckgen: Ckgen) -> None:
+    said = ckgen("generate", "--output", "x")
+    assert said.code == 2
+    assert "--out" in said.err
+
+
+def test_init_does_not_replace_a_spec(ckgen: Ckgen, tmp_path: Path) -> None:
+    (tmp_path / "instances.yaml").write_text("mine\n")
+    said = ckgen("init")
+    assert said.code == 2
+    assert "--force" in said.err
+    assert (tmp_path / "instances.yaml").read_text() == "mine\n"
+    assert ckgen("init", "--force").code == 0
+    assert ckgen("validate").code == 0
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_init_leaves_a_spec_that_its_schema_describes(ckgen: Ckgen, tmp_path: Path) -> None:
+    first = (tmp_path / "instances.yaml").read_text().splitlines()[0]
+    assert first == "# yaml-language-server: $schema=instances.schema.json"
+    assert json.loads((tmp_path / "instances.schema.json").read_text()) == json.loads(ckgen("schema").out)
+
+
+def test_validate_counts_instances_and_sets(ckgen: Ckgen) -> None:
+    said = ckgen("validate")
+    assert said.code == 0
+    assert said.out.splitlines() == [
+        "instances.yaml: 18 instances, no error",
+        "  set ci: 4",
+        "  set default: 18",
+        "  set full: 18",
+    ]
+    assert json.loads(ckgen("validate", "--json").out)["sets"] == {"ci": 4, "default": 18, "full": 18}
+
+
+def test_a_broken_spec_is_shown_with_its_line(ckgen: Ckgen, tmp_path: Path) -> None:
+    (tmp_path / "instances.yaml").write_text(BROKEN)
+    for command in ("validate", "list", "generate", "check", "build --set ci", "smoke --set ci"):
+        said = ckgen(*command.split())
+        assert (said.code, said.out) == (2, "")
+        assert "instances.yaml:6:18: error[" in said.err
+        assert "6 |     dtype: [f16, f61]" in said.err
+        assert "^^^" in said.err
+
+
+def test_a_missing_spec_leads_to_init(ckgen: Ckgen) -> None:
+    said = ckgen("validate", "--spec", "nowhere.yaml")
+    assert said.code == 2
+    assert "nowhere.yaml" in said.err
+    assert "ckgen init" in said.err
+
+
+def test_list_prints_names_first_and_the_count_aside(ckgen: Ckgen) -> None:
+    said = ckgen("list", "family=wavelet", "dtype=f16")
+    lines = said.out.splitlines()
+    assert lines[0].split()[0] == "name"
+    assert len(lines) == 1 + 4
+    assert all(line.startswith("grouped_conv2d_bwd_weight_wavelet") for line in lines[1:])
+    assert said.err == "ckgen: 4 of 18 instances\n"
+    assert ckgen("list", "family=wavelet", "dtype=f16", "--names").out.split() == [
+        line.split()[0] for line in lines[1:]
+    ]
+
+
+def test_list_as_json_has_everything(ckgen: Ckgen) -> None:
+    rows = json.loads(ckgen("list", "--set", "ci", "--json").out)
+    assert len(rows) == 4
+    assert {"name", "fields", "derived", "archs", "sets", "add_function"} <= rows[0].keys()
+
+
+@pytest.mark.parametrize("command", ["list", "generate", "build", "smoke"])
+def test_selecting_nothing_is_wrong_use(ckgen: Ckgen, command: str, tmp_path: Path) -> None:
+    said = ckgen(command, "dtype=f32") if command != "smoke" else ckgen(command, "--set", "cl")
+    assert said.code == 2
+    assert "error[empty-selection]" in said.err
+    assert "help:" in said.err
+    assert not (tmp_path / "generated").exists()
+
+
+def test_an_unknown_key_names_the_nearest(ckgen: Ckgen) -> None:
+    said = ckgen("list", "dtyp=f16")
+    assert said.code == 2
+    assert "`dtype`" in said.err
+
+
+def test_explain_shows_places(ckgen: Ckgen) -> None:
+    name = ckgen("list", "family=wavelet", "--names").out.split()[0]
+    said = ckgen("explain", name)
+    assert said.code == 0
+    assert said.out.startswith(name + "\n")
+    assert re.search(r"m_per_block +128 +instances\.yaml:\d+:\d+: tile 128x128", said.out)
+
+
+def test_explain_names_the_rule_that_keeps_a_combination_out(ckgen: Ckgen) -> None:
+    said = ckgen("explain", "family=wavelet", "dtype=f32")
+    assert said.code == 0
+    assert "wavelet-dtype" in said.out
+
+
+def test_generate_writes_once_and_check_agrees(ckgen: Ckgen, tmp_path: Path) -> None:
+    first = ckgen("generate")
+    assert re.fullmatch(
+        r"generated: 18 instances, (\d+) files: written \1, unchanged 0, removed 0\n", first.out
+    )
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "generated").rglob("*")}
+    second = ckgen("generate")
+    assert re.search(r"written 0, unchanged \d+, removed 0", second.out)
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "generated").rglob("*")}
+    assert ckgen("check").code == 0
+
+
+def test_generated_files_say_how_to_make_them_again(ckgen: Ckgen, tmp_path: Path) -> None:
+    ckgen("generate", "--set", "ci", "dtype=f16", "--out", str(tmp_path / "some" / "where"))
+    text = (tmp_path / "some" / "where" / "CMakeLists.txt").read_text()
+    assert "run: ckgen generate dtype=f16 --set ci --out some/where\n" in text
+    assert str(tmp_path) not in text
+
+
+def test_dry_run_writes_nothing(ckgen: Ckgen, tmp_path: Path) -> None:
+    said = ckgen("generate", "--dry-run")
+    assert "write   manifest.json" in said.out
+    assert not (tmp_path / "generated").exists()
+
+
+def test_list_inputs_names_the_spec_and_the_templates(ckgen: Ckgen, tmp_path: Path) -> None:
+    paths = ckgen("generate", "--list-inputs").out.splitlines()
+    assert paths[0] == str(tmp_path / "instances.yaml")
+    assert any(path.endswith("templates/instance.cpp.j2") for path in paths)
+    assert all(Path(path).exists() for path in paths)
+    assert not (tmp_path / "generated").exists()
+
+
+def test_check_remembers_how_a_tree_was_generated(ckgen: Ckgen) -> None:
+    ckgen("generate", "--set", "ci", "--out", "build/ci")
+    assert ckgen("check", "--out", "build/ci").code == 0
+    assert ckgen("check", "--out", "build/ci", "--set", "default").code == 1
+
+
+def test_check_tells_a_hand_edit_from_a_changed_spec(ckgen: Ckgen, tmp_path: Path) -> None:
+    ckgen("generate")
+    header = tmp_path / "generated" / "include" / "ckgen" / "types.hpp"
+    header.write_text(header.read_text() + "// mine\n")
+    said = ckgen("check")
+    assert said.code == 1
+    assert "-// mine" in said.out
+    assert "include/ckgen/types.hpp: changed (hand edit)" in said.out
+    ckgen("generate")
+    spec = tmp_path / "instances.yaml"
+    spec.write_text(spec.read_text().replace("dtype: [f16, bf16]", "dtype: [f16]"))
+    rows = json.loads(ckgen("check", "--json").out)["drift"]
+    orphans = [row for row in rows if row["kind"] == "orphan" and "/factory/" not in row["path"]]
+    assert len(orphans) == 9
+    assert all(row["causes"] == ["spec"] for row in orphans)
+
+
+def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
+    said = ckgen("check")
+    assert said.code == 1
+    assert "ckgen generate" in said.err
+    assert said.out == ""
+
+
+def test_diff_against_a_tree(ckgen: Ckgen, tmp_path: Path) -> None:
+    ckgen("generate")
+    spec = tmp_path / "instances.yaml"
+    spec.write_text(spec.read_text().replace("tile: [128x128, 64x128]", "tile: [128x128]"))
+    found = json.loads(ckgen("diff", "generated", "--json").out)
+    assert (len(found["added"]), len(found["removed"]), len(found["changed"])) == (0, 4, 0)
+    said = ckgen("diff", "generated")
+    assert said.code == 0
+    assert said.err == "ckgen: generated -> instances.yaml: 0 added, 4 removed, 0 changed\n"
+    assert all(line.startswith("removed ") for line in said.out.splitlines()[1:])
+
+
+def test_diff_against_a_revision(ckgen: Ckgen, tmp_path: Path) -> None:
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    assert json.loads(ckgen("diff", "HEAD", "--json").out) == {"added": [], "removed": [], "changed": []}
+    spec = tmp_path / "instances.yaml"
+    spec.write_text(spec.read_text().replace("dtype: [f16, bf16]", "dtype: [f16]"))
+    assert len(json.loads(ckgen("diff", "HEAD", "--json").out)["removed"]) == 9
+
+
+@pytest.mark.parametrize("base", ["no-such-thing", "--help-me", "HEAD~999"])
+def test_diff_against_nothing_is_wrong_use(ckgen: Ckgen, base: str) -> None:
+    said = ckgen("diff", "--", base)
+    assert said.code == 2
+    assert "neither a generated tree nor a revision" in said.err
+
+
+def test_build_without_a_tree_leads_to_generate(ckgen: Ckgen) -> None:
+    said = ckgen("build")
+    assert said.code == 2
+    assert "ckgen generate" in said.err
+
+
+def test_build_refuses_an_option_without_a_value(ckgen: Ckgen) -> None:
+    ckgen("generate")
+    said = ckgen("build", "--option", "CKGEN_SANITIZE")
+    assert said.code == 2
+    assert "NAME=VALUE" in said.err
+
+
+def test_smoke_of_a_missing_library_is_wrong_use(ckgen: Ckgen) -> None:
+    said = ckgen("smoke", "--library", "nowhere.so")
+    assert said.code == 2
+    assert "nowhere.so" in said.err
+
+
+def test_an_unwritable_place_is_one_line(ckgen: Ckgen) -> None:
+    said = ckgen("schema", "--out", "/proc/none/schema.json")
+    assert said.code == 2
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
+    process = start("list", "--set", "full", "--spec", str(ROOT / "instances.yaml"), cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(20) == CLOSED_PIPE
+    assert process.stderr.read() == ""
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    (tmp_path / "late.yaml").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "late.yaml")
+    process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
+    with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == INTERRUPTED
+    assert err.strip() == "ckgen: interrupted"
+
+
+def test_a_pipe_gets_plain_text_and_a_terminal_gets_colour(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    plain = start("list", cwd=tmp_path).communicate(timeout=20)[0]
+    assert "\x1b[" not in plain
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "200"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen([*CKGEN, "list"], cwd=tmp_path, env=environment, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:
+        pass  # the terminal's other side is closed: this is how Linux says end of file
+    assert process.wait(20) == 0
+    assert b"\x1b[" in shown
+    os.close(ours)
+
+
+def test_start_up_imports_nothing_heavy() -> None:
+    code = "import sys, ckgen.cli; ckgen.cli.main(['--version']); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"numpy", "jinja2", "pydantic", "rich", "yaml"}
