@@ -177,7 +177,7 @@ def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Se
 
 
 def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
-    """Help for a glob or name that nothing matches: the nearest name, or the nearest word of names in a glob."""
+    """Help for what matches no name: the nearest name or, for a glob, the nearest word of a name."""
     names = [instance.name for instance in instances]
     if not set("*?[") & set(glob):
         return did_you_mean(glob, names)

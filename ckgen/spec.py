@@ -117,6 +117,7 @@ class Spec(Model):
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,
         description="Named selections; each line is a filter whose terms must all hold, lines add up.",
+        json_schema_extra={"additionalProperties": False},
     )
     _document: Document = PrivateAttr()
     _kept: tuple[int, ...] = PrivateAttr(())

@@ -1,0 +1,50 @@
+"""The hardware tables agree with themselves and with each other; a wrong row cannot be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckgen.hardware import ARCHES, ATOMS, DTYPES, MATRIX_ARCHES, Arch, Atom, DType, find_atom
+
+
+def test_every_matrix_architecture_has_an_atom_for_every_dtype_and_size() -> None:
+    assert MATRIX_ARCHES == ("gfx90a", "gfx942", "gfx950")
+    for arch in MATRIX_ARCHES:
+        for dtype in DTYPES:
+            for size in (32, 16):
+                atom = find_atom(arch, dtype, size)
+                assert atom is not None
+                assert (atom.arch, atom.m_per_xdl) == (arch, size)
+    assert find_atom("gfx1100", "f16", 32) is None
+    assert find_atom("gfx942", "f32", 64) is None
+
+
+def test_tables_are_keyed_by_what_their_rows_say() -> None:
+    assert all(key == (atom.arch, atom.input_type, atom.m_per_xdl) for key, atom in ATOMS.items())
+    assert all(name == arch.name for name, arch in ARCHES.items())
+    assert all(name == dtype.name for name, dtype in DTYPES.items())
+
+
+def test_gfx950_doubles_k_of_16_bit_atoms_and_has_160_kib_of_lds() -> None:
+    for dtype in ("f16", "bf16"):
+        for size in (32, 16):
+            assert ATOMS["gfx950", dtype, size].k == 2 * ATOMS["gfx942", dtype, size].k
+    assert ARCHES["gfx950"].lds_bytes == 163840
+    assert {ARCHES[name].lds_bytes for name in ARCHES if name != "gfx950"} == {65536}
+
+
+def test_bf16_with_f32_weights_multiplies_bf16() -> None:
+    dtype = DTYPES["bf16_f32_bf16"]
+    assert (dtype.in_type, dtype.wei_type, dtype.elem_bytes, dtype.wei_bytes) == ("bf16", "f32", 2, 4)
+    assert find_atom("gfx90a", "bf16_f32_bf16", 32) is find_atom("gfx90a", "bf16", 32)
+
+
+def test_rows_check_themselves() -> None:
+    with pytest.raises(AssertionError, match="16384 FLOP in 32 cycles"):
+        Atom("gfx90a", "f16", 32, 8, 32, "v_mfma_f32_32x32x8f16")
+    with pytest.raises(AssertionError, match="size"):
+        Atom("gfx90a", "f16", 32, 8, 64, "v_mfma_f32_16x16x16f16")
+    with pytest.raises(AssertionError, match="elem_bytes"):
+        DType("f16", "f16", "f16", "f16", 4, 2, 2)
+    with pytest.raises(AssertionError, match="wave"):
+        Arch("gfx1100", "rdna", 64, 65536, ())
