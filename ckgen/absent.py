@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from typing import Any
 
 from ckgen.expand import Expansion
@@ -77,7 +78,8 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
     """No group asks for it: build it from the nearest instance, and see whether the rules allow it."""
     wishes = [term for term in terms if term.op == "=" and len(term.values) == 1]
     base, provenance = _nearest(expansion, wishes)
-    values = _wished(values_of(provenance.choices), base, wishes)
+    given = values_of(provenance.choices)
+    values = _wished(given, base, wishes)
     family = next((term.values[0] for term in wishes if term.key == "family"), base.family)
     generic = next((term.values[0] == "true" for term in wishes if term.key == "generic"), base.generic)
     if not isinstance(values, dict):
@@ -93,6 +95,7 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
         lines.append(f"  why: {violation.rule.reason}")
     if violations:
         axes = [axis for violation in violations for axis in violation.rule.blame]
+        axes.sort(key=lambda axis: values.get(axis) != given.get(axis))  # what was asked for changes last
         advice = [f"nearest change: {violations[0].help}"]
         return lines + (_repair(instance, values, axes, archs) or advice)
     if instance.name in expansion.provenance:
@@ -143,7 +146,7 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
     if key == "ndim":
         yield "layout", _layout(base.layout, int(text))
     elif key in _TABLES:
-        yield key, _one(word for word in _TABLES[key] if word.casefold() == text.casefold())
+        yield key, _one(word for word in _TABLES[key] if fnmatch(word.casefold(), text.casefold()))
     elif key == "tile":
         wanted = Tile.model_validate(text)
         yield key, tile.model_copy(update={k: v for k, v in wanted.model_dump().items() if v is not None})

@@ -10,7 +10,7 @@ import yaml
 
 from ckgen.expand import Expansion, expand, expand_document
 from ckgen.instance import Instance
-from ckgen.source import load, loads
+from ckgen.source import loads
 from ckgen.spec import parse
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +47,7 @@ def expand_groups(*groups: dict[str, Any], **top: Any) -> Expansion:
 @lru_cache
 def default_expansion() -> Expansion:
     """The repository's own instances.yaml."""
-    return expand(parse(load(ROOT / "instances.yaml")))
+    return expand(parse(loads((ROOT / "instances.yaml").read_text(encoding="utf-8"))))
 
 
 def instance(**fields: Any) -> Instance:

@@ -1,0 +1,150 @@
+"""Each rule is broken by its example, kept by the catalogue, and reads the same in Python and C++."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from ckgen.hardware import ARCHES, MATRIX_ARCHES
+from ckgen.instance import DERIVED_NAMES, FIELD_NAMES, Instance
+from ckgen.rule_table import RULES, Rule
+from ckgen.rules import Checker, cpp_conditions, names_in
+from ckgen.spec import AXES, Group
+from tests.specs import DATA, default_expansion, instance
+
+EXAMPLES: dict[str, Any] = yaml.safe_load((DATA / "rule_violations.yaml").read_text(encoding="utf-8"))
+CHECKER = Checker()
+
+
+def example(rule: str) -> Instance:
+    return Instance(**{**EXAMPLES["base"], **EXAMPLES["rules"][rule]["fields"]})
+
+
+def test_the_base_of_the_examples_keeps_every_rule() -> None:
+    base = Instance(**EXAMPLES["base"])
+    assert CHECKER.violations(base, MATRIX_ARCHES) == []
+
+
+def test_there_is_one_example_for_each_rule() -> None:
+    assert list(EXAMPLES["rules"]) == [rule.id for rule in RULES]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_an_example_breaks_its_rule_and_no_other(rule: Rule) -> None:
+    entry = EXAMPLES["rules"][rule.id]
+    archs = [entry["arch"]] if "arch" in entry else []
+    broken = CHECKER.violations(example(rule.id), archs)
+    assert {violation.rule.id for violation in broken} == {rule.id, *entry.get("also", [])}
+    if rule.scope == "arch":
+        assert archs, "a rule about targets needs one"
+        assert CHECKER.broken(example(rule.id)) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_message_has_the_numbers_filled_in(rule: Rule) -> None:
+    archs = [EXAMPLES["rules"][rule.id].get("arch", "gfx90a")]
+    violation = next(v for v in CHECKER.violations(example(rule.id), archs) if v.rule is rule)
+    assert "{" not in violation.message + violation.help
+    assert violation.message and violation.help
+
+
+def test_a_removed_rule_is_noticed() -> None:
+    """A checker without a rule accepts that rule's example: every rule does something."""
+    for rule in RULES:
+        entry = EXAMPLES["rules"][rule.id]
+        without = Checker([other for other in RULES if other is not rule])
+        archs = [entry["arch"]] if "arch" in entry else []
+        left = {violation.rule.id for violation in without.violations(example(rule.id), archs)}
+        assert rule.id not in left
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_is_complete_and_in_words(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.id)
+    assert rule.scope in ("domain", "tile", "instance", "arch")
+    assert rule.reason.endswith(".")
+    assert '"' not in rule.sentence and "\\" not in rule.sentence, "it becomes a C++ string"
+    assert rule.blame and set(rule.blame) <= {*AXES, "archs", *Group.model_fields}
+
+
+def test_rules_have_unique_ids() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
+    """No chained comparison, floor division or power; `not` of one name only; & in parentheses."""
+    known = {*FIELD_NAMES, *DERIVED_NAMES, "pointwise", "lds_limit", "has_atom"}
+    assert set(names_in(rule.condition)) <= known
+    for node in ast.walk(ast.parse(rule.condition, mode="eval")):
+        assert not isinstance(
+            node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr
+        )
+        if isinstance(node, ast.Compare):
+            assert len(node.ops) == 1
+        if isinstance(node, ast.UnaryOp):
+            assert isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Name)
+
+
+def test_cpp_conditions() -> None:
+    rendered = {rule.id: rule for rule in cpp_conditions()}
+    assert list(rendered) == [rule.id for rule in RULES]
+    assert rendered["k-per-block-step"].condition == "k_per_block % k_step == 0"
+    assert rendered["atom-exists"].condition == "has_atom || generic"
+    assert rendered["generic-vectors"].condition.startswith("!generic || (a_vector == 1 && b_vector == 1 && ")
+    assert "ConvSpec::Filter1x1Stride1Pad0" in rendered["generic-vectors"].condition
+    for rule in rendered.values():
+        assert not re.search(r"\b(and|or|not|pointwise)\b", rule.condition)
+
+
+def evaluate_as_cpp(condition: str, values: dict[str, int]) -> bool:
+    """The C++ text, evaluated with C++'s operators and precedences spelled in Python."""
+    text = condition.replace("(conv_spec == ConvSpec::Filter1x1Stride1Pad0)", "pointwise")
+    text = re.sub(r"!(\w+)", r"(not \1)", text).replace("&&", " and ").replace("||", " or ")
+    return bool(eval(text, {}, values))
+
+
+def test_the_cpp_text_decides_as_python_does() -> None:
+    pairs = list(zip(RULES, cpp_conditions(), strict=True))
+    made = [example(rule.id) for rule in RULES] + list(default_expansion().instances[::40])
+    for candidate in made:
+        for rule, rendered in pairs:
+            values = {name: getattr(candidate, name, 1) for name in names_in(rule.condition)}
+            values |= {"lds_limit": 65536, "has_atom": 0}
+            assert evaluate_as_cpp(rendered.condition, values) == bool(eval(rule.condition, {}, values))
+
+
+def test_only_the_first_broken_scope_is_told() -> None:
+    both = instance(m_per_xdl=24, k_per_block=20)
+    assert [rule.id for rule in CHECKER.broken(both)] == ["xdl-size"]
+    assert [rule.id for rule in CHECKER.broken(instance(k_per_block=20))] == ["k-per-block-step"]
+
+
+def test_all_broken_rules_of_a_scope_are_told() -> None:
+    broken = CHECKER.broken(instance(m_per_xdl=24, stages=9, c_vector=3))
+    assert [rule.id for rule in broken] == ["xdl-size", "stages-range", "c-vector"]
+
+
+def test_where_instances_can_run() -> None:
+    assert CHECKER.supported_archs(instance()) == MATRIX_ARCHES
+    generic = instance(generic=True, a_vector=1, b_vector=1, c_vector=1)
+    assert CHECKER.supported_archs(generic) == tuple(ARCHES)
+    large = instance(
+        family="wavelet", load_waves=4, k_per_block=64, stages=4, a_vector=4, b_vector=4, c_vector=2
+    )
+    assert CHECKER.supported_archs(large) == ("gfx950",)
+    assert CHECKER.violations(large) == []
+    assert [v.rule.id for v in CHECKER.violations(large, ("gfx90a", "gfx942"))] == ["lds-bytes"]
+    nowhere = instance(
+        family="wavelet", load_waves=4, k_per_block=128, stages=4, a_vector=4, b_vector=4, c_vector=2
+    )
+    assert [v.rule.id for v in CHECKER.violations(nowhere)] == ["lds-bytes"]
+
+
+def test_the_catalogue_keeps_every_rule() -> None:
+    for made in default_expansion().instances:
+        assert CHECKER.violations(made, made.archs) == []
