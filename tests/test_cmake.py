@@ -220,3 +220,11 @@ def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) 
     cmake("-S", CLIENT, "-B", tmp_path / "client", *flags)
     cmake("--build", tmp_path / "client", "--target", "count_instances")
     assert output_of(tmp_path / "client" / "count_instances") == "amd 1\n"
+
+
+def test_examples_build_against_an_installed_library(installed: Installed, tmp_path: Path) -> None:
+    cmake("-S", ROOT / "examples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    cmake("--build", tmp_path)
+    program = tmp_path / "grouped_conv_bwd_weight_xdl"
+    done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
