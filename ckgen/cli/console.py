@@ -116,7 +116,7 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     files = {diagnostic.place.file for diagnostic in diagnostics if diagnostic.place is not None}
     text = format_diagnostics(diagnostics, {file: _read(file) for file in files})
     text = re.sub(r"\berror(?=[\[:])", lambda match: click.style(match[0], fg="red", bold=True), text)
-    text = re.sub(r"(?m)^help:", lambda match: click.style(match[0], fg="cyan"), text)
+    text = re.sub(r"(?<== )help:", lambda match: click.style(match[0], fg="cyan"), text)
     click.echo(text.rstrip("\n"), err=True)
 
 
