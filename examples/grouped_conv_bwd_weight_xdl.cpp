@@ -26,14 +26,13 @@ struct Options {
     conv::Problem problem;
 };
 
-const char* usage =
-    "usage: grouped_conv_bwd_weight_xdl [verification initialisation timing [problem]]\n"
-    "  verification    0 no, 1 against the CPU reference\n"
-    "  initialisation  0 zeros, 1 small integers, 2 decimals\n"
-    "  timing          0 no, 1 print time, TFlops and GB/s\n"
-    "  problem         ndim G N K C filter.. input.. strides.. dilations.. left_pads.. right_pads..\n"
-    "                  (ndim 1, 2 or 3 numbers for each list; K and C are per group)\n"
-    "example: grouped_conv_bwd_weight_xdl 1 2 1 2 1 4 64 32 3 3 28 28 1 1 1 1 1 1 1 1\n";
+const char* usage = "usage: grouped_conv_bwd_weight_xdl [verification initialisation timing [problem]]\n"
+                    "  verification    0 no, 1 against the CPU reference\n"
+                    "  initialisation  0 zeros, 1 small integers, 2 decimals\n"
+                    "  timing          0 no, 1 print time, TFlops and GB/s\n"
+                    "  problem         ndim G N K C filter.. input.. strides.. dilations.. left_pads.. right_pads..\n"
+                    "                  (ndim 1, 2 or 3 numbers for each list; K and C are per group)\n"
+                    "example: grouped_conv_bwd_weight_xdl 1 2 1 2 1 4 64 32 3 3 28 28 1 1 1 1 1 1 1 1\n";
 
 [[noreturn]] void wrong_use(const std::string& what) {
     std::cerr << "error: " << what << "\n" << usage;
@@ -96,8 +95,8 @@ conv::Problem make_problem(int ndim, const std::vector<long>& v) {
 
 Options parse_arguments(int argc, char** argv) {
     Options options;
-    options.problem = make_problem(
-        3, {4, 1, 128, 256, 3, 3, 3, 14, 14, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});  // CK's default
+    options.problem =
+        make_problem(3, {4, 1, 128, 256, 3, 3, 3, 14, 14, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});  // CK's default
     if(argc == 1)
         return options;
     if(argc < 4)
@@ -178,9 +177,7 @@ int run(const Options& options) {
     using Pass = tensor_operation::element_wise::PassThrough;
     const conv::Problem& p = options.problem;
     const auto lengths = [](const std::array<int64, 6>& v) { return narrow<typename Op::Lengths>(v); };
-    const auto spatial = [](const std::array<int64, 3>& v) {
-        return narrow<typename Op::Spatial>({v[0], v[1], v[2]});
-    };
+    const auto spatial = [](const std::array<int64, 3>& v) { return narrow<typename Op::Spatial>({v[0], v[1], v[2]}); };
     const std::vector<half_t> in = initial(elements(p.in), options.initialisation, 1);
     const std::vector<half_t> out = initial(elements(p.out), options.initialisation, 2);
     std::vector<half_t> wei(static_cast<size_t>(elements(p.wei)), static_cast<half_t>(NAN));
@@ -223,9 +220,12 @@ int main(int argc, char** argv) {
     const Options options = parse_arguments(argc, argv);
     try {
         switch(options.problem.ndim) {
-        case 1: return run<layout::NWGC_GKXC_NWGK>(options);
-        case 2: return run<layout::NHWGC_GKYXC_NHWGK>(options);
-        default: return run<layout::NDHWGC_GKZYXC_NDHWGK>(options);
+        case 1:
+            return run<layout::NWGC_GKXC_NWGK>(options);
+        case 2:
+            return run<layout::NHWGC_GKYXC_NHWGK>(options);
+        default:
+            return run<layout::NDHWGC_GKZYXC_NDHWGK>(options);
         }
     } catch(const std::exception& error) {
         std::cerr << "error: " << error.what() << "\n";

@@ -99,8 +99,8 @@ std::string bwd_weight_type_string(const BwdWeightTypeFields& f) {
     for(const int value : {f.block_size, f.m_per_block, f.n_per_block, f.k0_per_block})
         text += std::to_string(value) + ", ";
     text += spec;
-    for(const int value : {f.k1, f.m_xdl_per_wave, f.n_xdl_per_wave, f.a_src, f.a_dst, f.b_src, f.b_dst, 1, 1,
-                           f.c_vector})
+    for(const int value :
+        {f.k1, f.m_xdl_per_wave, f.n_xdl_per_wave, f.a_src, f.a_dst, f.b_src, f.b_dst, 1, 1, f.c_vector})
         text += ", " + std::to_string(value);
     return text + ">";
 }

@@ -40,12 +40,11 @@ std::string check_agreement(const Problem& p) {
     const auto same = [](const char* what, int64 a, int64 b) -> std::string {
         return a == b ? "" : refuse("shapes", std::string(what) + ": " + number(a) + " and " + number(b) + " differ");
     };
-    for(const std::string& reason :
-        {same("groups of input and weight", p.in.lengths[0], p.wei.lengths[0]),
-         same("groups of input and output", p.in.lengths[0], p.out.lengths[0]),
-         same("images of input and output", p.in.lengths[1], p.out.lengths[1]),
-         same("channels C of input and weight", p.in.lengths[2], p.wei.lengths[2]),
-         same("channels K of weight and output", p.wei.lengths[1], p.out.lengths[2])})
+    for(const std::string& reason : {same("groups of input and weight", p.in.lengths[0], p.wei.lengths[0]),
+                                     same("groups of input and output", p.in.lengths[0], p.out.lengths[0]),
+                                     same("images of input and output", p.in.lengths[1], p.out.lengths[1]),
+                                     same("channels C of input and weight", p.in.lengths[2], p.wei.lengths[2]),
+                                     same("channels K of weight and output", p.wei.lengths[1], p.out.lengths[2])})
         if(!reason.empty())
             return reason;
     for(int d = 0; d < p.ndim; ++d) {
@@ -90,7 +89,8 @@ std::string check_strides(const char* name, const Tensor& t, int ndim, bool grou
         if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
             return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
         // A dimension of length 1 still fixes where the next one may start.
-        const int64 stride = t.lengths[index] > 1 ? t.strides[index] : (first ? std::max(t.strides[index], inner) : inner);
+        const int64 stride =
+            t.lengths[index] > 1 ? t.strides[index] : (first ? std::max(t.strides[index], inner) : inner);
         inner = stride * t.lengths[index];
     }
     if(groups_outermost && t.lengths[0] > 1 && t.strides[0] < inner)
@@ -144,12 +144,12 @@ bool is_1x1(const Problem& p) {
     return true;
 }
 
-std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei, const void* out) {
+std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                          const void* out) {
     const auto check = [](const char* rule, const char* what, int64 value, int vector) -> std::string {
-        return value % vector == 0
-                   ? ""
-                   : refuse(rule, std::string(what) + " " + number(value) + " is not a multiple of the vector " +
-                                      number(vector));
+        return value % vector == 0 ? ""
+                                   : refuse(rule, std::string(what) + " " + number(value) +
+                                                      " is not a multiple of the vector " + number(vector));
     };
     const auto address = [](const void* pointer) { return static_cast<int64>(reinterpret_cast<uintptr_t>(pointer)); };
     const auto strides = [&](const char* rule, const char* what, const Tensor& tensor, int vector) -> std::string {
@@ -235,7 +235,8 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
-        return refuse("tile-reach", "what the " + number(t.k_per_block) + " output positions of a tile read spans more " +
+        return refuse("tile-reach", "what the " + number(t.k_per_block) +
+                                        " output positions of a tile read spans more " +
                                         "than 2^30 bytes of the input or the output");
     return {};
 }
@@ -258,7 +259,8 @@ std::string invalid_reason(const Problem& p, bool groups_outermost) {
 std::string unsupported_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
                                const void* out) {
     if(p.ndim != t.ndim)
-        return refuse("ndim", "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
+        return refuse("ndim",
+                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
     std::string reason = invalid_reason(p, t.groups_outermost);
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");

@@ -141,9 +141,10 @@ int32_t ckgen_is_supported(int32_t index, const ckgen_problem* problem, const vo
 }
 
 int32_t ckgen_workspace_size(int32_t index, const ckgen_problem* problem, int64_t* bytes) {
-    return with_argument(index, problem, nullptr, nullptr, nullptr, [&](const Instance& instance, const auto& argument) {
-        *bytes = static_cast<int64_t>(instance.op->GetWorkSpaceSize(&argument));
-    });
+    return with_argument(index, problem, nullptr, nullptr, nullptr,
+                         [&](const Instance& instance, const auto& argument) {
+                             *bytes = static_cast<int64_t>(instance.op->GetWorkSpaceSize(&argument));
+                         });
 }
 
 int32_t ckgen_split_k(int32_t index, const ckgen_problem* problem, int32_t* split_k) {
@@ -182,7 +183,8 @@ int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, 
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
     return guarded([&]() -> Status {
         const conv::Problem problem = problem_of(p);
-        if(!reference<dtype::f16>(dtype, problem, in, wei, out) && !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
+        if(!reference<dtype::f16>(dtype, problem, in, wei, out) &&
+           !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
            !reference<dtype::f32>(dtype, problem, in, wei, out) &&
            !reference<dtype::bf16_f32_bf16>(dtype, problem, in, wei, out))
             return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16, f32 or bf16_f32_bf16");

@@ -141,9 +141,9 @@ public:
 
     char* lds(int id, int offset, int bytes, bool write, Site site) {
         if(offset < 0 || offset + bytes > static_cast<int>(lds_.size()))
-            fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at offset " +
-                 std::to_string(offset) + " is outside its " + std::to_string(lds_.size()) + " bytes, " + who(id) +
-                 " at " + text(site));
+            fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
+                 " bytes at offset " + std::to_string(offset) + " is outside its " + std::to_string(lds_.size()) +
+                 " bytes, " + who(id) + " at " + text(site));
         if(offset % 4 != 0 || bytes % 4 != 0)
             fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
                  " is not made of whole 4-byte words, " + who(id) + " at " + text(site));
@@ -173,8 +173,8 @@ private:
 
     void add_fiber() {
         Fiber fiber;
-        void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                            0);
+        void* memory =
+            mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if(memory == MAP_FAILED)
             throw LaunchError("host platform: no memory for a fiber's stack");
         mprotect(memory, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);  // an overflow faults
@@ -226,10 +226,14 @@ private:
 
     std::string describe(int id) const {
         switch(fibers_[id].state) {
-        case State::done: return "finished";
-        case State::at_barrier: return "waits at barrier " + text(fibers_[id].site);
-        case State::at_collective: return "waits for its lanes at " + text(fibers_[id].site);
-        default: return "runs";
+        case State::done:
+            return "finished";
+        case State::at_barrier:
+            return "waits at barrier " + text(fibers_[id].site);
+        case State::at_collective:
+            return "waits for its lanes at " + text(fibers_[id].site);
+        default:
+            return "runs";
         }
     }
 
@@ -323,8 +327,8 @@ private:
     [[noreturn]] void race(int id, int word, Site site, const char* what, int other, Site other_site,
                            const char* other_what) {
         fail("LDS race at offset " + std::to_string(word * 4) + ": " + what + " by " + who(id) + " at " + text(site) +
-             " and " + other_what + " by " + (other == kSeveral ? std::string("several threads") : who(other)) + " at " +
-             text(other_site) + " with no barrier between");
+             " and " + other_what + " by " + (other == kSeveral ? std::string("several threads") : who(other)) +
+             " at " + text(other_site) + " with no barrier between");
     }
 
     KernelEntry entry_ = nullptr;
@@ -397,8 +401,8 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     if(threads % kWaveSize != 0)
         throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 64");
     const HostOptions options = host_options();
-    const uint32 cores = std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads)
-                                                          : std::thread::hardware_concurrency());
+    const uint32 cores =
+        std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads) : std::thread::hardware_concurrency());
     std::atomic<uint32> next{0};
     std::mutex mutex;
     std::exception_ptr error;

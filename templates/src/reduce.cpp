@@ -28,17 +28,17 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
 
 }  // namespace
 
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                         \
-    template <>                                                                                                  \
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                               \
+    template <>                                                                                                        \
     void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
-        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);        \
+        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);              \
     }
 #else
 #define CKGEN_REDUCE_LAUNCHER(NAME, WEI)
 #endif
 
-#define CKGEN_REDUCE(NAME, WEI)                                                                        \
-    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)       \
+#define CKGEN_REDUCE(NAME, WEI)                                                                                        \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
     CKGEN_REDUCE_LAUNCHER(NAME, WEI)
 
 CKGEN_REDUCE(f32, float)

@@ -22,20 +22,20 @@ struct FmaAtom {
             Fragment<T> b[4];
             CKGEN_UNROLL
             for(int column = 0; column < 4; ++column)
-                b[column] = thread.lds_load<Fragment<T>>(
-                    b_plane + LayoutB::byte_of(0, j * Size + Map::column(lane, column)));
+                b[column] =
+                    thread.lds_load<Fragment<T>>(b_plane + LayoutB::byte_of(0, j * Size + Map::column(lane, column)));
             CKGEN_UNROLL
             for(int i = 0; i < MR; ++i)
                 CKGEN_UNROLL
-                for(int row = 0; row < rows; ++row) {
-                    const auto a =
-                        thread.lds_load<Fragment<T>>(a_plane + LayoutA::byte_of(0, i * Size + Map::row(lane, 4 * row)));
+            for(int row = 0; row < rows; ++row) {
+                const auto a =
+                    thread.lds_load<Fragment<T>>(a_plane + LayoutA::byte_of(0, i * Size + Map::row(lane, 4 * row)));
+                CKGEN_UNROLL
+                for(int column = 0; column < 4; ++column)
                     CKGEN_UNROLL
-                    for(int column = 0; column < 4; ++column)
-                        CKGEN_UNROLL
-                        for(int k = 0; k < k1; ++k)
-                            acc[i][j][4 * row + column] += to_float(a[k]) * to_float(b[column][k]);
-                }
+                for(int k = 0; k < k1; ++k)
+                    acc[i][j][4 * row + column] += to_float(a[k]) * to_float(b[column][k]);
+            }
         }
     }
 };

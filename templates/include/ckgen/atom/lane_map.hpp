@@ -37,8 +37,8 @@ template <int Size>
 struct FmaAccumulator {
     static constexpr int registers = Size * Size / 64;
     static constexpr int rows_per_chunk = 256 / Size;
-    static constexpr int lane_columns = Size / 4;           // lanes along N, four columns each
-    static constexpr int rows = registers / 4;              // rows of A a lane needs
+    static constexpr int lane_columns = Size / 4;  // lanes along N, four columns each
+    static constexpr int rows = registers / 4;     // rows of A a lane needs
     static CKGEN_HD constexpr int row(int lane, int r) { return (64 / lane_columns) * (r / 4) + lane / lane_columns; }
     static CKGEN_HD constexpr int column(int lane, int r) { return lane % lane_columns * 4 + r % 4; }
 };

@@ -102,9 +102,8 @@ CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], 
     CKGEN_UNROLL
     for(int i = 0; i < MR; ++i)
         CKGEN_UNROLL
-        for(int j = 0; j < NR; ++j)
-            acc[i][j] = __builtin_bit_cast(
-                Accumulator<Size>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
+    for(int j = 0; j < NR; ++j)
+        acc[i][j] = __builtin_bit_cast(Accumulator<Size>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
 }
 #endif  // CKGEN_HAS_MFMA
 
@@ -148,8 +147,7 @@ struct LaneOperands {
             for(int i = 0; i < MR; ++i)
                 for(int j = 0; j < NR; ++j)
                     for(int r = 0; r < Map::registers; ++r)
-                        acc[i * NR + j][r] +=
-                            product[i * Size + Map::row(lane, r)][j * Size + Map::column(lane, r)];
+                        acc[i * NR + j][r] += product[i * Size + Map::row(lane, r)][j * Size + Map::column(lane, r)];
         }
     }
 };

@@ -6,10 +6,10 @@
 //
 // Bank conflicts. A copying thread holds Vector neighbouring columns and writes one slot (or a part of it) at a time.
 // If slots were columns, consecutive threads would write Vector * 16 bytes apart and meet in the same banks. So columns
-// are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight consecutive
-// threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts too; that a
-// slot's column differs from its number is undone once, by the epilogue (column_of_slot).
-// Tiles narrower than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
+// are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight
+// consecutive threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts
+// too; that a slot's column differs from its number is undone once, by the epilogue (column_of_slot). Tiles narrower
+// than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
 #pragma once
 
 #include "ckgen/types.hpp"

@@ -1,9 +1,9 @@
 // Global memory -> registers -> LDS for one operand's tile, with the transposition in between: global memory is
 // contiguous along columns (channels), LDS along GEMM-K.
 //
-// A thread's work is `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector elements,
-// transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first the parts
-// of a slot, then neighbouring columns, then planes.
+// A thread's work is `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector
+// elements, transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first
+// the parts of a slot, then neighbouring columns, then planes.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -18,8 +18,8 @@ struct TileCopy {
     static constexpr int rows = RowVector;
     static constexpr int slices = Slices;
     static constexpr int column_vector = Layout::vector;
-    static constexpr int parts = Layout::k1 / RowVector;                // threads that fill one slot
-    static constexpr int threads_x = Layout::columns / column_vector;   // threads across the columns
+    static constexpr int parts = Layout::k1 / RowVector;               // threads that fill one slot
+    static constexpr int threads_x = Layout::columns / column_vector;  // threads across the columns
     static constexpr int plane_threads = parts * threads_x;
     static_assert(Slices * Threads == plane_threads * (KPerBlock / Layout::k1), "the blocks cover the tile exactly");
 

@@ -28,10 +28,10 @@ struct WaveMma {
         CKGEN_UNROLL
         for(int i = 0; i < mr; ++i)
             CKGEN_UNROLL
-            for(int j = 0; j < nr; ++j)
-                CKGEN_UNROLL
-                for(int r = 0; r < atom::MfmaAccumulator<size>::registers; ++r)
-                    acc[i][j][r] = 0.f;
+        for(int j = 0; j < nr; ++j)
+            CKGEN_UNROLL
+        for(int r = 0; r < atom::MfmaAccumulator<size>::registers; ++r)
+            acc[i][j][r] = 0.f;
     }
 
     // acc += A tile * B tile. `math_id` counts the math threads from 0; a_base and b_base are the tiles' LDS bytes.

@@ -29,12 +29,9 @@ public:
     };
 
     CKGEN_DEVICE BwdWeightLoader(int id, const BwdWeightArgs& args, const BwdWeightTile& tile)
-        : args_(args),
-          id_(id),
-          a_(id, args.out + tile.group * args.out_group_bytes, args.out_extent_bytes, args.out_row_bytes, tile.m_first,
-             args.m),
-          b_(id, args, args.in + tile.group * args.in_group_bytes, tile.n_first),
-          next_tile_(tile.k_tile_first) {
+        : args_(args), id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.out_extent_bytes,
+                                   args.out_row_bytes, tile.m_first, args.m),
+          b_(id, args, args.in + tile.group * args.in_group_bytes, tile.n_first), next_tile_(tile.k_tile_first) {
         seek();
     }
 

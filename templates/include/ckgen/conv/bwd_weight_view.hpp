@@ -44,9 +44,9 @@ public:
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice) {
             const int column = first_column + Copy::column_of(thread, slice);
-            thread_offset_[slice] = column < columns ? static_cast<uint32>(Copy::row_of(thread, slice) * row_bytes +
-                                                                           column * element_bytes)
-                                                     : platform::kInvalidOffset;
+            thread_offset_[slice] =
+                column < columns ? static_cast<uint32>(Copy::row_of(thread, slice) * row_bytes + column * element_bytes)
+                                 : platform::kInvalidOffset;
         }
     }
 
@@ -61,9 +61,9 @@ public:
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
-            for(int row = 0; row < Copy::rows; ++row)
-                registers.data[slice][row] = window_.template load<typename Copy::GlobalVector>(
-                    thread, thread_offset_[slice] + (offset_ + static_cast<uint32>(row * row_bytes_)));
+        for(int row = 0; row < Copy::rows; ++row)
+            registers.data[slice][row] = window_.template load<typename Copy::GlobalVector>(
+                thread, thread_offset_[slice] + (offset_ + static_cast<uint32>(row * row_bytes_)));
     }
 
 private:
@@ -189,8 +189,8 @@ private:
             bool inside = true;
             CKGEN_UNROLL
             for(int d = 0; d < NDim; ++d)
-                inside = inside & (static_cast<uint32>(cursor.position[d] + shift[d]) <
-                                   static_cast<uint32>(args.in_length[d]));
+                inside = inside &
+                         (static_cast<uint32>(cursor.position[d] + shift[d]) < static_cast<uint32>(args.in_length[d]));
             return inside ? cursor.offset + offset : platform::kInvalidOffset;
         }
     };

@@ -32,9 +32,7 @@ struct Problem {
     int64 wei_elements() const { return groups() * out_channels() * in_channels() * taps(); }
 
     // 2 * G * N * K * C * prod(out) * prod(filter), CK's convention.
-    double flops() const {
-        return 2. * static_cast<double>(gemm_k()) * static_cast<double>(wei_elements());
-    }
+    double flops() const { return 2. * static_cast<double>(gemm_k()) * static_cast<double>(wei_elements()); }
 
 private:
     int64 product(const Tensor& tensor) const {

@@ -6,9 +6,9 @@ namespace ckgen::tensor_layout::convolution {
 
 struct BaseTensorLayout {};
 
-#define CKGEN_LAYOUT(NAME)                           \
-    struct NAME : BaseTensorLayout {                 \
-        static constexpr const char* name = #NAME;   \
+#define CKGEN_LAYOUT(NAME)                                                                                             \
+    struct NAME : BaseTensorLayout {                                                                                   \
+        static constexpr const char* name = #NAME;                                                                     \
     }
 CKGEN_LAYOUT(NWGC);
 CKGEN_LAYOUT(NHWGC);

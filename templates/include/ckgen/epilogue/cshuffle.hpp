@@ -35,7 +35,8 @@ struct CShuffle {
             put(thread, math_id, base, acc[pass / chunks], pass % chunks);
             thread.barrier();
             if(args.partial != nullptr) {
-                const int64 slice = (static_cast<int64>(tile.split) * args.groups + tile.group) * args.wei_group_elements;
+                const int64 slice =
+                    (static_cast<int64>(tile.split) * args.groups + tile.group) * args.wei_group_elements;
                 take(thread, math_id, base, pass, args, tile, args.partial + slice);
             } else {
                 using Wei = typename D::Wei;
@@ -54,12 +55,12 @@ private:
         CKGEN_UNROLL
         for(int j = 0; j < D::n_xdl_per_wave; ++j)
             CKGEN_UNROLL
-            for(int r = 0; r < 4; ++r) {
-                const int line = wave / D::n_waves * Map::rows_per_chunk + Map::row(lane, 4 * chunk + r) -
-                                 chunk * Map::rows_per_chunk;
-                const int slot = (wave % D::n_waves * D::n_xdl_per_wave + j) * size + Map::column(lane, r);
-                thread.lds_store(base + (line * D::n_per_block + slot) * 4, row[j][4 * chunk + r]);
-            }
+        for(int r = 0; r < 4; ++r) {
+            const int line =
+                wave / D::n_waves * Map::rows_per_chunk + Map::row(lane, 4 * chunk + r) - chunk * Map::rows_per_chunk;
+            const int slot = (wave % D::n_waves * D::n_xdl_per_wave + j) * size + Map::column(lane, r);
+            thread.lds_store(base + (line * D::n_per_block + slot) * 4, row[j][4 * chunk + r]);
+        }
     }
 
     template <class Target>

@@ -15,10 +15,10 @@ struct DeviceOperationInstanceFactory;
 }  // namespace ckgen::tensor_operation::device::instance
 
 // At global scope.
-#define CKGEN_DECLARE_INSTANCE(NAME, LAYOUT, DTYPE)                                                          \
-    namespace ckgen::instances {                                                                             \
-    std::unique_ptr<::ckgen::tensor_operation::device::BwdWeightOperator<::ckgen::LAYOUT, ::ckgen::DTYPE>>   \
-        make_##NAME();                                                                                       \
+#define CKGEN_DECLARE_INSTANCE(NAME, LAYOUT, DTYPE)                                                                    \
+    namespace ckgen::instances {                                                                                       \
+    std::unique_ptr<::ckgen::tensor_operation::device::BwdWeightOperator<::ckgen::LAYOUT, ::ckgen::DTYPE>>             \
+    make_##NAME();                                                                                                     \
     }
 // In a function that has `instances`.
 #define CKGEN_ADD_INSTANCE(NAME) instances.push_back(::ckgen::instances::make_##NAME());

@@ -20,9 +20,9 @@ const std::vector<RegistryEntry>& registry();
 }  // namespace ckgen
 
 // Use after CKGEN_DECLARE_INSTANCE in namespace ckgen.
-#define CKGEN_REGISTRY_ENTRY(NAME, LAYOUT, DTYPE)                                          \
-    ::ckgen::RegistryEntry {                                                               \
-        #NAME, []() -> std::unique_ptr<::ckgen::tensor_operation::device::BaseOperator> {  \
-            return ::ckgen::instances::make_##NAME();                                      \
-        }                                                                                  \
+#define CKGEN_REGISTRY_ENTRY(NAME, LAYOUT, DTYPE)                                                                      \
+    ::ckgen::RegistryEntry {                                                                                           \
+        #NAME, []() -> std::unique_ptr<::ckgen::tensor_operation::device::BaseOperator> {                              \
+            return ::ckgen::instances::make_##NAME();                                                                  \
+        }                                                                                                              \
     }

@@ -47,7 +47,8 @@ public:
     }
     template <class V>
     CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {
-        *reinterpret_cast<LdsWords<V>*>(lds_ + byte_offset) = __builtin_bit_cast(typename WordsOf<sizeof(V)>::type, value);
+        *reinterpret_cast<LdsWords<V>*>(lds_ + byte_offset) =
+            __builtin_bit_cast(typename WordsOf<sizeof(V)>::type, value);
     }
     template <class V>
     CKGEN_DEVICE V global_load(const void* address) const {
@@ -114,24 +115,21 @@ using KernelEntry = const void*;  // what hipLaunchKernel takes
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
 // entry_SYMBOL() that names it to launch(). The body exists in device passes only.
-#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                             \
-    extern "C" __attribute__((global))                                                                               \
-    __attribute__((amdgpu_flat_work_group_size(__VA_ARGS__::launch_threads, __VA_ARGS__::launch_threads))) void      \
-    SYMBOL(__VA_ARGS__::Args args) {                                                                                 \
-        CKGEN_KERNEL_BODY(__VA_ARGS__)                                                                               \
-    }                                                                                                                \
-    CKGEN_KERNEL_ENTRY(SYMBOL)
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
+    extern "C" __attribute__((global))                                                                                 \
+    __attribute__((amdgpu_flat_work_group_size(__VA_ARGS__::launch_threads, __VA_ARGS__::launch_threads))) void        \
+    SYMBOL(__VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(SYMBOL)
 
 #if CKGEN_DEVICE_PASS
-#define CKGEN_KERNEL_BODY(...)                                                                                  \
-    static __attribute__((shared)) __attribute__((aligned(16))) char lds[__VA_ARGS__::lds_bytes];               \
-    ::ckgen::platform::Thread thread((::ckgen::platform::Thread::LdsPointer)lds);                               \
+#define CKGEN_KERNEL_BODY(...)                                                                                         \
+    static __attribute__((shared)) __attribute__((aligned(16))) char lds[__VA_ARGS__::lds_bytes];                      \
+    ::ckgen::platform::Thread thread((::ckgen::platform::Thread::LdsPointer)lds);                                      \
     __VA_ARGS__::run(args, thread);
 #define CKGEN_KERNEL_ENTRY(SYMBOL)
 #else
 #define CKGEN_KERNEL_BODY(...) (void)args;
-#define CKGEN_KERNEL_ENTRY(SYMBOL)                                                                    \
-    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() {                                          \
-        return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                             \
+#define CKGEN_KERNEL_ENTRY(SYMBOL)                                                                                     \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() {                                                           \
+        return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                                              \
     }
 #endif

@@ -155,5 +155,5 @@ float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
 }  // namespace ckgen::platform
 
 // Names a kernel type (Args, launch_threads, lds_bytes, run) to launch(): entry_SYMBOL().
-#define CKGEN_DEFINE_KERNEL(SYMBOL, ...) \
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
     inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return &::ckgen::platform::kernel_entry<__VA_ARGS__>; }

@@ -14,7 +14,8 @@ namespace ckgen::tensor_operation::device {
 // Entry() gives what platform::launch takes for KernelOf<Checked<Config>>.
 template <class Config, template <class> class KernelOf, platform::KernelEntry (*Entry)()>
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
-    : public BwdWeightOperator<typename Config::Layout, typename Config::DataType>, public BwdWeightRunner {
+    : public BwdWeightOperator<typename Config::Layout, typename Config::DataType>,
+      public BwdWeightRunner {
     using D = Checked<Config>;
     using Kernel = KernelOf<D>;
     using Interface = BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
@@ -27,7 +28,10 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
 #if CKGEN_PLATFORM_HOST
         const platform::Regions regions{{"input", static_cast<const char*>(in), in_bytes, false},
                                         {"weight", static_cast<const char*>(wei), wei_bytes, true},
-                                        {"output", static_cast<const char*>(out), out_bytes, false}};
+                                        { "output",
+                                          static_cast<const char*>(out),
+                                          out_bytes,
+                                          false }};
 #else
         const int regions = 0;
         (void)in, (void)in_bytes, (void)wei, (void)wei_bytes, (void)out, (void)out_bytes;
@@ -95,11 +99,11 @@ public:
 }  // namespace ckgen::tensor_operation::device
 
 // The kernel's symbol is the identity with _kernel behind it.
-#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                     \
-    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)                                               \
-    std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {       \
-        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<NAME, KERNEL,      \
-                                                                                                  &entry_##NAME##_kernel>>(); \
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                       \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)                                                 \
+    std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {         \
+        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<                     \
+            NAME, KERNEL, &entry_##NAME##_kernel>>();                                                                  \
     }
 
 #else
