@@ -8,14 +8,14 @@ from typing import Any
 
 from ckgen.expand import Expansion
 from ckgen.group import Product, build, products, values_of
-from ckgen.hardware import DTYPES
+from ckgen.hardware import DTYPES, WAVE_SIZE
 from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
 from ckgen.provenance import Provenance, show
 from ckgen.repair import repairs
 from ckgen.rules import Checker
 from ckgen.select import Term, matching
 from ckgen.spec import AXES
-from ckgen.spec_types import Tile, Vector
+from ckgen.spec_types import MAX_EXTENT, Tile, Vector
 
 MAX_REASONS = 5
 _TABLES = {"layout": LAYOUTS, "dtype": tuple(DTYPES), "conv_spec": tuple(CONV_SPECS)}
@@ -151,25 +151,33 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
         wanted = Tile.model_validate(text)
         yield key, tile.model_copy(update={k: v for k, v in wanted.model_dump().items() if v is not None})
     elif key in ("m_per_block", "n_per_block"):
-        yield "tile", Tile.model_validate({**tile.model_dump(), key: int(text)})
+        yield "tile", Tile.model_validate({**tile.model_dump(), key: _number(text)})
     elif key == "k_per_block":
-        yield key, int(text)
+        yield key, _number(text)
         yield "tile", tile.model_copy(update={"k_per_block": None})
     elif key == "block_size":
-        yield key, int(text)
+        yield key, WAVE_SIZE * _number(text, WAVE_SIZE)
         yield "tile", tile.model_copy(update={"block_size": None})
     elif key == "wave_ratio":
         load, math_waves = text.replace(":", "x").split("x")
-        yield key, (int(load), int(math_waves))
+        yield key, (_number(load), _number(math_waves))
     elif key in ("load_waves", "math_waves"):
-        yield from _waves(key, int(text), base)
+        yield from _waves(key, 0 if text == "0" and key == "load_waves" else _number(text), base)
     elif key in ("m_per_xdl", "stages"):
-        yield key, int(text)
+        yield key, _number(text)
     elif key == "vector":
         yield key, Vector.model_validate(dict(zip("abc", map(int, text.split("x")), strict=True)))
     elif key in ("a_vector", "b_vector", "c_vector"):
         old = values.get("vector") or Vector()
-        yield "vector", Vector.model_validate({**old.model_dump(), key[0]: int(text)})
+        yield "vector", Vector.model_validate({**old.model_dump(), key[0]: _number(text)})
+
+
+def _number(text: str, unit: int = 1) -> int:
+    """How many units a number is, 1 to what a spec may hold."""
+    count, rest = divmod(int(text), unit)
+    if rest or not 1 <= count <= MAX_EXTENT:
+        raise ValueError(f"{text} is out of range")
+    return count
 
 
 def _waves(key: str, waves: int, base: Instance) -> Iterator[tuple[str, Any]]:
@@ -177,7 +185,7 @@ def _waves(key: str, waves: int, base: Instance) -> Iterator[tuple[str, Any]]:
     if ratio["load_waves"]:
         yield "wave_ratio", (ratio["load_waves"], ratio["math_waves"])
     else:
-        yield "block_size", 64 * ratio["math_waves"]
+        yield "block_size", WAVE_SIZE * ratio["math_waves"]
 
 
 def _layout(layout: str, ndim: int) -> str:
@@ -198,7 +206,7 @@ def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
         values = {**values, "wave_ratio": (4, 4)}
         values["tile"] = values["tile"].model_copy(update={"block_size": None})
     elif family == "xdl" and "block_size" not in values and values["tile"].block_size is None:
-        values = {**values, "block_size": 64 * sum(values.get("wave_ratio", (0, 4))[1:])}
+        values = {**values, "block_size": WAVE_SIZE * sum(values.get("wave_ratio", (0, 4))[1:])}
     other = "block_size" if family == "wavelet" else "wave_ratio"
     return {axis: value for axis, value in values.items() if axis != other}
 

@@ -155,6 +155,8 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("set=nightly family=xdl", ["there is no set `nightly`; sets are full, default, ci"]),
         ("lds_bytes>=60000", ["it fails lds_bytes>=60000"]),
         ("ndim=4", ["`4` is no ndim"]),
+        ("stages=0", ["`0` is no stages"]),
+        ("block_size=100", ["`100` is no block_size"]),
         ("tile=huge", ["`huge` is no tile"]),
         ("block_size=512 tile=64x64 family=xdl", ["tile-n-waves", "nearest change"]),
     ],
