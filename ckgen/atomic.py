@@ -148,8 +148,10 @@ def _build(
         _link(source + path, root + path)
     for path, text in write.items():
         descriptor = os.open(root + path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        with open(descriptor, "wb", buffering=0, closefd=True) as file:
-            _write_all(file.fileno(), text.encode())
+        try:
+            _write_all(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
     for path in sorted(needed, reverse=True) + [""]:
         if os.path.isdir(source + path):
             shutil.copymode(source + path, root + path)
