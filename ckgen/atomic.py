@@ -94,8 +94,8 @@ def replace_tree(
 ) -> None:
     """Make `out` hold the texts of `write`, the files of `carry` as they are, and at least `folders`.
 
-    `drop` are the paths that go. A file that others put below `out` meanwhile is moved over, not lost. OSError
-    leaves the old tree in place. The caller holds the lock.
+    `drop` are the paths that go. A file that others put below `out` meanwhile is moved over, not lost.
+    OSError leaves the old tree in place. The caller holds the lock.
     """
     new, _ = _stage_paths(out)
     try:
