@@ -178,7 +178,7 @@ class Library:
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
         """The problem as the C API takes it, with gap-free strides of the instance's layout."""
-        if split_k > INT32_MAX or split_k < -INT32_MAX:
+        if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
             raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
         return CProblem.make(problem, self.instance(name).layout, split_k)
 

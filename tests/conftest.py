@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.library import Library
+from tests.host_library import build_host_library
 from tests.stub_library import compile_stub
 
 StubMaker = Callable[..., Library]
@@ -29,3 +30,9 @@ def make_stub(stub_folder: Path) -> StubMaker:
 def stub(make_stub: StubMaker) -> Library:
     """The stand-in library without a bug."""
     return make_stub()
+
+
+@pytest.fixture(scope="session")
+def host_library() -> Library:
+    """The host library of set `ci`. A missing compiler fails the tests that need it, with the reason."""
+    return Library(build_host_library())
