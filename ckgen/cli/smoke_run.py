@@ -11,6 +11,8 @@ from ckgen.build import Platform
 from ckgen.cli import console
 from ckgen.cli.selection import Selection
 from ckgen.cli.workshop import Workplace, build_library, workplace
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.instance import Instance
 from ckgen.library import Library
 from ckgen.manifest import load_manifest
 from ckgen.problem_sets import NamedProblem, load_problems
@@ -46,9 +48,8 @@ class SmokeOptions:
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print; 1 when any row failed."""
     library, sets = _library(options)
-    names = [i.name for i in select(library.instances, options.filters, sets=sets)]
-    ndims = {library.instance(name).ndim for name in names}
-    problems = _problems(options, ndims)
+    chosen = select(library.instances, options.filters, sets=sets)
+    problems, names = _matched(options, chosen)
     plan = smoke_plan.make_plan(
         library,
         problems,
@@ -108,14 +109,23 @@ def _sets(place: Workplace) -> dict[str, list[str]]:
     return sets
 
 
-def _problems(options: SmokeOptions, ndims: set[int]) -> list[NamedProblem]:
-    """The problems, scaled, but those whose dimensionality no instance has; a note counts them."""
+def _matched(options: SmokeOptions, chosen: Sequence[Instance]) -> tuple[list[NamedProblem], list[str]]:
+    """The problems, scaled, and the names of instances, both of dimensionalities that the other side has too.
+
+    A note counts what is left out. CkgenError when nothing is left.
+    """
     every = [problem for name in options.problems for problem in load_problems(name)]
-    fit = [problem.fitted(options.max_macs) for problem in every if problem.problem.ndim in ndims]
-    if len(fit) < len(every):
-        have = ", ".join(f"{ndim}D" for ndim in sorted(ndims))
-        console.note(f"{len(every) - len(fit)} problems left out: the instances are {have}")
-    return fit
+    ndims = {instance.ndim for instance in chosen} & {problem.problem.ndim for problem in every}
+    problems = [problem.fitted(options.max_macs) for problem in every if problem.problem.ndim in ndims]
+    names = [instance.name for instance in chosen if instance.ndim in ndims]
+    if not names:
+        message = "no instance has the dimensionality of any problem"
+        raise CkgenError([Diagnostic(None, "empty-selection", message, "choose other --problems or FILTERs")])
+    common = ", ".join(f"{ndim}D" for ndim in sorted(ndims))
+    for what, left_out in (("problems", len(every) - len(problems)), ("instances", len(chosen) - len(names))):
+        if left_out:
+            console.note(f"{left_out} {what} left out: only {common} is on both sides")
+    return problems, names
 
 
 def _cells(row: Row) -> tuple[str, ...]:
