@@ -33,7 +33,9 @@ def compile_with(folder: Path, arguments: Sequence[str]) -> None:
 def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
     """The rendered tree of ``instances`` below ``folder``, configured for the host."""
     tree = folder / "tree"
-    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
+    for path, text in render_tree(
+        instances, load_context("instances.yaml", "", "ckgen generate", {})
+    ).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -54,7 +56,16 @@ def link(folder: Path, tree: Path, flags: Sequence[str] = (), runtime: Sequence[
     if runtime:
         sources = [source for source in sources if "/src/runtime/" not in source]
     library = folder / "libckgen_conv.so"
-    arguments = [*flags, f"-I{tree / 'include'}", "-shared", *sources, *runtime, "-o", str(library), "-lpthread"]
+    arguments = [
+        *flags,
+        f"-I{tree / 'include'}",
+        "-shared",
+        *sources,
+        *runtime,
+        "-o",
+        str(library),
+        "-lpthread",
+    ]
     compile_with(folder, arguments)
     return library
 
@@ -71,10 +82,16 @@ def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int
     wei = encode(np.full(problem.shape("wei", instance.layout), np.nan), wei_element)
     library.run(name, problem, arrays["in"], wei, arrays["out"], split_k=split_k)
     exact = {
-        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(to_logical(tensor, instance.layout))
+        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(
+            to_logical(tensor, instance.layout)
+        )
         for tensor, array in arrays.items()
     }
     expected = backward_weight(problem, exact["in"], exact["out"])
     scale = float(np.abs(exact["in"]).max() * np.abs(exact["out"]).max())
     error = np.abs(decode(wei, wei_element).transpose(to_logical("wei", instance.layout)) - expected)
-    assert (error <= tolerance(instance.dtype, problem.gemm[2], scale, expected)).all(), (name, problem, error.max())
+    assert (error <= tolerance(instance.dtype, problem.gemm[2], scale, expected)).all(), (
+        name,
+        problem,
+        error.max(),
+    )

@@ -49,7 +49,14 @@ PLANTS = (
         "if constexpr(D::stages == 1)\n                thread.barrier();",
         "",
         XDL,
-        ("LDS race", "write by wave", "read by", "block/wave_mma.hpp", "block/tile_copy.hpp", "no barrier between"),
+        (
+            "LDS race",
+            "write by wave",
+            "read by",
+            "block/wave_mma.hpp",
+            "block/tile_copy.hpp",
+            "no barrier between",
+        ),
     ),
     Plant(
         "wavelet-reads-early",
@@ -128,7 +135,9 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return sorted(str(path) for path in folder.glob("*.o"))
 
 
-def build(folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None) -> Library:
+def build(
+    folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None
+) -> Library:
     """A library of ``instances``, with ``plant`` in its headers."""
     tree = write_tree(folder, instances)
     if plant:
