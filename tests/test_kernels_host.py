@@ -1,4 +1,4 @@
-"""Paths of the kernels that ordinary problems do not reach: windows that move on, tensors over 2 GiB, the portable atom."""
+"""Paths of the kernels that ordinary problems do not reach: moving windows, tensors over 2 GiB, the portable atom."""
 
 from __future__ import annotations
 
