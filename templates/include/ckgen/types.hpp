@@ -2,7 +2,12 @@
 // No C++ standard header is included: device code must compile with a bare compiler (-nostdinc).
 #pragma once
 
-#if defined(__HIP__) || defined(__HIPCC__) || defined(__CUDACC__)
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#define CKGEN_HD __host__ __device__ __forceinline__
+#define CKGEN_DEVICE __device__ __forceinline__
+#elif defined(__HIP__) || defined(__HIPCC__)
 #define CKGEN_HD __attribute__((host)) __attribute__((device)) inline __attribute__((always_inline))
 #define CKGEN_DEVICE __attribute__((device)) inline __attribute__((always_inline))
 #else
@@ -17,7 +22,7 @@
 #define CKGEN_DEVICE_PASS 0
 #endif
 
-#if defined(__clang__)
+#if defined(__clang__) || defined(__CUDACC__)
 #define CKGEN_UNROLL _Pragma("unroll")
 #else
 #define CKGEN_UNROLL
@@ -34,8 +39,12 @@ using uint16 = __UINT16_TYPE__;
 using index_t = int32;
 using long_index_t = int64;
 
-// IEEE binary16. clang and g++ >= 12 have it as a native type.
+// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class.
+#if defined(__CUDACC__)
+using half_t = __half;
+#else
 using half_t = _Float16;
+#endif
 
 // bfloat16: the upper 16 bits of a binary32, as a type of its own so that overloads can tell it from an integer.
 struct bhalf_t {

@@ -28,6 +28,11 @@ inline constexpr int kWaveSize = 64;
 #if !CKGEN_DEVICE_PASS
 #include "ckgen/platform/amd_runtime.hpp"
 #endif
+#elif defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+#include "ckgen/platform/nvidia.hpp"
+#if !CKGEN_DEVICE_PASS
+#include "ckgen/platform/nvidia_runtime.hpp"
+#endif
 #else
-#error "ckgen: no platform chosen; define CKGEN_PLATFORM_HOST=1 or CKGEN_PLATFORM_AMD=1 (ckgen/config.h does)"
+#error "ckgen: no platform chosen; define CKGEN_PLATFORM_HOST, _AMD or _NVIDIA as 1 (ckgen/config.h does)"
 #endif
