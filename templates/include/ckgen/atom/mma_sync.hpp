@@ -1,6 +1,6 @@
-// NVIDIA's mma.sync atoms for f16 and bf16. A logical wave of 64 lanes is two warps; each takes half of an atom's columns
-// and issues m16n8k16. PTX ISA 9.0, 9.7.14.5.8 (fragments of mma.m16n8k16) and 9.7.14.5.15 (ldmatrix): a row of an
-// 8x8 matrix is 16 bytes of GEMM-K for one row of A or column of B, which is exactly one slot of LdsLayout.
+// NVIDIA's mma.sync atoms for f16 and bf16. A logical wave of 64 lanes is two warps; each takes half of an atom's
+// columns and issues m16n8k16. PTX ISA 9.0, 9.7.14.5.8 (fragments of mma.m16n8k16) and 9.7.14.5.15 (ldmatrix): a row of
+// an 8x8 matrix is 16 bytes of GEMM-K for one row of A or column of B, which is exactly one slot of LdsLayout.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
@@ -52,16 +52,16 @@ struct MmaSyncAtom {
             CKGEN_UNROLL
             for(int i = 0; i < MR; ++i)
                 CKGEN_UNROLL
-                for(int m = 0; m < row_blocks; ++m) {
-                    uint32 a[4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
-                    const int slot = i * Size + m * 16 + matrix % 2 * 8 + line;
-                    thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a);
+            for(int m = 0; m < row_blocks; ++m) {
+                uint32 a[4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
+                const int slot = i * Size + m * 16 + matrix % 2 * 8 + line;
+                thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a);
+                CKGEN_UNROLL
+                for(int j = 0; j < NR; ++j)
                     CKGEN_UNROLL
-                    for(int j = 0; j < NR; ++j)
-                        CKGEN_UNROLL
-                        for(int n = 0; n < column_blocks; ++n)
-                            multiply_block<T>(acc[i][j], m, n, a, b[j][n]);
-                }
+                for(int n = 0; n < column_blocks; ++n)
+                    multiply_block<T>(acc[i][j], m, n, a, b[j][n]);
+            }
         }
     }
 

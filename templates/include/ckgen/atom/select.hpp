@@ -10,8 +10,8 @@
 
 namespace ckgen::atom {
 
-// f32 has no mma.sync of full precision, so NVIDIA takes the portable atom there; AMD architectures without MFMA take it
-// always. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM asks for the portable one.
+// f32 has no mma.sync of full precision, so NVIDIA takes the portable atom there; AMD architectures without MFMA take
+// it always. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM asks for the portable one.
 template <bool Portable, class T, int Size>
 struct SelectAtom {
     using type = FmaAtom<Size>;

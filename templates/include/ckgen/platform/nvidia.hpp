@@ -65,11 +65,8 @@ using KernelEntry = const void*;  // what cudaLaunchKernel takes
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
 // entry_SYMBOL() that names it to launch(). The body exists in device passes only.
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
-    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads)                                          \
-        SYMBOL(const __grid_constant__ __VA_ARGS__::Args args) {                                                       \
-        CKGEN_KERNEL_BODY(__VA_ARGS__)                                                                                 \
-    }                                                                                                                  \
-    CKGEN_KERNEL_ENTRY(SYMBOL)
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads) SYMBOL(                                  \
+        const __grid_constant__ __VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(SYMBOL)
 
 #if CKGEN_DEVICE_PASS
 #define CKGEN_KERNEL_BODY(...)                                                                                         \
