@@ -41,7 +41,7 @@ PLANTS = (
         "loader.store(thread, stage, registers);\n            thread.barrier();",
         "loader.store(thread, stage, registers);",
         XDL,
-        ("LDS read of bytes that nobody wrote", "wave 0", "block/wave_mma.hpp"),
+        ("LDS read of bytes that nobody wrote", "wave 0", "atom/mfma.hpp"),
     ),
     Plant(
         "removed-barrier-after-reading",
@@ -53,7 +53,7 @@ PLANTS = (
             "LDS race",
             "write by wave",
             "read by",
-            "block/wave_mma.hpp",
+            "atom/mfma.hpp",
             "block/tile_copy.hpp",
             "no barrier between",
         ),
@@ -64,7 +64,7 @@ PLANTS = (
         "const int base = (half % 2 * tiles_per_half + i)",
         "const int base = ((half + 1) % 2 * tiles_per_half + i)",
         WAVELET,
-        ("LDS", "block/wave_mma.hpp"),
+        ("LDS", "atom/mfma.hpp"),
     ),
     Plant(
         "lds-offset-off-by-one",
@@ -120,7 +120,7 @@ PLANTS = (
         "loader.store(thread, stage, registers);",
         "if(id != 77) loader.store(thread, stage, registers);",
         XDL,
-        ("LDS read of bytes that nobody wrote", "block/wave_mma.hpp"),
+        ("LDS read of bytes that nobody wrote", "atom/mfma.hpp"),
     ),
 )
 
