@@ -6,8 +6,8 @@
       - {name: conv2, out_channels: 256, in_channels: 256, filter: [3, 3], input: [56, 56], pad: 1}
 
 Keys of an entry: name, groups, batch, out_channels, in_channels, filter, input, stride, dilation, pad (both
-sides), right_pad, and output, which is only checked. A single number for stride, dilation or a pad stands for
-dimensions.
+sides), right_pad, output, which is only checked, and published_wavelet_uplift, which reports show beside
+measured ones. A single number for stride, dilation or a pad stands for dimensions.
 """
 
 from __future__ import annotations
@@ -15,33 +15,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.paths import PACKAGE
 from ckgen.problem import ConvProblem, ProblemError, make_problem
+from ckgen.problem_file import entries
 from ckgen.source import Document, load
-from ckgen.spec_errors import translate
 
 
 @dataclass(frozen=True, slots=True)
 class NamedProblem:
     """A problem with a name. ``original`` is the full-size problem where this one was scaled down to fit a
-    run."""
+    run. ``published_uplift`` is how many times faster than the best other kernel a wavelet kernel is said to
+    be on it, on the hardware that the problem set names."""
 
     name: str
     problem: ConvProblem
     original: ConvProblem | None = None
+    published_uplift: float | None = None
 
     def fitted(self, max_macs: int) -> NamedProblem:
         """This problem with at most ``max_macs`` multiply-accumulates if scaling can reach that, see
         ConvProblem."""
         small = self.problem.fitted(max_macs)
-        return (
-            self if small == self.problem else NamedProblem(self.name, small, self.original or self.problem)
-        )
+        if small == self.problem:
+            return self
+        return replace(self, problem=small, original=self.original or self.problem)
+
+    def with_batch(self, batch: int) -> NamedProblem:
+        """This problem with another batch size."""
+        return replace(self, problem=replace(self.problem, batch=batch))
 
     def __str__(self) -> str:
         if self.original is None:
@@ -69,58 +73,19 @@ def load_problems(name: str) -> tuple[NamedProblem, ...]:
     raise CkgenError([Diagnostic(None, "problem-set", message, did_you_mean(name, bundled_sets()))])
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-_Edges = Annotated[list[int], BeforeValidator(_as_list)]
-
-
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    groups: int | None = None
-    batch: int | None = None
-    out_channels: int | None = None
-    in_channels: int | None = None
-    filter: _Edges | None = None
-    input: _Edges | None = None
-    stride: _Edges | None = None
-    dilation: _Edges | None = None
-    pad: _Edges | None = None
-    right_pad: _Edges | None = None
-    output: _Edges | None = None
-
-
-class _Entry(_Fields):
-    name: str
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    channels: Literal["total", "per_group"]
-    defaults: _Fields = _Fields()
-    problems: Annotated[list[_Entry], Field(min_length=1)]
-
-
 def _read(document: Document) -> tuple[NamedProblem, ...]:
-    try:
-        file = _File.model_validate(document.root.plain())
-    except ValidationError as error:
-        models: dict[str, type[BaseModel]] = {"": _File, "defaults": _Fields, "problems": _Entry}
-        raise CkgenError(translate(error, document, models)) from error
+    channels, rows = entries(document)
     found: list[Diagnostic] = []
     problems: dict[str, NamedProblem] = {}
-    for index, entry in enumerate(file.problems):
-        place = document.place("problems", index)
-        values = file.defaults.model_dump(exclude_none=True) | entry.model_dump(exclude_none=True)
-        if entry.name in problems:
-            found.append(Diagnostic(place, "duplicate-name", f"there are two problems named {entry.name}"))
-        findings = list(_missing_or_uneven(values, file.channels))
+    for index, values in enumerate(rows):
+        place, name = document.place("problems", index), values["name"]
+        if name in problems:
+            found.append(Diagnostic(place, "duplicate-name", f"there are two problems named {name}"))
+        findings = list(_missing_or_uneven(values, channels))
         if not findings:
             try:
-                problems[entry.name] = NamedProblem(entry.name, _build(values, file.channels))
+                uplift = values.get("published_wavelet_uplift")
+                problems[name] = NamedProblem(name, _build(values, channels), published_uplift=uplift)
             except ProblemError as error:
                 findings = list(error.diagnostics)
         found += [replace(finding, place=place) for finding in findings]
