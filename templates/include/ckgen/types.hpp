@@ -2,9 +2,14 @@
 // No C++ standard header is included: device code must compile with a bare compiler (-nostdinc).
 #pragma once
 
-#if defined(__CUDACC__)
-#include <cuda_bf16.h>
+#if !defined(CKGEN_DEVICE_ONLY) && __has_include("ckgen/config.h")
+#include "ckgen/config.h"
+#endif
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
 #include <cuda_fp16.h>
+#endif
+
+#if defined(__CUDACC__)
 #define CKGEN_HD __host__ __device__ __forceinline__
 #define CKGEN_DEVICE __device__ __forceinline__
 #elif defined(__HIP__) || defined(__HIPCC__)
@@ -39,8 +44,9 @@ using uint16 = __UINT16_TYPE__;
 using index_t = int32;
 using long_index_t = int64;
 
-// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class.
-#if defined(__CUDACC__)
+// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class; a client of an nvidia library takes the
+// class too, whatever compiles it, so that both mean one type.
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
 using half_t = __half;
 #else
 using half_t = _Float16;

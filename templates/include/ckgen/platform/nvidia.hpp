@@ -1,8 +1,16 @@
-// NVIDIA device code: bounded windows, shared memory as LDS, barriers. Compiled by nvcc.
+// NVIDIA device code: bounded windows, shared memory as LDS, barriers. Compiled by nvcc; an ordinary C++ compiler,
+// which the host side is compiled with, sees the type of a kernel alone.
 #pragma once
 
 #include "ckgen/types.hpp"
 
+namespace ckgen::platform {
+
+using KernelEntry = const void*;  // what cudaLaunchKernel takes
+
+}  // namespace ckgen::platform
+
+#if defined(__CUDACC__)
 namespace ckgen::platform {
 
 extern __shared__ __align__(1024) char dynamic_lds[];
@@ -58,8 +66,6 @@ private:
     uint32 bytes_;
 };
 
-using KernelEntry = const void*;  // what cudaLaunchKernel takes
-
 }  // namespace ckgen::platform
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
@@ -80,3 +86,5 @@ using KernelEntry = const void*;  // what cudaLaunchKernel takes
         return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                                              \
     }
 #endif
+
+#endif  // __CUDACC__

@@ -1,4 +1,4 @@
-// The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD} is 1 (ckgen/config.h).
+// The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD,NVIDIA} is 1 (ckgen/config.h).
 //
 // Every platform offers to kernels:
 //   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives
