@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,6 +156,32 @@ class Library:
         )
         self._expect(name, status)
         return Run(used, size, float(taken.value) if time_kernel else None)
+
+    def launcher(
+        self,
+        name: str,
+        problem: ConvProblem,
+        addresses: tuple[int, int, int],
+        *,
+        split_k: int = 1,
+        workspace: int = 0,
+        stream: int = 0,
+    ) -> Callable[[], None]:
+        """A function that starts one run and does nothing else, for loops that time GPU work.
+
+        ``addresses`` are those of gap-free in, wei and out, which the caller keeps alive and whose fit nobody
+        checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
+        """
+        index, c_problem = self._find(name), self._accepted(name, problem, split_k)
+        start, arguments = self._api.ckgen_run, ctypes.byref(c_problem)
+        unused = ctypes.byref(ctypes.c_float())
+
+        def launch() -> None:
+            status = start(index, arguments, *addresses, workspace, stream, 0, unused)
+            if status:
+                self._expect(name, status)
+
+        return launch
 
     def reference(
         self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array

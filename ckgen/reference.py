@@ -5,10 +5,14 @@ Independent of every kernel: no tiles, no GEMM view of the library, one matrix p
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 
 from ckgen.element import ELEMENTS, Array, Float64, element_of
 from ckgen.problem import ConvProblem
+
+Tensor = TypeVar("Tensor", bound=Any)
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -40,13 +44,13 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
     return np.moveaxis(wei, -1, 2)
 
 
-def tolerance(dtype: str, accumulations: int, scale: float, expected: Float64) -> Float64:
+def tolerance(dtype: str, accumulations: int, scale: float, expected: Tensor) -> Tensor:
     """How far each element of a kernel's result may lie from ``expected``; the one tolerance rule of the
     project.
 
     ``accumulations`` is the number n of products summed into one element, ``scale`` the largest magnitude a
     product can have (max |in| * max |out|), ``expected`` the float64 result for the very inputs the kernel
-    was given.
+    was given, a numpy array or anything else with its arithmetic (a PyTorch tensor).
 
     A kernel multiplies and adds in float32, whose rounding error is u = 2**-24 of the partial sum at hand.
     Products of random sign with magnitudes up to ``scale`` make partial sums of about scale/3 * sqrt(i) after
@@ -59,4 +63,5 @@ def tolerance(dtype: str, accumulations: int, scale: float, expected: Float64) -
     """
     element = element_of(dtype, "wei")
     summing = 2.0 * ELEMENTS["f32"].unit_roundoff * accumulations * scale
-    return element.unit_roundoff * (np.abs(expected) + summing) + element.least / 2 + summing
+    limit: Tensor = element.unit_roundoff * (abs(expected) + summing) + element.least / 2 + summing
+    return limit
