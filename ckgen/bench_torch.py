@@ -1,0 +1,156 @@
+"""Measuring on a GPU with PyTorch: its tensors are the device memory, its events the clock, and cuDNN (MIOpen
+on ROCm) the reference."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ckgen import bench_job
+from ckgen.bench_job import Job, Outcome, Settings, timed
+from ckgen.element import element_of
+from ckgen.guarded import OUTPUT_POISONS, WORKSPACE_POISONS
+from ckgen.layout import to_logical
+from ckgen.library import Library
+from ckgen.torch_conv import CHANNELS_LAST, gradient_launcher, prepare
+from ckgen.torch_conv import to_logical as gradient_to_logical
+from ckgen.torch_tensors import GuardedTensor, TorchData, judge, torch_type
+from ckgen.torch_timer import TorchTimer
+
+_MATMUL_EDGE = 8192
+_COPY_BYTES = 4 * 1024**3
+_ROTATED_BYTES = 512 * 1024 * 1024  # copies of a problem's tensors together pass every cache
+_MOST_COPIES = 32
+
+
+def find_torch() -> Any | None:
+    """PyTorch if it is here and sees a GPU."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+class TorchBench:
+    """Runs jobs of one library on PyTorch's current device. A CPU as ``device`` is for tests."""
+
+    survives_failures = False  # an illegal access makes every later call of the process fail
+
+    def __init__(self, torch: Any, library: Library, settings: Settings, device: str = "cuda") -> None:
+        self._torch, self._library, self._settings, self._device = torch, library, settings, device
+        self.references: tuple[str, ...] = ("cudnn" if torch.version.hip is None else "miopen",)
+        self._timer = TorchTimer(torch, device, settings)
+        self._known: tuple[object, TorchData] | None = None
+        prepare(torch)
+
+    def origin(self) -> dict[str, str]:
+        """The machine in words: device, driver, software."""
+        torch = self._torch
+        parts = [f"torch {torch.__version__}", f"{self.references[0]} {torch.backends.cudnn.version()}"]
+        parts += [f"CUDA {torch.version.cuda}"] if torch.version.cuda else []
+        name = torch.cuda.get_device_name() if self._device == "cuda" else "CPU"
+        return {"device": name, "driver": _driver(), "software": ", ".join(parts)}
+
+    def ceilings(self, dtypes: Iterable[str]) -> dict[str, float]:
+        """FLOP/s of a large matrix product of random numbers by data type, and bytes/s of a large copy."""
+        torch, small = self._torch, self._device != "cuda"
+        edge, size = (256, 2**20) if small else (_MATMUL_EDGE, _COPY_BYTES)
+        found: dict[str, float] = {}
+        for dtype in dtypes:
+            a, b = (torch.randn(edge, edge, device=self._device) for _ in range(2))
+            a, b = (matrix.to(torch_type(torch, dtype, "in")) for matrix in (a, b))
+            product = torch.empty_like(a)
+            found[dtype] = 2 * edge**3 / self._seconds(lambda: torch.mm(a, b, out=product))  # noqa: B023
+        source = torch.ones(size, dtype=torch.uint8, device=self._device)
+        target = torch.empty_like(source)
+        found["bytes"] = 2 * size / self._seconds(lambda: target.copy_(source))
+        return found
+
+    def _seconds(self, work: Callable[[], object]) -> float:
+        for _ in range(10):  # clocks settle
+            work()
+        return timed("", "", self._timer.times([work])).ms / 1e3  # type: ignore[operator]
+
+    def measure(self, job: Job, limit_ms: float | None) -> Outcome:
+        """Verify the job, then time it if its result is right. Raises CkgenError or PyTorch's RuntimeError
+        when a run fails."""
+        key = job.problem.problem, element_of(job.dtype, "in")
+        if self._known is None or self._known[0] != key:
+            self._known = None
+            data = TorchData(self._torch, self._device, job.problem.problem, job.dtype, self._settings.seed)
+            self._known = key, data
+        if job.kind == "reference":
+            return self._reference(job, self._known[1])
+        outcome = self._instance(job, self._known[1], limit_ms)
+        if outcome.verdict != bench_job.OK:
+            self._known = None  # whatever went wrong may have changed the inputs
+        return outcome
+
+    def _instance(self, job: Job, data: TorchData, limit_ms: float | None) -> Outcome:
+        torch, problem, split_k = self._torch, job.problem.problem, job.split_k or 1
+        layout = self._library.instance(job.name).layout
+        size = self._library.workspace_size(job.name, problem, split_k=split_k)
+        scratch = GuardedTensor(torch, self._device, (-1,), torch.int16, WORKSPACE_POISONS[0], size)
+        sources = self._sources(data, layout)
+        targets = [self._blank_wei(job, layout) for _ in sources]
+        stream = torch.cuda.current_stream().cuda_stream if self._device == "cuda" else 0
+        launches = [
+            self._library.launcher(
+                *(job.name, problem, (in_.data_ptr(), wei.address, out.data_ptr())),
+                split_k=split_k,
+                workspace=scratch.address if size else 0,
+                stream=stream,
+            )
+            for (in_, out), wei in zip(sources, targets, strict=True)
+        ]
+        launches[0]()
+        self._timer.synchronize()
+        wei = targets[0].tensor
+        found = judge(torch, data, wei.permute(to_logical("wei", layout)), job.dtype)
+        fault = targets[0].fault("wei") or scratch.fault("workspace")
+        error = {"max_error": found.max_error, "tolerance": found.tolerance}
+        if fault or found.verdict != bench_job.OK:
+            return Outcome(bench_job.WRONG, fault or found.message, **error)  # type: ignore[arg-type]
+        before = wei.clone()
+        times = self._timer.times(launches, limit_ms)
+        same = torch.equal(before.view(torch.int16), wei.view(torch.int16))
+        verdict, message = (bench_job.OK, "") if same else (bench_job.WRONG, "a later run gave other bits")
+        return timed(verdict, message, times, workspace_bytes=size, **error)
+
+    def _reference(self, job: Job, data: TorchData) -> Outcome:
+        problem = job.problem.problem
+        sources = self._sources(data, CHANNELS_LAST[problem.ndim])
+        launches = [gradient_launcher(self._torch, problem, in_, out) for in_, out in sources]
+        wei = gradient_to_logical(problem, launches[0]())
+        self._timer.synchronize()
+        found = judge(self._torch, data, wei, job.dtype)
+        verdict = bench_job.OK if found.verdict == bench_job.OK else bench_job.INEXACT
+        times = self._timer.times(launches)
+        return timed(verdict, found.message, times, max_error=found.max_error, tolerance=found.tolerance)
+
+    def _sources(self, data: TorchData, layout: str) -> list[tuple[Any, Any]]:
+        """The input tensors, and as many copies of them as the cache mode wants."""
+        in_, out = data.in_layout("in", layout), data.in_layout("out", layout)
+        size = in_.numel() * in_.element_size() + out.numel() * out.element_size()
+        rotate = self._settings.cache == "rotate"
+        copies = min(_MOST_COPIES, -(-_ROTATED_BYTES // size)) if rotate else 0
+        return [(in_, out), *((in_.clone(), out.clone()) for _ in range(copies))]
+
+    def _blank_wei(self, job: Job, layout: str) -> GuardedTensor:
+        problem, kind = job.problem.problem, torch_type(self._torch, job.dtype, "wei")
+        size = problem.elements("wei") * element_of(job.dtype, "wei").bytes
+        shape = problem.shape("wei", layout)
+        return GuardedTensor(self._torch, self._device, shape, kind, OUTPUT_POISONS[0], size)
+
+
+def _driver() -> str:
+    """The version of NVIDIA's kernel driver as the kernel tells it, else the kernel's own."""
+    for file in ("/proc/driver/nvidia/version", "/proc/sys/kernel/osrelease"):
+        path = Path(file)
+        if path.exists():
+            words = path.read_text(encoding="utf-8").splitlines()[0].split()
+            return next((word for word in words if word[:1].isdigit() and "." in word), words[0])
+    return "unknown"
