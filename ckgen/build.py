@@ -19,7 +19,7 @@ from typing import Literal
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.toolchain import Command, Toolchain, find_toolchain, missing, need
 
-Platform = Literal["host", "amd"]
+Platform = Literal["host", "amd", "nvidia"]
 
 _SHOWN_ERRORS = 5
 _TAIL_LINES = 40
@@ -67,7 +67,7 @@ def build(
     """Build a generated tree in `build_dir` (made when it is not there, reused when it is) and return the
     library.
 
-    `archs` are AMD architectures for platform amd, none for CMake's default; `options` become `-DNAME=VALUE`;
+    `archs` are architectures of platform amd or nvidia, none for CMake's default; `options` become `-DNAME=VALUE`;
     `on_line` hears every line of output as it comes. CkgenError (exit code 1) has the first errors of the
     compiler.
     """
@@ -80,9 +80,7 @@ def build(
     configure = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
     _forget_other_configuration(build_dir, configure)
     _run((*_plain_words(cmake), *cmake, *configure), on_line)
-    compiled = _run(
-        (*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line
-    )
+    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
 
 
@@ -127,18 +125,10 @@ def _configure_command(
     options: Mapping[str, str],
     tools: Toolchain,
 ) -> Command:
-    if platform == "amd":
-        compiler = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
-    else:
-        compiler = need(tools.host_cxx, "host_cxx", "there is no C++ compiler here")
     generator = "Ninja" if tools.ninja else "Unix Makefiles" if tools.make else None
     if generator is None:
         raise missing("generator", "neither ninja nor make is here")
-    given = {
-        "CMAKE_BUILD_TYPE": "Release",
-        "CMAKE_CXX_COMPILER": ";".join(compiler),
-        "CKGEN_PLATFORM": platform,
-    }
+    given = {"CMAKE_BUILD_TYPE": "Release", "CKGEN_PLATFORM": platform, **_compilers(platform, tools)}
     if tools.ninja:
         given["CMAKE_MAKE_PROGRAM"] = tools.ninja[0]
     if archs:
@@ -149,14 +139,25 @@ def _configure_command(
     return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
 
 
+def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
+    """CMake's variables for the compilers of a platform; CkgenError says what is missing."""
+    if platform == "amd":
+        hipcc = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
+        return {"CMAKE_CXX_COMPILER": ";".join(hipcc)}
+    compiler = need(tools.host_cxx, "host_cxx", "there is no C++ compiler here")
+    found = {"CMAKE_CXX_COMPILER": ";".join(compiler)}
+    if platform == "nvidia":
+        nvcc = need(tools.nvcc, "nvcc", "nvcc is not here, so nothing can be built for NVIDIA GPUs")
+        found |= {"CMAKE_CUDA_COMPILER": nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
+    return found
+
+
 def _forget_other_configuration(build_dir: Path, configure: Command) -> None:
     """CMake refuses a folder that was configured for another tree, generator or compiler: start it afresh."""
     cache = build_dir / "CMakeCache.txt"
     if not cache.exists():
         return
-    entries = dict(
-        re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    )
+    entries = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
     source, generator = configure[1], configure[5]
     compiler = next(word.partition("=")[2] for word in configure if word.startswith("-DCMAKE_CXX_COMPILER="))
     same_tree = entries.get("CMAKE_HOME_DIRECTORY") == str(Path(source).resolve())

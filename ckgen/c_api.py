@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 
-from ckgen.element import Array, element_of
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
-from ckgen.layout import TENSORS, TensorName, to_logical
+from ckgen.layout import TENSORS, TensorName
 from ckgen.problem import ConvProblem
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -77,6 +76,12 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_split_k": (_INT, (_INT, _PROBLEM, ctypes.POINTER(_INT))),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
     "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
+    "ckgen_device_malloc": (_INT, (ctypes.c_int64, ctypes.POINTER(_POINTER))),
+    "ckgen_device_free": (_INT, (_POINTER,)),
+    "ckgen_device_copy_to": (_INT, (_POINTER, _POINTER, ctypes.c_int64)),
+    "ckgen_device_copy_from": (_INT, (_POINTER, _POINTER, ctypes.c_int64)),
+    "ckgen_device_synchronize": (_INT, (_POINTER,)),
+    "ckgen_device_use": (_INT, (_INT, ctypes.POINTER(_INT))),
     "ckgen_host_configure": (_INT, (ctypes.c_uint64, _INT)),
 }
 
@@ -107,22 +112,17 @@ def load(path: str) -> ctypes.CDLL:
     return api
 
 
-def require_array(tensor: TensorName, array: Array, problem: ConvProblem, layout: str, dtype: str) -> None:
-    """Raise LibraryError, saying what was expected, unless the array can be the tensor of the problem."""
-    element, shape = element_of(dtype, tensor), problem.shape(tensor, layout)
-    if array.dtype != element.storage:
-        raise LibraryError(f"{tensor} has type {array.dtype}; {element.name} is stored as {element.storage}")
-    if array.shape != shape:
-        raise LibraryError(f"{tensor} has shape {array.shape}; this problem in {layout} needs {shape}")
-    if any(step < 0 or step % element.bytes for step in array.strides):
-        raise LibraryError(
-            f"{tensor} has strides of {array.strides} bytes; they must be whole, positive elements"
-        )
-    if tensor == "wei" and not array.flags.writeable:
-        raise LibraryError("wei is read-only, the result cannot be written")
+def expect(api: ctypes.CDLL, what: str, status: int) -> None:
+    """Raise what a status other than OK stands for, with the library's own sentence; ``what`` was asked for."""
+    if status == UNSUPPORTED:
+        raise UnsupportedProblem(what, last_error(api))
+    if status == FAILED:
+        raise LibraryError(f"{what}: {last_error(api)}", exit_code=1)
+    if status != OK:
+        raise LibraryError(f"{what}: unknown status {status} from {api._name}", exit_code=1)
 
 
-def logical_strides(array: Array, tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The array's own strides in elements and in logical order."""
-    steps = tuple(step // array.itemsize for step in array.strides)
-    return tuple(steps[axis] for axis in to_logical(tensor, layout))
+def last_error(api: ctypes.CDLL) -> str:
+    """The library's sentence about what went wrong last on this thread."""
+    text: bytes = api.ckgen_last_error()
+    return text.decode(errors="replace")

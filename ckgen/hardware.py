@@ -17,19 +17,19 @@ SIMDS_PER_CU = 4
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """One AMD architecture.
+    """One architecture.
 
     `lds_bytes` is what one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom input type.
     """
 
     name: str
-    family: str  # "cdna" has MFMA and wave64, "rdna" WMMA and wave32
+    family: str  # "cdna" has MFMA and wave64, "rdna" WMMA and wave32, "nvidia" mma.sync and warps of 32
     native_wave: int
     lds_bytes: int
     peak: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
-        assert self.family in ("cdna", "rdna"), f"{self.name}: unknown family {self.family}"
+        assert self.family in ("cdna", "rdna", "nvidia"), f"{self.name}: unknown family {self.family}"
         wave = 64 if self.family == "cdna" else 32
         assert self.native_wave == wave, f"{self.name}: wave {self.native_wave}, {self.family} has {wave}"
         assert self.lds_bytes % 1024 == 0, f"{self.name}: LDS {self.lds_bytes} is no whole number of KiB"
@@ -91,6 +91,20 @@ ARCHES: dict[str, Arch] = {
         Arch("gfx1201", "rdna", 32, 64 * 1024, ()),
     )
 }
+# NVIDIA's shared memory is what one block may ask for (opt-in maximum), in KiB by compute capability:
+# https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
+# No spec names these: an instance runs on each of them that it keeps the rules of, and `archs` is AMD's list.
+NVIDIA_ARCHES: dict[str, Arch] = {
+    arch.name: arch
+    for arch in (
+        Arch("sm_80", "nvidia", 32, 163 * 1024, ()),
+        Arch("sm_86", "nvidia", 32, 99 * 1024, ()),
+        Arch("sm_89", "nvidia", 32, 99 * 1024, ()),
+        Arch("sm_90a", "nvidia", 32, 227 * 1024, ()),
+        Arch("sm_100a", "nvidia", 32, 227 * 1024, ()),
+        Arch("sm_120", "nvidia", 32, 99 * 1024, ()),
+    )
+}
 MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.family == "cdna")
 
 # small_vector: CK's least demanding tuned rows access two elements at once where all tensors are 16 bit (its
@@ -133,6 +147,40 @@ ATOMS: dict[tuple[str, str, int], Atom] = {
         Atom("gfx950", "f32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class WarpAtom:
+    """One matrix instruction D[m][n] += A[m][k] B[k][n] of an NVIDIA warp. A wave of 64 is two warps, each of
+    which computes half of an atom's columns with several of these."""
+
+    input_type: str
+    m: int
+    n: int
+    k: int
+    instruction: str
+
+    def __post_init__(self) -> None:
+        assert f".m{self.m}n{self.n}k{self.k}." in self.instruction, f"{self.instruction}: size"
+        for size in (16, 32):
+            whole = size % self.m == 0 and size // 2 % self.n == 0
+            assert whole, f"{self.instruction}: half of a {size}x{size} atom is no whole number of them"
+
+
+# All of NVIDIA_ARCHES have them: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and
+# up). f32 has none of full precision (tf32 keeps 10 bits), so the portable multiply-add atom serves it.
+WARP_ATOMS: dict[str, WarpAtom] = {
+    atom.input_type: atom
+    for atom in (
+        WarpAtom("f16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        WarpAtom("bf16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    )
+}
+
+
+def find_arch(name: str) -> Arch:
+    """The architecture called `name`, AMD's or NVIDIA's. Raises KeyError."""
+    return ARCHES[name] if name in ARCHES else NVIDIA_ARCHES[name]
 
 
 def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:

@@ -4,8 +4,9 @@
     wei = np.empty(problem.shape("wei", layout), np.float16)
     library.run(name, problem, in_, wei, out, split_k=-1)
 
-On the host platform tensors are numpy arrays; on amd and nvidia they are device addresses (int). bf16 arrays
-hold uint16, see ``ckgen.element``.
+Tensors are numpy arrays, PyTorch tensors or anything with DLPack, in the order and shape of the instance's layout; on
+amd and nvidia also device addresses (int). Only numpy arrays on a GPU platform are copied. bf16 is bfloat16, in numpy
+uint16, see ``ckgen.element``.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from ckgen.c_api import (
-    FAILED,
     UNSUPPORTED,
     CProblem,
     LibraryError,
     UnsupportedProblem,
+    expect,
+    last_error,
     load,
-    logical_strides,
-    require_array,
 )
+from ckgen.device_memory import DeviceMemory
 from ckgen.element import Array
 from ckgen.errors import did_you_mean
 from ckgen.instance import Instance, parse
 from ckgen.layout import TensorName
+from ckgen.operands import Operands, Tensor
 from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.tensors import logical_strides, require, view
 
-Tensor = Array | int
+__all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Library:
         self.path = os.fspath(path)
         self._api = load(self.path)
         self.platform: str = self._api.ckgen_platform().decode()
+        self.memory = DeviceMemory(self._api)
         count = self._api.ckgen_instance_count()
         self.names: tuple[str, ...] = tuple(self._api.ckgen_instance_name(i).decode() for i in range(count))
         if not self.names:
@@ -92,9 +94,7 @@ class Library:
     ) -> tuple[str, ...]:
         """Of ``names`` (default: all) those that take the problem, in the library's order."""
         wanted = self.names if names is None else tuple(names)
-        return tuple(
-            name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None
-        )
+        return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
 
     def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
         """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
@@ -111,9 +111,7 @@ class Library:
         UnsupportedProblem."""
         chosen = ctypes.c_int32()
         c_problem = self._accepted(name, problem, requested)
-        self._expect(
-            name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen))
-        )
+        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
         return chosen.value
 
     def run(
@@ -128,14 +126,18 @@ class Library:
         workspace: Tensor | None = None,
         stream: int = 0,
         time_kernel: bool = False,
+        synchronize: bool = False,
     ) -> Run:
         """Compute the weight gradient of ``problem`` from ``in_`` and ``out`` into ``wei``.
 
-        Host platform: numpy arrays in the layout's own order and shape (``problem.shape("in", layout)`` and
-        so on) of the instance's element types; any positive strides that are whole elements will do. ``wei``
-        is written in full and need not be zeroed. Other platforms: device addresses of gap-free tensors and,
-        where the workspace size is not 0, of a workspace; ``stream`` is a hipStream_t as an integer. On the
-        host a missing workspace is allocated.
+        Tensors have the layout's own order and shape (``problem.shape("in", layout)`` and so on) and the
+        instance's element types; any positive strides that are whole elements will do. ``wei`` is written in
+        full and need not be zeroed. Addresses stand for gap-free tensors.
+
+        On a GPU a run of tensors or addresses only starts the kernels on ``stream`` (a hipStream_t or
+        cudaStream_t as an integer; 0: the default stream) and needs a ``workspace`` where its size is not 0;
+        with ``synchronize`` it also waits, and a fault of the kernel is raised here. numpy arrays are copied
+        there and back, which waits. Missing workspace is then allocated, as it is on the host.
 
         With ``time_kernel`` the result carries average milliseconds over the library's timing loop. Raises
         UnsupportedProblem, and LibraryError for arrays that do not fit the problem or a run that failed.
@@ -143,18 +145,19 @@ class Library:
         index = self._find(name)
         c_problem = self._accepted(name, problem, split_k)
         size, used = self.workspace_size(name, problem, split_k=split_k), self.split_k(name, problem, split_k)
-        scratch = self._workspace(name, size, workspace)
-        given: dict[TensorName, Tensor] = {"in": in_, "wei": wei, "out": out}
-        for tensor, value in given.items():
-            self._check_tensor(name, problem, tensor, value)
-            if not isinstance(value, int):
-                c_problem.set_strides(tensor, logical_strides(value, tensor, self.instances[index].layout))
+        operands = Operands(self.platform, self.instances[index], problem, (in_, wei, out), stream)
+        operands.describe(c_problem)
         taken = ctypes.c_float()
-        pointers = [_address(value) for value in (in_, wei, out, scratch)]
-        status = self._api.ckgen_run(
-            index, ctypes.byref(c_problem), *pointers, stream, int(time_kernel), ctypes.byref(taken)
-        )
-        self._expect(name, status)
+        with (
+            self.memory.using(operands.device),
+            operands.addresses(self.memory, workspace, size) as addresses,
+        ):
+            status = self._api.ckgen_run(
+                index, ctypes.byref(c_problem), *addresses, stream, int(time_kernel), ctypes.byref(taken)
+            )
+            self._expect(name, status)
+            if synchronize or operands.staged:
+                self.memory.synchronize(stream)
         return Run(used, size, float(taken.value) if time_kernel else None)
 
     def launcher(
@@ -183,15 +186,14 @@ class Library:
 
         return launch
 
-    def reference(
-        self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array
-    ) -> None:
+    def reference(self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array) -> None:
         """Run the library's own C++ reference on host arrays in ``layout``'s order. Raises LibraryError."""
         c_problem = CProblem.make(problem, layout, 1)
         given: dict[TensorName, Array] = {"in": in_, "wei": wei, "out": out}
         for tensor, array in given.items():
-            require_array(tensor, array, problem, layout, dtype)
-            c_problem.set_strides(tensor, logical_strides(array, tensor, layout))
+            seen = view(tensor, array)
+            require(tensor, seen, problem, layout, dtype)
+            c_problem.set_strides(tensor, logical_strides(seen, tensor, layout))
         status = self._api.ckgen_reference(
             dtype.encode(), ctypes.byref(c_problem), in_.ctypes.data, wei.ctypes.data, out.ctypes.data
         )
@@ -213,7 +215,7 @@ class Library:
         refuse."""
         status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
         if status == UNSUPPORTED:
-            return self._last_error()
+            return last_error(self._api)
         self._expect(name, status)
         return None
 
@@ -225,11 +227,7 @@ class Library:
 
     def _foreign(self, index: int, problem: ConvProblem) -> str | None:
         ndim = self.instances[index].ndim
-        return (
-            None
-            if ndim == problem.ndim
-            else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
-        )
+        return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
 
     def _accepted(self, name: str, problem: ConvProblem, split_k: int) -> CProblem:
         reason = self.unsupported_reason(name, problem, split_k=split_k)
@@ -237,41 +235,5 @@ class Library:
             raise UnsupportedProblem(name, reason)
         return self.describe(name, problem, split_k=split_k)
 
-    def _check_tensor(self, name: str, problem: ConvProblem, tensor: TensorName, value: Tensor) -> None:
-        if isinstance(value, int) is (self.platform == "host"):
-            kinds = "numpy arrays" if self.platform == "host" else "device addresses"
-            raise LibraryError(
-                f"platform {self.platform} takes {kinds}, {tensor} is of type {type(value).__name__}"
-            )
-        if not isinstance(value, int):
-            instance = self.instance(name)
-            require_array(tensor, value, problem, instance.layout, instance.dtype)
-
-    def _workspace(self, name: str, size: int, given: Tensor | None) -> Tensor:
-        if given is None:
-            if size and self.platform != "host":
-                raise LibraryError(f"{name} needs a workspace of {size} bytes on platform {self.platform}")
-            return np.empty(size, np.uint8)
-        if isinstance(given, int) is (self.platform == "host"):
-            raise LibraryError(f"the workspace is a {type(given).__name__}, not for platform {self.platform}")
-        if isinstance(given, int):
-            return given
-        if not given.flags.c_contiguous or not given.flags.writeable or given.nbytes < size:
-            raise LibraryError(f"the workspace must be {size} writable, gap-free bytes, not {given.nbytes}")
-        return given
-
-    def _last_error(self) -> str:
-        text: bytes = self._api.ckgen_last_error()
-        return text.decode(errors="replace")
-
     def _expect(self, what: str, status: int) -> None:
-        if status == UNSUPPORTED:
-            raise UnsupportedProblem(what, self._last_error())
-        if status == FAILED:
-            raise LibraryError(f"{what}: {self._last_error()}", exit_code=1)
-        if status != 0:
-            raise LibraryError(f"{what}: unknown status {status} from {self.path}", exit_code=1)
-
-
-def _address(value: Tensor) -> int:
-    return value if isinstance(value, int) else int(value.ctypes.data)
+        expect(self._api, what, status)

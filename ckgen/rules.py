@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-from ckgen.hardware import ARCHES, MATRIX_ARCHES, find_atom
+from ckgen.hardware import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, find_arch, find_atom
 from ckgen.instance import Instance
 from ckgen.rule_table import RULES, Rule
 
@@ -81,21 +81,27 @@ class Checker:
         Only those of the first scope that has any: a tile that does not split into waves breaks rules about
         copies too, and telling them would hide the cause.
         """
-        return (
-            self._domain(instance, 0, False)
-            or self._tile(instance, 0, False)
-            or self._instance(instance, 0, False)
-        )
+        return self._domain(instance, 0, False) or self._tile(instance, 0, False) or self._instance(instance, 0, False)
 
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
-        """The rules an instance breaks on one architecture (a key of ARCHES); needs `broken` to be empty."""
-        has_atom = find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
-        return self._arch(instance, ARCHES[arch].lds_bytes, has_atom)
+        """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty.
+
+        On NVIDIA the portable atom stands in where there is no mma.sync, so every data type has an atom.
+        """
+        target = find_arch(arch)
+        portable = target.family == "nvidia"
+        has_atom = portable or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+        return self._arch(instance, target.lds_bytes, has_atom)
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
-        """Where an instance can run: architectures (with MFMA unless it is generic) whose rules it keeps."""
+        """Where an instance can run: AMD architectures (with MFMA unless it is generic) whose rules it
+        keeps."""
         candidates = ARCHES if instance.generic else MATRIX_ARCHES
         return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
+
+    def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
+        """Where a library for platform nvidia can run an instance: its rules are about shared memory only."""
+        return tuple(arch for arch in NVIDIA_ARCHES if not self.broken_on(instance, arch))
 
     def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:
         """Everything wrong with an instance, with numbers.
@@ -118,7 +124,7 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
     values: dict[str, object] = {"arch": arch, "dtype": instance.dtype, "family": instance.family}
     for name in _WORD.findall(" ".join(re.findall(r"\{(\w+)\}", rule.message + rule.help))):
         if name == "lds_limit":
-            values[name] = ARCHES[arch].lds_bytes
+            values[name] = find_arch(arch).lds_bytes
         elif name not in values:
             values[name] = getattr(instance, name)
     return Violation(rule, rule.message.format(**values), rule.help.format(**values))

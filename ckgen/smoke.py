@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ckgen.device_memory import DeviceMemory
 from ckgen.element import Array, Float64, decode, element_of, encode
 from ckgen.errors import CkgenError
 from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
@@ -73,19 +72,24 @@ def make_data(problem: ConvProblem, dtype: str, seed: int) -> Data:
 def run_plan(library: Library, plan: Plan, *, seed: int = 0) -> Iterator[Row]:
     """The rows of a plan: its gaps first, as failures, then every case as it finishes.
 
-    ``seed`` fixes the inputs and the host platform's schedules. Raises LibraryError when a GPU library's
-    runtime cannot be loaded; whatever goes wrong in a run is a row.
+    ``seed`` fixes the inputs and the host platform's schedules. Whatever goes wrong in a run is a row. A kernel
+    that faults takes the GPU's context with it: the cases after it become rows that say so, not runs.
     """
     for gap in plan.gaps:
         yield gap_row(library.platform, gap)
-    memory = None if library.platform == "host" else DeviceMemory(library.platform)
     known: tuple[object, Data] | None = None
+    lost: str | None = None
     for case in plan.cases:
+        if lost is not None:
+            yield _row(library, case, verdict=f"FAIL: not run, {lost}")
+            continue
         dtype = library.instance(case.instance).dtype
         key = (case.problem.problem, element_of(dtype, "in"))
         if known is None or known[0] != key:
             known = key, make_data(case.problem.problem, dtype, seed)
-        yield run_case(library, case, known[1], seed=seed, memory=memory)
+        row = run_case(library, case, known[1], seed=seed)
+        lost = None if row.ok else _lost(library, case)
+        yield row
 
 
 def gap_row(platform: str, gap: Gap) -> Row:
@@ -94,20 +98,34 @@ def gap_row(platform: str, gap: Gap) -> Row:
     return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"FAIL: {gap.reason}")
 
 
-def run_case(
-    library: Library, case: Case, data: Data, *, seed: int = 0, memory: DeviceMemory | None = None
+def _row(
+    library: Library,
+    case: Case,
+    used: int | None = None,
+    error: float | None = None,
+    limit: float | None = None,
+    *,
+    verdict: str,
 ) -> Row:
-    """Run and judge one case. ``memory`` is needed on platforms other than the host."""
+    return Row(case.instance, library.platform, str(case.problem), case.split_k, used, error, limit, verdict)
 
-    def row(used: int | None, error: float | None, limit: float | None, verdict: str) -> Row:
-        problem = str(case.problem)
-        return Row(case.instance, library.platform, problem, case.split_k, used, error, limit, verdict)
 
+def _lost(library: Library, case: Case) -> str | None:
+    """Why no later case can run, after ``case`` failed: the GPU does not even wait any more."""
     try:
-        first = _Attempt(library, case, data, memory, turn=0, seed=seed)
-        second = _Attempt(library, case, data, memory, turn=1, seed=seed) if case.twice else None
+        library.memory.synchronize()
     except CkgenError as error:
-        return row(None, None, None, f"FAIL: {error}")
+        return f"the GPU was lost in {case.instance}: {error}"
+    return None
+
+
+def run_case(library: Library, case: Case, data: Data, *, seed: int = 0) -> Row:
+    """Run and judge one case."""
+    try:
+        first = _Attempt(library, case, data, turn=0, seed=seed)
+        second = _Attempt(library, case, data, turn=1, seed=seed) if case.twice else None
+    except CkgenError as error:
+        return _row(library, case, verdict=f"FAIL: {error}")
     worst, limit, broken = first.compare(data)
     reason = first.fault() or (second.fault() if second else None)
     if reason is None and broken:
@@ -116,24 +134,20 @@ def run_case(
         reason = f"error {worst:.3g} is more than {limit:.3g}"
     if reason is None and second and not first.same_bits(second):
         reason = "a second run gave other bits"
-    return row(first.used.split_k, worst, limit, f"FAIL: {reason}" if reason else OK)
+    return _row(library, case, first.used.split_k, worst, limit, verdict=f"FAIL: {reason}" if reason else OK)
 
 
 class _Attempt:
     """The first (``turn`` 0) or second run of a case in guarded memory, each with its own poison and
     schedule. Raises CkgenError when the library refuses or fails."""
 
-    def __init__(
-        self, library: Library, case: Case, data: Data, memory: DeviceMemory | None, *, turn: int, seed: int
-    ) -> None:
+    def __init__(self, library: Library, case: Case, data: Data, *, turn: int, seed: int) -> None:
         self._instance = library.instance(case.instance)
         self._poison = OUTPUT_POISONS[turn]
         problem, layout = case.problem.problem, self._instance.layout
         self._depth = problem.gemm[2]
         sources: dict[TensorName, Array] = {"in": data.in_, "out": data.out}
-        self._inputs = {
-            name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()
-        }
+        self._inputs = {name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()}
         self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
         storage = element_of(self._instance.dtype, "wei").storage
         self._wei = blank(problem.shape("wei", layout), storage, self._poison)
@@ -141,17 +155,15 @@ class _Attempt:
         self._workspace = blank((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
         if library.platform == "host":
             library.configure_host(seed=seed + turn)
-        self.used = self._launch(library, case, memory)
+        self.used = self._launch(library, case)
 
-    def _launch(self, library: Library, case: Case, memory: DeviceMemory | None) -> Run:
+    def _launch(self, library: Library, case: Case) -> Run:
         buffers = (self._inputs["in"], self._wei, self._inputs["out"], self._workspace)
         problem = case.problem.problem
-        if memory is None:
+        if library.platform == "host":
             in_, wei, out, workspace = (guarded.array for guarded in buffers)
-            return library.run(
-                case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace
-            )
-        with memory.holding([guarded.buffer for guarded in buffers]) as bases:
+            return library.run(case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace)
+        with library.memory.holding([guarded.buffer for guarded in buffers]) as bases:
             i, w, o, scratch = (base + GUARD_BYTES for base in bases)
             return library.run(case.instance, problem, i, w, o, split_k=case.split_k, workspace=scratch)
 

@@ -35,6 +35,7 @@ HELP = {
     "hipcc": "Debian: apt-get install hipcc libamdhip64-dev",
     "cmake": "Debian: apt-get install cmake; without root: pip install cmake",
     "generator": "Debian: apt-get install make or ninja-build; without root: pip install ninja",
+    "nvcc": "install NVIDIA's CUDA toolkit, 12.4 or newer, and put nvcc on PATH",
     "device": "Debian: apt-get install clang-19 lld-19; for gfx950 also: pip install ziglang",
 }
 

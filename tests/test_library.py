@@ -40,9 +40,7 @@ def random_arrays(library: Library, name: str, problem: ConvProblem) -> dict[Ten
 def assert_right(library: Library, name: str, problem: ConvProblem, arrays: dict[TensorName, Array]) -> None:
     instance = library.instance(name)
     values = {
-        tensor: decode(
-            array.transpose(to_logical(tensor, instance.layout)), element_of(instance.dtype, tensor)
-        )
+        tensor: decode(array.transpose(to_logical(tensor, instance.layout)), element_of(instance.dtype, tensor))
         for tensor, array in arrays.items()
     }
     expected = backward_weight(problem, values["in"], values["out"])
@@ -140,9 +138,7 @@ def test_arrays_with_gaps_are_run_where_they_lie(stub: Library) -> None:
         ({"in": lambda a: a.ctypes.data}, "platform host takes numpy arrays, in is of type int"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(
-    stub: Library, change: dict[TensorName, object], words: str
-) -> None:
+def test_arrays_that_do_not_fit_are_refused(stub: Library, change: dict[TensorName, object], words: str) -> None:
     arrays = random_arrays(stub, F32, PROBLEM)
     for tensor, function in change.items():
         arrays[tensor] = function(arrays[tensor])  # type: ignore[operator]
@@ -179,17 +175,40 @@ def test_failures_while_running_carry_the_librarys_message(make_stub: StubMaker)
         make_stub().configure_host(threads=-1)
 
 
-def test_device_platforms_take_addresses_only(make_stub: StubMaker) -> None:
+def test_device_platforms_take_addresses_as_they_are(make_stub: StubMaker) -> None:
     library = make_stub(platform="amd")
     arrays = random_arrays(library, F32, PROBLEM)
-    with pytest.raises(LibraryError, match="platform amd takes device addresses, in is of type ndarray"):
-        library.run(F32, PROBLEM, arrays["in"], arrays["wei"], arrays["out"])
     addresses = [arrays[tensor].ctypes.data for tensor in ("in", "wei", "out")]
     with pytest.raises(LibraryError, match="needs a workspace of 1152 bytes on platform amd"):
         library.run(F32, PROBLEM, *addresses, split_k=2)
     scratch = np.empty(library.workspace_size(F32, PROBLEM, split_k=2), np.uint8)
     library.run(F32, PROBLEM, *addresses, split_k=2, workspace=scratch.ctypes.data)
     assert_right(library, F32, PROBLEM, arrays)
+    with pytest.raises(LibraryError, match="workspace of a run on platform amd must be on the GPU"):
+        library.run(F32, PROBLEM, *addresses, split_k=2, workspace=scratch)
+
+
+def test_device_platforms_copy_numpy_arrays(make_stub: StubMaker) -> None:
+    """Also those with gaps and those that must not be written to; a workspace comes with the copies."""
+    library = make_stub(platform="nvidia")
+    arrays = random_arrays(library, F32, PROBLEM)
+    room = np.full([2 * edge for edge in arrays["wei"].shape], np.nan, np.float32)
+    wei = room[tuple(slice(0, None, 2) for _ in room.shape)]
+    arrays["in"].flags.writeable = False
+    library.run(F32, PROBLEM, arrays["in"], wei, arrays["out"], split_k=2)
+    assert_right(library, F32, PROBLEM, {**arrays, "wei": wei})
+
+
+def test_a_fault_of_the_kernel_is_raised_by_whoever_waits(make_stub: StubMaker) -> None:
+    library = make_stub("KERNEL_FAULT", platform="nvidia")
+    arrays = random_arrays(library, F32, PROBLEM)
+    addresses = [arrays[tensor].ctypes.data for tensor in ("in", "wei", "out")]
+    library.run(F32, PROBLEM, *addresses)
+    with pytest.raises(LibraryError, match="kernel: an illegal memory access") as raised:
+        library.run(F32, PROBLEM, *addresses, synchronize=True)
+    assert raised.value.exit_code == 1
+    with pytest.raises(LibraryError, match="cudaMalloc: an illegal memory access"):
+        library.run(F32, PROBLEM, arrays["in"], arrays["wei"], arrays["out"])
 
 
 def test_unknown_names_get_the_nearest_known_one(stub: Library) -> None:
@@ -206,7 +225,7 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 1"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 2"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))

@@ -26,13 +26,13 @@ MAX_MACS = 40_000_000
 SELECTION = ("filters", "spec", "set_name")
 platform_option = click.option(
     "--platform",
-    type=click.Choice(["host", "amd"]),
+    type=click.Choice(["host", "amd", "nvidia"]),
     default="host",
     show_default=True,
     help="What to compile for.",
 )
 arch_option = click.option(
-    "--arch", "archs", multiple=True, metavar="GFX", help="amd: an architecture; may be given several times."
+    "--arch", "archs", multiple=True, metavar="GFX|SM", help="amd, nvidia: an architecture; may be given several times."
 )
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compilers at a time."
@@ -42,7 +42,7 @@ define_option = click.option(
 )
 
 
-@click.command("build", short_help="Compile a library for the host or for AMD GPUs.")
+@click.command("build", short_help="Compile a library for the host or for GPUs.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -73,6 +73,7 @@ def build_command(
       ckgen build --platform host --set ci
       ckgen build --platform amd --arch gfx90a
       ckgen build family=wavelet --platform amd --arch gfx942 --arch gfx950
+      ckgen build --platform nvidia --arch sm_80 --arch sm_90a
     """
     from ckgen.cli.selection import Selection
     from ckgen.cli.workshop import build_library, workplace
@@ -102,9 +103,7 @@ def build_command(
     help="A problem set that comes with ckgen, or a YAML file; may be given several times.",
 )
 @click.option("--split-k", "split_ks", type=int, multiple=True, help="Default: -1, 1, 2 and 7.")
-@click.option(
-    "--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run."
-)
+@click.option("--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of data and schedules.")
 @click.option("--all-pairs", is_flag=True, help="Every instance on every problem it takes.")
 @click.option("--brief", is_flag=True, help="One row an instance: its run nearest to the tolerance.")

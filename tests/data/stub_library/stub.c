@@ -10,7 +10,7 @@
 enum {
     NONE, NULL_KERNEL, ZERO_KERNEL, LAST_ELEMENT_MISSING, OVERRUN, UNDERRUN, INPUT_CHANGED, LAST_PRODUCT_MISSING,
     PAD_IGNORED, SUM_IN_WEIGHT_TYPE, TRUNCATED, UNINITIALISED_WORKSPACE, NOT_REPRODUCIBLE, SPLIT_LOST, ALL_REFUSED,
-    RUN_FAILS, WRONG_ABI, NO_INSTANCES, FOREIGN_NAMES
+    RUN_FAILS, KERNEL_FAULT, WRONG_ABI, NO_INSTANCES, FOREIGN_NAMES
 };
 #ifndef PLATFORM
 #define PLATFORM "host"
@@ -37,6 +37,7 @@ static const instance_t instances[] = {
     {GENERIC("3d", "ndhwgc_gkzyxc_ndhwgk", "f32", "64x64x16"), "f32", 3, 1, 0},
 };
 
+static int faulted; /* by a kernel: every later wait fails, as on a real GPU */
 static _Thread_local char last_error[256];
 static int32_t fail(int32_t status, const char* format, ...) {
     va_list values;
@@ -46,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 1; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 2; }
 const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
@@ -185,6 +186,7 @@ int32_t ckgen_run(int32_t i, const ckgen_problem* p, const void* in, void* wei, 
     int32_t split_k;
     if (ckgen_is_supported(i, p, in, wei, out)) return 1;
     if (BUG == RUN_FAILS) return fail(2, "barrier mismatch: wave 3");
+    if (BUG == KERNEL_FAULT) return faulted = 1, 0;
     ckgen_split_k(i, p, &split_k);
     if (BUG != NULL_KERNEL)
         compute(p, in, wei, out, workspace, split_k, kind, strcmp(dtype, "bf16_f32_bf16") ? kind : 'f');
@@ -198,8 +200,24 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
     return 0;
 }
 
-/* A GPU runtime of the same kind: device memory is host memory. */
-int hipMalloc(void** address, size_t bytes) { return (*address = malloc(bytes + !bytes)) ? 0 : 2; }
-int hipFree(void* address) { return free(address), 0; }
-int hipMemcpy(void* to, const void* from, size_t bytes, int kind) { return memcpy(to, from, bytes), kind > 2; }
-const char* hipGetErrorString(int status) { return status == 2 ? "out of memory" : "invalid value"; }
+/* A GPU of the same kind: device memory is host memory. */
+int32_t ckgen_device_malloc(int64_t bytes, void** memory) {
+    if (faulted) return fail(2, "cudaMalloc: an illegal memory access was encountered");
+    *memory = malloc((size_t)bytes + !bytes);
+    return *memory ? 0 : fail(2, "out of memory");
+}
+int32_t ckgen_device_free(void* memory) { return free(memory), 0; }
+int32_t ckgen_device_copy_to(void* device, const void* host, int64_t bytes) {
+    return memcpy(device, host, (size_t)bytes), 0;
+}
+int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes) {
+    return memcpy(host, device, (size_t)bytes), 0;
+}
+int32_t ckgen_device_synchronize(void* stream) {
+    (void)stream;
+    return faulted ? fail(2, "kernel: an illegal memory access was encountered") : 0;
+}
+int32_t ckgen_device_use(int32_t device, int32_t* previous) {
+    *previous = 0;
+    return device ? fail(2, "cudaSetDevice: invalid device ordinal") : 0;
+}
