@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
+NVIDIA_NOTE = """`archs` lists AMD architectures. A library for platform nvidia holds every instance of its tree; each runs where
+its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120. See [nvidia.md](nvidia.md).
+"""
 
 
 def cli_page() -> str:
@@ -98,7 +101,7 @@ def support_table() -> str:
 def support_page() -> str:
     """docs/support.md: what set `full` covers, and the architectures it is for."""
     from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.hardware import ARCHES, ATOMS
+    from ckgen.hardware import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
@@ -117,9 +120,11 @@ def support_page() -> str:
         rows.append(
             (arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add")
         )
-    parts.append(
-        "## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows)
-    )
+    for arch in NVIDIA_ARCHES.values():
+        atoms = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
+        rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))
+    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows))
+    parts.append(NVIDIA_NOTE)
     return "\n".join(parts)
 
 

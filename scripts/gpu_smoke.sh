@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Prove a library for platform nvidia on this machine's GPU: smoke test, tests/test_nvidia.py, compute-sanitizer.
+#   scripts/gpu_smoke.sh build/ci/nvidia/libckgen_conv.so | generated
+# A generated tree is built first. Logs go to $OUT (default build/gpu); the exit code says whether all was well.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+what=${1:?use: scripts/gpu_smoke.sh LIBRARY|TREE}
+out=${OUT:-build/gpu}
+python=${PYTHON:-python3}
+mkdir -p "$out"
+failed=0
+
+# step NAME SECONDS COMMAND...: run with a limit, output into NAME.log, the end of it shown.
+step() {
+  local name=$1 limit=$2 begin=$SECONDS code=0
+  shift 2
+  timeout "$limit" "$@" >"$out/$name.log" 2>&1 || code=$?
+  [ "$code" = 0 ] || failed=1
+  printf '== %s: exit %s after %s s\n' "$name" "$code" "$((SECONDS - begin))"
+  tail -n 6 "$out/$name.log"
+}
+
+build() {
+  cmake -S "$what" -B build/gpu-build -DCKGEN_PLATFORM=nvidia -DCMAKE_BUILD_TYPE=Release -DGPU_TARGETS="${GPU_TARGETS:-sm_90a}" \
+    && cmake --build build/gpu-build --parallel "$(nproc)"
+}
+
+library=$what
+if [ -d "$what" ]; then
+  export -f build
+  export what
+  step build 400 bash -c build
+  library=build/gpu-build/libckgen_conv.so
+fi
+[ -f "$library" ] || { echo "there is no $library"; exit 1; }
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || true
+step smoke 300 "$python" -m ckgen smoke --library "$library"
+export CKGEN_NVIDIA_LIBRARY=$library
+step pytest 200 "$python" -m pytest -q -p no:cacheprovider tests/test_nvidia.py
+
+# Every instance once or more, on small problems: the tools slow a kernel down a hundredfold.
+few=(-m ckgen smoke --library "$library" --problems ck_bwd_weight --max-macs 1000000 --split-k 2)
+if command -v compute-sanitizer >/dev/null 2>&1; then
+  for tool in memcheck racecheck; do
+    step "$tool" "${SANITIZER_SECONDS:-150}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$python" "${few[@]}"
+  done
+else
+  echo "compute-sanitizer is not on PATH: memcheck and racecheck are left out"
+fi
+[ "$failed" = 0 ] && echo "gpu_smoke: all well" || echo "gpu_smoke: FAILED, see $out/*.log"
+exit "$failed"

@@ -1,0 +1,160 @@
+"""A library for platform nvidia on an NVIDIA GPU: set `ci` is right, tensors are not copied, faults are told.
+
+Needs a GPU and a built library, `build/ci/nvidia/libckgen_conv.so` or what CKGEN_NVIDIA_LIBRARY names; without, every
+test is skipped and says so. Needs no pydantic, so that it runs on a machine that only has what a GPU job brings.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckgen.element import encode
+from ckgen.errors import CkgenError
+from ckgen.library import Library, LibraryError
+from ckgen.problem import ConvProblem, make_problem
+from ckgen.problem_sets import load_problems
+from ckgen.smoke import make_data, run_plan
+from ckgen.smoke_plan import make_plan
+
+ROOT = Path(__file__).resolve().parent.parent
+PATH = Path(os.environ.get("CKGEN_NVIDIA_LIBRARY", ROOT / "build" / "ci" / "nvidia" / "libckgen_conv.so"))
+PLANE = make_problem(groups=2, batch=4, k=32, c=32, filter=(3, 3), input=(14, 13), stride=(2, 1), pad=1)
+LAYOUT = "NHWGC/GKYXC/NHWGK"
+FAULT = """
+import sys
+from ckgen.library import Library, LibraryError
+from tests.test_nvidia import PLANE, names_of
+library = Library(sys.argv[1])
+try:
+    library.run(names_of(library, "f16")[0], PLANE, 1 << 20, 1 << 21, 1 << 22, synchronize=True)
+except LibraryError as error:
+    sys.exit(f"raised: {error}")
+"""
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    if not PATH.is_file():
+        pytest.skip(f"there is no {PATH}: ckgen build --platform nvidia --set ci")
+    loaded = Library(PATH)
+    try:
+        with loaded.memory.allocated(16):
+            return loaded
+    except LibraryError as error:
+        pytest.skip(f"no NVIDIA GPU answers here: {error}")
+
+
+def names_of(library: Library, dtype: str) -> list[str]:
+    """Instances in layout NHWGC that take PLANE in any split."""
+    return [name for name in library.supporting(PLANE) if library.instance(name).dtype == dtype and "nhwgc" in name]
+
+
+def arrays_of(problem: ConvProblem, dtype: str) -> dict[str, Any]:
+    data = make_data(problem, dtype, 3)
+    return {
+        "in": np.ascontiguousarray(data.in_.transpose(1, 3, 4, 0, 2)),
+        "out": np.ascontiguousarray(data.out.transpose(1, 3, 4, 0, 2)),
+        "wei": data.expected.transpose(0, 1, 3, 4, 2),
+    }
+
+
+@pytest.mark.parametrize("problems", ["ck_bwd_weight", "retinanet"])
+def test_every_instance_is_right_on_small_problems(library: Library, problems: str) -> None:
+    named = [problem.fitted(2_000_000) for problem in load_problems(problems)]
+    ndims = {problem.problem.ndim for problem in named}
+    names = [instance.name for instance in library.instances if instance.ndim in ndims]
+    rows = list(run_plan(library, make_plan(library, named, names=names), seed=1))
+    assert rows and not [row for row in rows if not row.ok]
+    assert {row.instance for row in rows} == set(names)
+
+
+@pytest.mark.parametrize("split_k", [-1, 1, 3])
+def test_numpy_arrays_are_copied_there_and_back(library: Library, split_k: int) -> None:
+    arrays = arrays_of(PLANE, "f32")
+    for name in names_of(library, "f32"):
+        wei = np.full(PLANE.shape("wei", LAYOUT), np.nan, np.float32)
+        library.run(name, PLANE, arrays["in"], wei, arrays["out"], split_k=split_k)
+        assert np.abs(wei - arrays["wei"]).max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_pytorch_tensors_run_where_they_lie(library: Library, dtype: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    kind = {"f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    arrays = arrays_of(PLANE, "f32")
+    to_gpu = {t: torch.from_numpy(arrays[t]).to(device="cuda", dtype=kind) for t in ("in", "out")}
+    # As autograd has them, G * C channels last in memory but second in shape.
+    seen = {t: tensor.flatten(3).permute(0, 3, 1, 2) for t, tensor in to_gpu.items()}
+    shape = (PLANE.groups * PLANE.k, PLANE.c, *PLANE.filter)
+    expected = torch.nn.grad.conv2d_weight(
+        seen["in"].float(),
+        shape,
+        seen["out"].float(),
+        stride=PLANE.strides,
+        padding=PLANE.left_pads,
+        groups=PLANE.groups,
+    )
+    expected = expected.unflatten(0, (PLANE.groups, PLANE.k)).permute(0, 1, 3, 4, 2)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    for name in names_of(library, dtype):
+        wei = torch.full(PLANE.shape("wei", LAYOUT), torch.nan, device="cuda", dtype=kind)
+        torch.cuda.synchronize()
+        scratch = torch.empty(library.workspace_size(name, PLANE, split_k=2), device="cuda", dtype=torch.uint8)
+        library.run(
+            name, PLANE, to_gpu["in"], wei, to_gpu["out"], split_k=2, workspace=scratch, stream=stream.cuda_stream
+        )
+        stream.synchronize()
+        assert torch.allclose(wei.float(), expected, rtol=0.02, atol=0.3), name
+
+
+class ByDLPack:
+    """A PyTorch tensor that shows nothing but DLPack."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+
+def test_dlpack_tensors_run_where_they_lie(library: Library) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    arrays = arrays_of(PLANE, "f32")
+    in_, out = (torch.from_numpy(arrays[t]).cuda() for t in ("in", "out"))
+    wei = torch.full(PLANE.shape("wei", LAYOUT), torch.nan, device="cuda")
+    name = names_of(library, "f32")[0]
+    library.run(name, PLANE, ByDLPack(in_), ByDLPack(wei), ByDLPack(out), synchronize=True)
+    assert np.abs(wei.cpu().numpy() - arrays["wei"]).max() < 1e-3
+
+
+def test_a_kernel_that_faults_is_told(library: Library) -> None:
+    """In a process of its own, because a fault takes the process's GPU context with it."""
+    command = [sys.executable, "-c", FAULT, str(PATH)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "raised: " in done.stderr, done.stderr
+    assert "illegal memory access" in done.stderr
+
+
+def test_memory_that_the_gpu_does_not_have_is_refused_in_words(library: Library) -> None:
+    with pytest.raises(CkgenError, match="device malloc: cudaMalloc: out of memory"), library.memory.allocated(1 << 50):
+        pass
+
+
+def test_bfloat16_travels_as_uint16_in_numpy(library: Library) -> None:
+    arrays = arrays_of(PLANE, "bf16")
+    name = names_of(library, "bf16")[0]
+    wei = encode(np.full(PLANE.shape("wei", LAYOUT), np.nan), _bf16())
+    library.run(name, PLANE, arrays["in"], wei, arrays["out"])
+    got = (wei.astype(np.uint32) << 16).view(np.float32)
+    assert np.abs(got - arrays["wei"]).max() < 0.3
+
+
+def _bf16() -> Any:
+    from ckgen.element import ELEMENTS
+
+    return ELEMENTS["bf16"]

@@ -1,0 +1,111 @@
+"""Platform nvidia without a GPU: the tree compiles without warnings, and a library plans, and says why it cannot run."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen import outputs
+from ckgen.build import build
+from ckgen.errors import CkgenError
+from ckgen.library import Library, LibraryError
+from ckgen.problem import make_problem
+from ckgen.render import render_tree
+from ckgen.toolchain import find_toolchain
+from tests.test_cmake import CLIENT, cmake
+from tests.trees import GENERIC, WAVELET, XDL, context
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = find_toolchain()
+NEEDS_NVCC = "nvcc is not on PATH, so nothing can be compiled for NVIDIA GPUs"
+PLANE = make_problem(batch=8, k=64, c=64, filter=(3, 3), input=(14, 14), pad=1)
+WARNINGS = {
+    "CMAKE_CXX_FLAGS": "-Wall -Wextra -Werror",
+    "CMAKE_CUDA_FLAGS": "-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if TOOLS.nvcc is None:
+        pytest.skip(NEEDS_NVCC)
+    made = tmp_path_factory.mktemp("nvidia")
+    outputs.apply(render_tree((WAVELET, XDL, GENERIC), context()), made / "generated")
+    options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
+    result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
+    assert result.library == made / "build" / "libckgen_conv.so"
+    return made
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return Library(folder / "build" / "libckgen_conv.so")
+
+
+def test_the_library_plans_without_a_gpu(library: Library) -> None:
+    assert library.platform == "nvidia"
+    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name}
+    assert library.supporting(PLANE) == (WAVELET.name, XDL.name)
+    assert library.unsupported_reason(GENERIC.name, PLANE) == "ndim: the instance is for 3D, the problem is 2D"
+    assert library.split_k(XDL.name, PLANE) > 1
+    assert library.workspace_size(XDL.name, PLANE, split_k=3) == 3 * 64 * 64 * 9 * 4
+    assert library.type_string(WAVELET.name).startswith("DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle<")
+
+
+def test_every_architecture_has_every_kernel(folder: Path) -> None:
+    """The fat binary names architectures in its headers; the kernels' host symbols come from nvcc."""
+    data = (folder / "build" / "libckgen_conv.so").read_bytes()
+    for instance in (WAVELET, XDL, GENERIC):
+        assert f"{instance.name}_kernel".encode() in data
+    assert b"sm_80" in data and b"sm_90a" in data
+
+
+def test_the_cuda_runtime_is_inside_and_hidden(folder: Path) -> None:
+    library = str(folder / "build" / "libckgen_conv.so")
+    needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    assert "libcudart" not in needed
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    assert " T ckgen_device_synchronize\n" in symbols
+    assert " cuda" not in symbols
+
+
+def test_what_a_machine_without_a_gpu_cannot_do_is_said(library: Library) -> None:
+    try:
+        with library.memory.allocated(16):
+            pytest.skip("this machine has a GPU; tests/test_nvidia.py runs the library")
+    except LibraryError as error:
+        assert "cudaMalloc: " in str(error)
+    arrays = [np.zeros(PLANE.shape(t, XDL.layout), np.float16) for t in ("in", "wei", "out")]
+    with pytest.raises(LibraryError, match="device malloc: cudaMalloc: "):
+        library.run(XDL.name, PLANE, *arrays)
+
+
+def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
+    """For clients whose own sources are .cu files and include the library's headers in a device pass."""
+    assert TOOLS.nvcc is not None
+    tree, include = folder / "generated", folder / "build" / "include"
+    everything = "".join(f'#include "{path}"\n' for path in sorted((tree / "src" / "runtime").glob("[bcr]*.cpp")))
+    source = folder / "all.cu"
+    source.write_text(everything + '#include "ckgen/instance/grouped_convolution_backward_weight.hpp"\n')
+    flags = ["-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{include}", f"-I{tree / 'include'}"]
+    warnings = WARNINGS["CMAKE_CUDA_FLAGS"].split()
+    command = [*TOOLS.nvcc, *flags, *warnings, "-c", str(source), "-o", str(folder / "all.o")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_client_of_an_installed_library(folder: Path, tmp_path: Path) -> None:
+    cmake("--install", folder / "build", "--prefix", tmp_path / "prefix")
+    cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    cmake("--build", tmp_path / "client")
+    done = subprocess.run([tmp_path / "client" / "count_instances"], capture_output=True, text=True, check=True)
+    assert done.stdout == "nvidia 3\n"
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "gfx90a", "90a"])
+def test_architectures_that_are_none_are_refused(folder: Path, tmp_path: Path, arch: str) -> None:
+    with pytest.raises(CkgenError, match=f'GPU_TARGETS has "{arch}"'):
+        build(folder / "generated", "nvidia", tmp_path, archs=(arch,))
