@@ -131,33 +131,27 @@ class Library:
         """Compute the weight gradient of ``problem`` from ``in_`` and ``out`` into ``wei``.
 
         Tensors have the layout's own order and shape (``problem.shape("in", layout)`` and so on) and the
-        instance's element types; any positive strides that are whole elements will do. ``wei`` is written in
-        full and need not be zeroed. Addresses stand for gap-free tensors.
-
-        On a GPU a run of tensors or addresses only starts the kernels on ``stream`` (a hipStream_t or
-        cudaStream_t as an integer; 0: the default stream) and needs a ``workspace`` where its size is not 0;
-        with ``synchronize`` it also waits, and a fault of the kernel is raised here. numpy arrays are copied
-        there and back, which waits. Missing workspace is then allocated, as it is on the host.
-
-        With ``time_kernel`` the result carries average milliseconds over the library's timing loop. Raises
-        UnsupportedProblem, and LibraryError for arrays that do not fit the problem or a run that failed.
+        instance's element types, with any positive strides; addresses stand for gap-free ones. ``wei`` is
+        written in full. On a GPU a run of tensors or addresses only starts the kernels on ``stream`` (an
+        integer; 0: the default stream) and needs a ``workspace`` where its size is not 0; ``synchronize``
+        waits, and raises a fault of the kernel. numpy arrays are copied there and back, which waits; their
+        missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
+        milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
         index = self._find(name)
         c_problem = self._accepted(name, problem, split_k)
-        size, used = self.workspace_size(name, problem, split_k=split_k), self.split_k(name, problem, split_k)
+        size = self.workspace_size(name, problem, split_k=split_k)
         operands = Operands(self.platform, self.instances[index], problem, (in_, wei, out), stream)
         operands.describe(c_problem)
         taken = ctypes.c_float()
-        with (
-            self.memory.using(operands.device),
-            operands.addresses(self.memory, workspace, size) as addresses,
-        ):
+        with self.memory.using(operands.device), operands.addresses(self.memory, workspace, size) as addresses:
             status = self._api.ckgen_run(
                 index, ctypes.byref(c_problem), *addresses, stream, int(time_kernel), ctypes.byref(taken)
             )
             self._expect(name, status)
             if synchronize or operands.staged:
                 self.memory.synchronize(stream)
+        used = self.split_k(name, problem, split_k)
         return Run(used, size, float(taken.value) if time_kernel else None)
 
     def launcher(

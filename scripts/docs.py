@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
-NVIDIA_NOTE = """`archs` lists AMD architectures. A library for platform nvidia holds every instance of its tree; each runs where
-its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120. See [nvidia.md](nvidia.md).
+NVIDIA_NOTE = """`archs` lists AMD architectures. A library for platform nvidia holds every instance of its tree;
+each runs where its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120.
+See [nvidia.md](nvidia.md).
 """
 
 
@@ -105,21 +106,15 @@ def support_page() -> str:
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
-    parts.append(
-        "`generic` says whether one instance takes every valid problem; the other numbers count instances.\n"
-    )
+    parts.append("`generic` says whether one instance takes every valid problem; the other numbers count instances.\n")
     for name in ("full", "default"):
         members = _members(expansion, name)
-        parts.append(
-            f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}"
-        )
+        parts.append(f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}")
     rows = []
     for arch in ARCHES.values():
         atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
         wave = f"{arch.native_wave}"
-        rows.append(
-            (arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add")
-        )
+        rows.append((arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
     for arch in NVIDIA_ARCHES.values():
         atoms = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
         rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))

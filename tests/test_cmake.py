@@ -103,7 +103,7 @@ def test_a_client_cannot_disagree_about_the_platform(installed: Installed, tmp_p
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("CKGEN_PLATFORM=cuda", 'CKGEN_PLATFORM is "cuda"; it can be amd or host'),
+        ("CKGEN_PLATFORM=cuda", 'CKGEN_PLATFORM is "cuda"; it can be amd, nvidia or host'),
         ("CKGEN_PLATFORM=amd", "CKGEN_PLATFORM=amd needs HIP's compiler"),
         ("CKGEN_INSTANCES_PER_FILE=0", 'CKGEN_INSTANCES_PER_FILE is "0"; it is a count of 1 or more'),
         ("CKGEN_BUILD_SHARED=OFF", "nothing to build"),

@@ -1,4 +1,4 @@
-"""Platform nvidia without a GPU: the tree compiles without warnings, and a library plans, and says why it cannot run."""
+"""Platform nvidia without a GPU: the tree compiles without warnings, a library plans and says why it cannot run."""
 
 from __future__ import annotations
 
