@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from ckgen.hardware import ARCHES, ATOMS, DTYPES, MATRIX_ARCHES, Arch, Atom, DType, find_atom
+from ckgen.hardware import (
+    ARCHES,
+    ATOMS,
+    DTYPES,
+    MATRIX_ARCHES,
+    NVIDIA_ARCHES,
+    WARP_ATOMS,
+    Arch,
+    Atom,
+    DType,
+    WarpAtom,
+    find_arch,
+    find_atom,
+)
 
 
 def test_every_matrix_architecture_has_an_atom_for_every_dtype_and_size() -> None:
@@ -48,3 +61,13 @@ def test_rows_check_themselves() -> None:
         DType("f16", "f16", "f16", "f16", 4, 2, 2)
     with pytest.raises(AssertionError, match="wave"):
         Arch("gfx1100", "rdna", 64, 65536, ())
+
+
+def test_nvidia_has_atoms_for_sixteen_bit_types_and_as_much_shared_memory_as_a_block_may_have() -> None:
+    assert set(WARP_ATOMS) == {"f16", "bf16"}
+    assert not set(NVIDIA_ARCHES) & set(ARCHES)
+    assert find_arch("sm_90a").lds_bytes == 232448 and find_arch("gfx950") is ARCHES["gfx950"]
+    with pytest.raises(AssertionError, match="size"):
+        WarpAtom("f16", 16, 8, 8, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")
+    with pytest.raises(AssertionError, match="no whole number"):
+        WarpAtom("f16", 64, 8, 16, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ckgen.hardware import ARCHES, MATRIX_ARCHES
+from ckgen.hardware import ARCHES, DTYPES, MATRIX_ARCHES, NVIDIA_ARCHES
 from ckgen.instance import DERIVED_NAMES, FIELD_NAMES, Instance
 from ckgen.rule_table import RULES, Rule
 from ckgen.rules import Checker, cpp_conditions, names_in
@@ -81,9 +81,7 @@ def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     known = {*FIELD_NAMES, *DERIVED_NAMES, "pointwise", "lds_limit", "has_atom"}
     assert set(names_in(rule.condition)) <= known
     for node in ast.walk(ast.parse(rule.condition, mode="eval")):
-        assert not isinstance(
-            node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr
-        )
+        assert not isinstance(node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr)
         if isinstance(node, ast.Compare):
             assert len(node.ops) == 1
         if isinstance(node, ast.UnaryOp):
@@ -133,18 +131,23 @@ def test_where_instances_can_run() -> None:
     assert CHECKER.supported_archs(instance()) == MATRIX_ARCHES
     generic = instance(generic=True, a_vector=1, b_vector=1, c_vector=1)
     assert CHECKER.supported_archs(generic) == tuple(ARCHES)
-    large = instance(
-        family="wavelet", load_waves=4, k_per_block=64, stages=4, a_vector=4, b_vector=4, c_vector=2
-    )
+    large = instance(family="wavelet", load_waves=4, k_per_block=64, stages=4, a_vector=4, b_vector=4, c_vector=2)
     assert CHECKER.supported_archs(large) == ("gfx950",)
     assert CHECKER.violations(large) == []
     assert [v.rule.id for v in CHECKER.violations(large, ("gfx90a", "gfx942"))] == ["lds-bytes"]
-    nowhere = instance(
-        family="wavelet", load_waves=4, k_per_block=128, stages=4, a_vector=4, b_vector=4, c_vector=2
-    )
+    nowhere = instance(family="wavelet", load_waves=4, k_per_block=128, stages=4, a_vector=4, b_vector=4, c_vector=2)
     assert [v.rule.id for v in CHECKER.violations(nowhere)] == ["lds-bytes"]
 
 
 def test_the_catalogue_keeps_every_rule() -> None:
     for made in default_expansion().instances:
         assert CHECKER.violations(made, made.archs) == []
+
+
+def test_nvidia_runs_whatever_fits_into_its_shared_memory() -> None:
+    assert CHECKER.nvidia_archs(instance()) == tuple(NVIDIA_ARCHES)
+    large = instance(stages=2, m_per_block=256, n_per_block=256, k_per_block=64, math_waves=8)
+    fitting = {arch for arch in NVIDIA_ARCHES if NVIDIA_ARCHES[arch].lds_bytes >= large.lds_bytes}
+    assert set(CHECKER.nvidia_archs(large)) == fitting and {"sm_80", "sm_90a"} <= fitting < set(NVIDIA_ARCHES)
+    for dtype in DTYPES:
+        assert "sm_80" in CHECKER.nvidia_archs(instance(dtype=dtype))
