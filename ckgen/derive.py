@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ckgen.hardware import DTYPES
+from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES, TMA_FAMILIES
+from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
 from ckgen.spec_types import Vector
 
@@ -12,8 +13,10 @@ ACCESS_BYTES = 16  # the widest global or LDS access of a lane
 BANK_BYTES = 4
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
-M_PER_XDL = 32
 CONV_SPEC = "Default"
+TMA_VECTORS = (8, 64, 2)  # A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights
+TMA_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
+TMA_MAX_STAGES = 6  # more hide no more latency
 
 # Why a value that the file does not give is what it is, for `ckgen explain`.
 REASONS = {
@@ -27,6 +30,14 @@ REASONS = {
     "wavelet-c": "by rule: two weights, as in CK's rows",
     "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
     "archs": "by rule: every architecture whose rules the instance keeps",
+}
+_TMA_REASONS = {
+    "k_per_block": "by rule: 64 positions, four wgmma steps and one box of a copy",
+    "m_per_xdl": "by rule: wgmma computes 64 rows a warpgroup",
+    "load_waves": "by rule: one warpgroup of two waves",
+    "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
+    "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
+    "vector": "by rule: 16 bytes of A, a box of 64 channels of B, two weights",
 }
 
 
@@ -42,14 +53,36 @@ class Shape(NamedTuple):
     copy_threads: int
 
 
-def k_per_block(dtype: str) -> int:
+def reason(field: str, family: str) -> str:
+    """Why a field that the file does not give is what it is."""
+    return (_TMA_REASONS.get(field) if family in TMA_FAMILIES else None) or REASONS[field]
+
+
+def k_per_block(family: str, dtype: str) -> int:
     """GEMM-K of a tile by rule."""
+    if family in TMA_FAMILIES:
+        return 64
     return 64 // DTYPES[dtype].elem_bytes
+
+
+def m_per_xdl(family: str) -> int:
+    """Rows of the matrix atom by rule."""
+    return 64 if family in TMA_FAMILIES else 32
+
+
+def waves(family: str, m_per_block: int, block_size: int) -> tuple[int, int]:
+    """Load and math waves where the file gives no wave ratio; the block size is of family xdl."""
+    if family in TMA_FAMILIES:
+        return TMA_LOAD_WAVES, max(1, 2 * m_per_block // 64)
+    return 0, block_size // WAVE_SIZE
 
 
 def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
     """The a, b and c vectors: what the file wants, a number or a word each, else the rule of the family."""
     a, b, c = (wanted.a, wanted.b, wanted.c) if wanted else (None, None, None)
+    if shape.family in TMA_FAMILIES:
+        given = zip((a, b, c), TMA_VECTORS, strict=True)
+        a, b, c = (rule if width in (None, "full") else width for width, rule in given)
     return (
         a if isinstance(a, int) else _read_width(a, shape, shape.m_per_block),
         b if isinstance(b, int) else _read_width(b, shape, shape.n_per_block),
@@ -60,6 +93,8 @@ def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
 def vector_reason(wanted: Vector | None, which: str, instance: Instance) -> str:
     """Why a vector (`which` is a, b or c) that the file does not give as a number is what it is."""
     word = getattr(wanted, which) if wanted else None
+    if instance.uses_tma and word != "small":
+        return reason("vector", instance.family)
     if isinstance(word, str):
         return REASONS[word]
     if instance.generic:
@@ -71,6 +106,9 @@ def vector_reason(wanted: Vector | None, which: str, instance: Instance) -> str:
 
 def stages(instance: Instance) -> int:
     """LDS buffers by rule for an instance; the number it has does not matter."""
+    if instance.uses_tma:
+        most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
+        return max(2, min(TMA_MAX_STAGES, (most - SWIZZLE_BYTES) // (instance.lds_stage_bytes + STAGE_BARRIER_BYTES)))
     if not instance.load_waves:
         return 1
     return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2

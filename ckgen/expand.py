@@ -149,7 +149,8 @@ class _Work:
 
 
 class _Shapes:
-    """Builds and checks each shape once: neither depends on the layout, which is the outermost axis."""
+    """Builds and checks each shape once: of the layout, which is the outermost axis, neither depends on more
+    than whether it has the groups outermost."""
 
     def __init__(self, family: str, generic: bool, part: Product, checker: Checker) -> None:
         self._family = family
@@ -160,7 +161,9 @@ class _Shapes:
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
         """The instance of a combination with its archs, and the rules it breaks."""
-        key = tuple(map(id, combination[1:]))
+        layout = combination[0]
+        assert layout is not None, "spec checks see to it that a group has layouts"
+        key = (int(layout.value.startswith("G")), *map(id, combination[1:]))
         known = self._known.get(key)
         if known is None:
             instance = build(self._family, self._generic, values_of(combination))
@@ -168,8 +171,6 @@ class _Shapes:
             archs = () if violations else self._archs or self._checker.supported_archs(instance)
             known = self._known[key] = (replace(instance, archs=archs), violations)
         instance, violations = known
-        layout = combination[0]
-        assert layout is not None, "spec checks see to it that a group has layouts"
         return replace(instance, layout=layout.value), violations
 
 

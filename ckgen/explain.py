@@ -6,12 +6,12 @@ import fnmatch
 from collections.abc import Sequence
 
 from ckgen.absent import explain_absent
+from ckgen.derived import derived_names
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.expand import Expansion
-from ckgen.hardware import ARCHES, DTYPES
+from ckgen.hardware import ARCHES, DTYPES, NVIDIA_ARCHES
 from ckgen.instance import (
     CONV_SPECS,
-    DERIVED_NAMES,
     FAMILIES,
     FIELD_NAMES,
     LAYOUTS,
@@ -26,7 +26,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "layout": LAYOUTS,
     "dtype": tuple(DTYPES),
     "conv_spec": tuple(CONV_SPECS),
-    "arch": tuple(ARCHES),
+    "arch": (*ARCHES, *NVIDIA_ARCHES),
 }
 
 
@@ -68,7 +68,7 @@ def explain_instance(expansion: Expansion, instance: Instance) -> str:
         rows.append((origin.field, value, where))
     lines += _columns(rows)
     lines += ["", "derived"]
-    lines += _columns([(name, str(getattr(instance, name)), _meaning(name)) for name in DERIVED_NAMES])
+    lines += _columns([(name, str(getattr(instance, name)), _meaning(name)) for name in derived_names(instance.family)])
     return "\n".join(lines) + "\n"
 
 

@@ -85,9 +85,9 @@ def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
     """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
-    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(dtype)
+    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(family, dtype)
     block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
-    load_waves, math_waves = values.get("wave_ratio") or (0, block_size // WAVE_SIZE)
+    load_waves, math_waves = values.get("wave_ratio") or derive.waves(family, tile.m_per_block, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
     vector: Vector | None = values.get("vector")
@@ -100,7 +100,7 @@ def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
         m_per_block=extents[0],
         n_per_block=extents[1],
         k_per_block=k_per_block,
-        m_per_xdl=values.get("m_per_xdl") or derive.M_PER_XDL,
+        m_per_xdl=values.get("m_per_xdl") or derive.m_per_xdl(family),
         load_waves=load_waves,
         math_waves=math_waves,
         a_vector=a,

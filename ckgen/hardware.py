@@ -93,7 +93,8 @@ ARCHES: dict[str, Arch] = {
 }
 # NVIDIA's shared memory is what one block may ask for (opt-in maximum), in KiB by compute capability:
 # https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
-# No spec names these: an instance runs on each of them that it keeps the rules of, and `archs` is AMD's list.
+# No spec names these: an instance runs on each of them that it keeps the rules of, and `archs` is AMD's list but
+# for families that exist on these only.
 NVIDIA_ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
@@ -178,6 +179,31 @@ WARP_ATOMS: dict[str, WarpAtom] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class WarpgroupAtom:
+    """One matrix instruction D[64][n] += A[64][k] B[k][n] of a warpgroup of 128 NVIDIA threads, n up to 256,
+    with both operands in shared memory."""
+
+    arch: str
+    input_type: str
+    k: int
+    instruction: str
+
+    def __post_init__(self) -> None:
+        assert self.arch in NVIDIA_ARCHES, f"{self.instruction}: unknown architecture {self.arch}"
+        assert f".m64nNk{self.k}." in self.instruction, f"{self.instruction}: size"
+
+
+# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): of sm_90a alone. f32 would be tf32.
+WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
+    (atom.arch, atom.input_type): atom
+    for atom in (
+        WarpgroupAtom("sm_90a", "f16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16"),
+        WarpgroupAtom("sm_90a", "bf16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16"),
+    )
+}
+
+
 def find_arch(name: str) -> Arch:
     """The architecture called `name`, AMD's or NVIDIA's. Raises KeyError."""
     return ARCHES[name] if name in ARCHES else NVIDIA_ARCHES[name]
@@ -186,3 +212,8 @@ def find_arch(name: str) -> Arch:
 def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
     """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size, if any."""
     return ATOMS.get((arch, DTYPES[dtype].in_type, m_per_xdl))
+
+
+def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
+    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), if any."""
+    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].in_type))

@@ -72,18 +72,23 @@ class Provenance:
         value = getattr(instance, field)
         choice = self.choice(axis)
         if choice is None:
-            return Origin(field, value, None, derive.REASONS[field])
+            return Origin(field, value, None, derive.reason(field, instance.family))
         return Origin(field, value, choice.place, f"{axis} {choice.text} of {choice.source}")
 
     def _waves(self, instance: Instance, group: str) -> list[Origin]:
+        fields = ("load_waves", "math_waves")
         ratio = self.choice("wave_ratio")
+        if ratio is None and instance.uses_tma:
+            return [
+                Origin(field, getattr(instance, field), None, derive.reason(field, instance.family))
+                for field in fields
+            ]
         block = self.choice("block_size") or self.choice("tile")
         if ratio is None and block is not None:
             how = f"block_size {instance.block_size} of {block.source}: 64 threads a wave"
             load = Origin("load_waves", 0, None, "xdl: every wave loads and multiplies")
             return [load, Origin("math_waves", instance.math_waves, block.place, how)]
         place, how = (ratio.place, f"wave_ratio {ratio.text} of {ratio.source}") if ratio else (None, group)
-        fields = ("load_waves", "math_waves")
         return [Origin(field, getattr(instance, field), place, how) for field in fields]
 
     def _vector(self, instance: Instance, which: str) -> Origin:

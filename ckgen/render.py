@@ -21,8 +21,7 @@ from ckgen.context import RenderContext
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance import Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
-from ckgen.rule_table import RULES
-from ckgen.rules import cpp_conditions, names_in
+from ckgen.rules_cpp import rule_sets
 from ckgen.tree import Factory, Source, factories_of, operations_of, source_of
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
@@ -131,15 +130,12 @@ def _tree_values(
     sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]
 ) -> dict[str, Any]:
     """What templates that are rendered once a tree may use."""
-    of_arch = {scope: [r.condition for r in RULES if (r.scope == "arch") is scope] for scope in (False, True)}
     return _hand_written(texts) | {
         "version": __version__,
         "sources": sorted(sources, key=attrgetter("name")),
         "factories": factories,
         "operations": operations_of(sources, factories),
-        "rules": cpp_conditions(),
-        "rule_names": _cpp_names(of_arch[False]),
-        "arch_rule_names": _cpp_names(of_arch[True]),
+        "rule_sets": rule_sets(),
     }
 
 
@@ -151,16 +147,6 @@ def _hand_written(texts: Mapping[str, str]) -> dict[str, Any]:
     runtime = [name for name in names if name not in (*api, *kernels)]
     kinds = {"api_sources": api, "kernel_sources": kernels, "runtime_sources": runtime}
     return {kind: [_copied_path(name) for name in members] for kind, members in kinds.items()}
-
-
-def _cpp_names(conditions: Sequence[str]) -> list[str]:
-    """The members of an instance's struct that conditions read, in order of appearance."""
-    names = dict.fromkeys(name for condition in conditions for name in names_in(condition))
-    return [
-        "conv_spec" if name == "pointwise" else name
-        for name in names
-        if name not in ("lds_limit", "has_atom")
-    ]
 
 
 def _copied_path(name: str) -> str:

@@ -1,31 +1,12 @@
-"""The rules as data, in the order in which they are reported; `rules` compiles and applies them.
-
-Scope "domain" says which values a field may have at all, "tile" how the tile splits into waves and steps,
-"instance" how everything else fits, "arch" what a target has; where a scope is broken the next ones mean
-nothing. `blame` names the YAML keys whose values are at fault, most likely first: the caret points at one of
-them.
-"""
+"""The rules as data, in the order in which they are reported; `rules` compiles and applies them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ckgen.instance import FAMILIES
+from ckgen.rule import Rule
+from ckgen.rule_table_tma import TMA_RULES
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule: `condition` must hold, `sentence` says so, `message` says with numbers how it fails."""
-
-    id: str
-    scope: str
-    condition: str
-    sentence: str
-    message: str
-    help: str
-    reason: str
-    blame: tuple[str, ...]
-
-
-RULES: tuple[Rule, ...] = (
+_MFMA_RULES: tuple[Rule, ...] = (
     Rule(
         "wave-count",
         "domain",
@@ -209,8 +190,9 @@ RULES: tuple[Rule, ...] = (
         "the LDS of a workgroup fits the architecture",
         "{lds_bytes} bytes of LDS, {arch} has {lds_limit}",
         "use fewer stages, a smaller tile or k_per_block",
-        "A workgroup cannot allocate more LDS than a compute unit has: 64 KiB, on gfx950 160 KiB.",
+        "A workgroup cannot allocate more LDS than a compute unit has: 64 KiB, on gfx950 160 KiB, on sm_90a 227.",
         ("stages", "k_per_block", "tile", "archs"),
+        FAMILIES,
     ),
     Rule(
         "atom-exists",
@@ -223,3 +205,4 @@ RULES: tuple[Rule, ...] = (
         ("archs", "m_per_xdl", "dtype"),
     ),
 )
+RULES: tuple[Rule, ...] = (*_MFMA_RULES, *TMA_RULES)

@@ -12,33 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-from ckgen.hardware import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, find_arch, find_atom
-from ckgen.instance import Instance
-from ckgen.rule_table import RULES, Rule
+from ckgen.hardware import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, find_arch, find_atom, find_warpgroup_atom
+from ckgen.instance import FAMILIES, Instance
+from ckgen.rule import Rule
+from ckgen.rule_table import RULES
 
-# What C++ calls a name that is no integer constant of the instance's struct.
-_CPP_WORDS = {
-    "and": "&&",
-    "or": "||",
-    "not": "!",
-    "pointwise": "(conv_spec == ConvSpec::Filter1x1Stride1Pad0)",
-}
-_ARCH_NAMES = ("lds_limit", "has_atom")
+ARCH_NAMES = ("lds_limit", "has_atom")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True, slots=True)
-class CppRule:
-    """A rule as a template needs it: `static_assert(condition, "id: sentence")`.
-
-    A condition of scope "arch" also uses the target's names, so it can only be asserted where the target is
-    known.
-    """
-
-    id: str
-    condition: str
-    sentence: str
-    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +36,15 @@ def names_in(condition: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("and", "or", "not"))
 
 
-def cpp_conditions() -> tuple[CppRule, ...]:
-    """Every rule in C++ syntax, in table order."""
-    return tuple(CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope) for rule in RULES)
-
-
-def _to_cpp(condition: str) -> str:
-    text = _WORD.sub(lambda match: _CPP_WORDS.get(match.group(), match.group()), condition)
-    return text.replace("! ", "!")
-
-
 class Checker:
     """The rules, compiled once. `check` costs some microseconds, so validity is cheap beside rendering."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
-        self._domain = _compile([rule for rule in rules if rule.scope == "domain"])
-        self._tile = _compile([rule for rule in rules if rule.scope == "tile"])
-        self._instance = _compile([rule for rule in rules if rule.scope == "instance"])
-        self._arch = _compile([rule for rule in rules if rule.scope == "arch"])
+        self._checks = {
+            (family, scope): _compile([rule for rule in rules if rule.scope == scope and family in rule.families])
+            for family in FAMILIES
+            for scope in ("domain", "tile", "instance", "arch")
+        }
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules an instance breaks.
@@ -81,26 +52,27 @@ class Checker:
         Only those of the first scope that has any: a tile that does not split into waves breaks rules about
         copies too, and telling them would hide the cause.
         """
-        return self._domain(instance, 0, False) or self._tile(instance, 0, False) or self._instance(instance, 0, False)
+        for scope in ("domain", "tile", "instance"):
+            found = self._checks[instance.family, scope](instance, 0, False)
+            if found:
+                return found
+        return []
 
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
-        """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty.
-
-        On NVIDIA the portable atom stands in where there is no mma.sync, so every data type has an atom.
-        """
-        target = find_arch(arch)
-        portable = target.family == "nvidia"
-        has_atom = portable or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
-        return self._arch(instance, target.lds_bytes, has_atom)
+        """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty."""
+        check = self._checks[instance.family, "arch"]
+        return check(instance, find_arch(arch).lds_bytes, _has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
-        """Where an instance can run: AMD architectures (with MFMA unless it is generic) whose rules it
-        keeps."""
+        """Where an instance can run: AMD architectures (with MFMA unless it is generic) whose rules it keeps;
+        NVIDIA's for families that exist on those only."""
+        if instance.uses_tma:
+            return self.nvidia_archs(instance)
         candidates = ARCHES if instance.generic else MATRIX_ARCHES
         return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
 
     def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
-        """Where a library for platform nvidia can run an instance: its rules are about shared memory only."""
+        """Where a library for platform nvidia can run an instance."""
         return tuple(arch for arch in NVIDIA_ARCHES if not self.broken_on(instance, arch))
 
     def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:
@@ -113,10 +85,27 @@ class Checker:
             return [describe(rule, instance) for rule in broken]
         found: dict[str, Violation] = {}
         if archs or not self.supported_archs(instance):
-            for arch in archs or MATRIX_ARCHES:
+            for arch in archs or _home(instance):
                 for rule in self.broken_on(instance, arch):
                     found.setdefault(rule.id, describe(rule, instance, arch))
         return list(found.values())
+
+
+def _has_atom(instance: Instance, arch: str) -> bool:
+    """Whether an architecture has the matrix instruction of an instance.
+
+    On NVIDIA the portable atom stands in for MFMA where there is no mma.sync, so every data type has one.
+    """
+    if instance.uses_tma:
+        return find_warpgroup_atom(arch, instance.dtype) is not None
+    return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+
+
+def _home(instance: Instance) -> tuple[str, ...]:
+    """The architectures an instance is written for."""
+    if not instance.uses_tma:
+        return MATRIX_ARCHES
+    return tuple(arch for arch in NVIDIA_ARCHES if find_warpgroup_atom(arch, instance.dtype) is not None)
 
 
 def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
@@ -132,7 +121,7 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
 
 def _compile(rules: Sequence[Rule]) -> Callable[[Instance, int, bool], list[Rule]]:
     """One function that evaluates all conditions over an instance, each name read once."""
-    names = [name for rule in rules for name in names_in(rule.condition) if name not in _ARCH_NAMES]
+    names = [name for rule in rules for name in names_in(rule.condition) if name not in ARCH_NAMES]
     lines = ["def check(instance, lds_limit, has_atom):"]
     lines += [f"    {name} = instance.{name}" for name in dict.fromkeys(names)]
     lines += ["    broken = []"]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
-from ckgen.instance import DERIVED_NAMES, FIELD_NAMES, Instance
+from ckgen.derived import DERIVED_NAMES, derived_names
+from ckgen.instance import FIELD_NAMES, Instance
 
 Sets = Mapping[str, Collection[str]]
 

@@ -8,8 +8,9 @@ from ckgen.errors import Diagnostic, Place, did_you_mean
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
 
-# The key that gives the waves of a family, and whose key it is.
-WAVE_KEYS = {"wave_ratio": "wavelet", "block_size": "xdl"}
+# The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
+WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma"), "block_size": ("xdl",)}
+NEED_WAVES = ("wavelet", "xdl")
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 
 
@@ -30,11 +31,16 @@ def check_group(spec: Spec, index: int) -> list[Diagnostic]:
     ]
 
 
+def wave_key(family: str) -> str:
+    """The key that gives the waves of a family."""
+    return next(key for key, families in WAVE_KEYS.items() if family in families)
+
+
 def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
     """Where a group's values come from, the nearest first: the group, its family's defaults, the defaults."""
     group = spec.groups[index]
     found: list[tuple[Axes, Path]] = [(group, spec.group_path(index))]
-    own = spec.defaults.wavelet if group.family == "wavelet" else spec.defaults.xdl
+    own: Axes | None = getattr(spec.defaults, group.family)
     if own is not None:
         found.append((own, ("defaults", group.family)))
     found.append((spec.defaults, ("defaults",)))
@@ -65,11 +71,11 @@ def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnosti
 
 def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
     for axes, where in [(group, path), *_parts(group, path)]:
-        for key, family in WAVE_KEYS.items():
-            if group.family == family:
+        for key, families in WAVE_KEYS.items():
+            if group.family in families:
                 continue
             message = f"`{key}` has no meaning for family {group.family}"
-            own = next(k for k, f in WAVE_KEYS.items() if f == group.family)
+            own = wave_key(group.family)
             if getattr(axes, key) is not None:
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, f"use `{own}`")
             for index, tile in enumerate(axes.tile or ()):
@@ -104,8 +110,8 @@ def _missing_keys(spec: Spec, index: int) -> Iterator[Diagnostic]:
         if all(getattr(axes, key) is None for axes in given):
             message = f"group `{group.name}` has no `{key}`"
             yield Diagnostic(place, "missing-field", message, f"add `{key}:` to the group or to `defaults`")
-    waves = next(key for key, family in WAVE_KEYS.items() if family == group.family)
-    if any(getattr(axes, waves) is not None for axes in given):
+    waves = wave_key(group.family)
+    if group.family not in NEED_WAVES or any(getattr(axes, waves) is not None for axes in given):
         return
     tiles = next((axes.tile for axes in given if axes.tile is not None), ())
     if waves == "wave_ratio" or any(tile.block_size is None for tile in tiles):

@@ -1,0 +1,87 @@
+"""The rules in C++: what the rendered header ckgen/instance/rules.hpp asserts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ckgen.derived import MFMA_FAMILIES, TMA_FAMILIES
+from ckgen.rule_table import RULES
+from ckgen.rules import ARCH_NAMES, names_in
+
+# What C++ calls a name that is no integer constant of the instance's struct.
+_CPP_WORDS = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "pointwise": "(conv_spec == ConvSpec::Filter1x1Stride1Pad0)",
+    "groups_outermost": "D::Layout::groups_outermost",
+}
+_MEMBERS = {"pointwise": "conv_spec"}  # which member of the struct a name is read from, where not its own
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class CppRule:
+    """A rule as a template needs it: `static_assert(condition, "id: sentence")`.
+
+    A condition of scope "arch" also uses the target's names, so it can only be asserted where the target is
+    known.
+    """
+
+    id: str
+    condition: str
+    sentence: str
+    scope: str
+    families: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of families that share a struct of derived values, as rules.hpp.j2 needs them.
+
+    `names` are the members of that struct which the conditions read, in order of appearance.
+    """
+
+    prefix: str
+    families: tuple[str, ...]
+    header: str
+    names: tuple[str, ...]
+    rules: tuple[CppRule, ...]
+    arch_names: tuple[str, ...]
+    arch_rules: tuple[CppRule, ...]
+
+
+def cpp_conditions() -> tuple[CppRule, ...]:
+    """Every rule in C++ syntax, in table order."""
+    return tuple(
+        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families) for rule in RULES
+    )
+
+
+def _to_cpp(condition: str) -> str:
+    text = _WORD.sub(lambda match: _CPP_WORDS.get(match.group(), match.group()), condition)
+    return text.replace("! ", "!")
+
+
+def rule_sets() -> tuple[RuleSet, ...]:
+    """The structs of rules.hpp: Rules and ArchRules, TmaRules and TmaArchRules."""
+    return (
+        _rule_set("", MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
+        _rule_set("Tma", TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+    )
+
+
+def _rule_set(prefix: str, families: tuple[str, ...], header: str) -> RuleSet:
+    own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families)]
+    general = tuple(rule for rule in own if rule.scope != "arch")
+    of_arch = tuple(rule for rule in own if rule.scope == "arch")
+    return RuleSet(prefix, families, header, _members(general), general, _members(of_arch), of_arch)
+
+
+def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:
+    """The members of an instance's struct that rules read, in order of appearance."""
+    ids = {rule.id for rule in rules}
+    conditions = [rule.condition for rule in RULES if rule.id in ids]
+    names = dict.fromkeys(name for condition in conditions for name in names_in(condition))
+    return tuple(_MEMBERS.get(name, name) for name in names if name not in (*ARCH_NAMES, "groups_outermost"))
