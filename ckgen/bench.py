@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ckgen import bench_job
 from ckgen.bench_job import Job, Outcome, Settings
@@ -23,6 +23,7 @@ from ckgen.bench_process import WorkerGone, WorkerProcess
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.results import Origin, ResultRow, Store, make_row
 
+Again = Literal["nothing", "failed", "all"]
 START_SECONDS = 300.0  # to load PyTorch and a large library, and for the ceilings
 
 
@@ -62,14 +63,14 @@ class BenchRun:
         references = told.pop("references")
         return told, list(references)
 
-    def measure(self, jobs: Sequence[Job], origin: Origin, *, again: bool = False) -> Iterator[ResultRow]:
+    def measure(self, jobs: Sequence[Job], origin: Origin, *, again: Again = "nothing") -> Iterator[ResultRow]:
         """The rows that had to be measured, each when it is in the store.
 
         Rows of these jobs that were there already are in ``stored`` from the first step on, jobs that the
-        limits cut off in ``left`` at the end. ``again`` measures everything.
+        limits cut off in ``left`` at the end. ``again`` says which of the rows that are there count for nothing.
         """
         known = {row.key: row for row in self._store.rows(self._store.alike(origin))}
-        self.stored = [] if again else [known[job.key] for job in jobs if job.key in known]
+        self.stored = [known[job.key] for job in jobs if job.key in known and not _stale(known[job.key], again)]
         have = {row.key for row in self.stored}
         wanted = [job for job in jobs if job.key not in have]
         for row in self.stored:
@@ -111,6 +112,10 @@ class BenchRun:
         except WorkerGone as gone:
             message = f"the bench worker did not start: {gone.message}"
             raise CkgenError((Diagnostic(None, "bench", message),), 1) from gone
+
+
+def _stale(row: ResultRow, again: Again) -> bool:
+    return again == "all" or (again == "failed" and not row.timed)
 
 
 def failures(rows: Sequence[ResultRow]) -> list[ResultRow]:

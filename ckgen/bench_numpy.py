@@ -89,7 +89,7 @@ class NumpyBench:
                 run = self._library.run(
                     *(job.name, problem, i, w, o),
                     split_k=job.split_k or 1,
-                    workspace=workspace,
+                    workspace=workspace if size else None,
                     time_kernel=True,
                 )
                 assert run.milliseconds is not None, "the run was timed"

@@ -6,10 +6,13 @@ runtime prints goes to standard error, so that it cannot garble an answer.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import dataclasses
 import gc
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -20,6 +23,8 @@ from ckgen.bench_numpy import NumpyBench
 from ckgen.bench_torch import TorchBench, find_torch
 from ckgen.errors import CkgenError
 from ckgen.library import Library
+
+_PR_SET_PDEATHSIG = 1
 
 
 class Bench(Protocol):
@@ -57,6 +62,7 @@ def answer(bench: Bench, request: Mapping[str, Any]) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     """Serve requests about the library ``arguments[0]`` with the settings in ``arguments[1]`` until the input
     ends."""
+    _die_with_parent()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     bench = make_bench(Library(arguments[0]), Settings(**json.loads(arguments[1])))
@@ -64,6 +70,12 @@ def main(arguments: Sequence[str]) -> int:
         gc.collect()  # tensors of the last job, so that the next one finds the memory free
         print(json.dumps(answer(bench, json.loads(line))), file=replies, flush=True)
     return 0
+
+
+def _die_with_parent() -> None:
+    """A worker that hangs in a kernel never sees its input end: have Linux end it when its parent is gone."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":

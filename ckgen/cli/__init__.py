@@ -28,6 +28,8 @@ COMMANDS = {
     "check": "trees",
     "build": "proofs",
     "smoke": "proofs",
+    "bench": "measure",
+    "report": "measure",
 }
 INTERRUPTED = 130
 CLOSED_PIPE = 141
@@ -75,6 +77,7 @@ def cli() -> None:
       ckgen generate                 write the library's source tree, generated/
       ckgen build --platform host    compile it; no GPU needed
       ckgen smoke                    run every instance against a float64 reference
+      ckgen bench                    time them against each other, cuDNN and the floor
     """
 
 
