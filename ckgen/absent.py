@@ -15,6 +15,7 @@ from ckgen.repair import repairs
 from ckgen.rules import Checker
 from ckgen.select import Term, matching
 from ckgen.spec import AXES
+from ckgen.spec_checks import WAVE_KEYS, wave_key
 from ckgen.spec_types import MAX_EXTENT, Tile, Vector
 
 MAX_REASONS = 5
@@ -202,12 +203,14 @@ def _one(words: Iterable[str]) -> str:
 
 def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
     """With the wave key of the family that is wished for, where the nearest instance is of another family."""
-    if family == "wavelet" and "wave_ratio" not in values:
-        values = {**values, "wave_ratio": (4, 4)}
-        values["tile"] = values["tile"].model_copy(update={"block_size": None})
+    own = wave_key(family)
+    if own == "wave_ratio":
+        values = {**values, "tile": values["tile"].model_copy(update={"block_size": None})}
+    if family == "wavelet":
+        values = {"wave_ratio": (4, 4), **values}
     elif family == "xdl" and "block_size" not in values and values["tile"].block_size is None:
         values = {**values, "block_size": WAVE_SIZE * sum(values.get("wave_ratio", (0, 4))[1:])}
-    other = "block_size" if family == "wavelet" else "wave_ratio"
+    other = next(key for key in WAVE_KEYS if key != own)
     return {axis: value for axis, value in values.items() if axis != other}
 
 

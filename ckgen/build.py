@@ -18,9 +18,11 @@ from typing import Literal
 
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.toolchain import Command, Toolchain, find_toolchain, missing, need
+from ckgen.tree import guard_of
 
 Platform = Literal["host", "amd", "nvidia"]
 
+NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles for by itself
 _SHOWN_ERRORS = 5
 _TAIL_LINES = 40
 _COMPILER_ERROR = re.compile(
@@ -82,6 +84,17 @@ def build(
     _run((*_plain_words(cmake), *cmake, *configure), on_line)
     compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
+
+
+def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
+    """Whether an instance for `archs` is in a library for a platform and its target architectures.
+
+    What is for NVIDIA architectures alone is there where a target is one of them (none given: CMake's default);
+    any other instance is always there, if only to say that it does not support the device.
+    """
+    if not guard_of(archs):
+        return True
+    return platform == "nvidia" and any(arch in (targets or NVIDIA_DEFAULT) for arch in archs)
 
 
 def compile_device_only(

@@ -22,7 +22,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance import Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.rules_cpp import rule_sets
-from ckgen.tree import Factory, Source, factories_of, operations_of, source_of
+from ckgen.tree import Factory, Source, factories_of, operations_of, runs_of, source_of
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -132,7 +132,7 @@ def _tree_values(
     """What templates that are rendered once a tree may use."""
     return _hand_written(texts) | {
         "version": __version__,
-        "sources": sorted(sources, key=attrgetter("name")),
+        "runs": runs_of(sorted(sources, key=attrgetter("name"))),
         "factories": factories,
         "operations": operations_of(sources, factories),
         "rule_sets": rule_sets(),

@@ -58,14 +58,14 @@ def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[A
         yield from (tile.model_copy(update={"m_per_block": m, "n_per_block": n}) for m, n in pairs)
     elif axis == "block_size" and family == "xdl" and tile.block_size is None:
         yield from (WAVE_SIZE * waves for waves in _near(_POWERS, values.get(axis, WAVE_SIZE) // WAVE_SIZE))
-    elif axis == "wave_ratio" and family == "wavelet":
+    elif axis == "wave_ratio" and values.get(axis) is not None:
         load, math_waves = values[axis]
         yield from ((load, waves) for waves in _near(_POWERS, math_waves))
         yield from ((waves, math_waves) for waves in _near(_POWERS, load))
     elif axis == "m_per_xdl":
-        yield from _near((32, 16), values.get(axis, 32))
+        yield from _near((32, 16, 64), values.get(axis, 32))
     elif axis == "stages":
-        yield from _near((1, 2, 4), values.get(axis, 1))
+        yield from _near((1, 2, 3, 4, 5, 6), values.get(axis, 1))
     elif axis == "vector" and values.get(axis) is not None:
         yield from (Vector.model_validate(word) for word in ("full", "small"))
     elif axis == "dtype":

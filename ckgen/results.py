@@ -122,7 +122,7 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
         dtype=job.dtype,
         problem_name=named.name,
         problem=str(named.problem),
-        problem_fields=dataclasses.asdict(named.problem),
+        problem_fields=_plain(dataclasses.asdict(named.problem)),
         published_uplift=named.published_uplift,
         split_k=job.split_k,
         automatic=job.automatic,
@@ -202,6 +202,11 @@ class Store:
         elif version != SCHEMA_VERSION:
             message = f"{self.path} has schema version {version}, this ckgen knows {SCHEMA_VERSION}"
             raise _refused(message, "export it with the ckgen that wrote it, and measure into a new file")
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as they come back from JSON."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def _decoded(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:

@@ -40,7 +40,8 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
 }
-_NUMBERS = frozenset(DERIVED_NAMES) | {
+_DERIVED = frozenset(DERIVED_NAMES)
+_NUMBERS = _DERIVED | {
     name for name, kind in Instance.__annotations__.items() if kind == "int"
 }
 KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
@@ -99,7 +100,14 @@ def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
     if key == "set":
         return tuple(name for name, members in sets.items() if instance.name in members)
     spelled = _SPELLED.get(key)
-    return spelled(instance) if spelled else (str(getattr(instance, key)),)
+    if spelled:
+        return spelled(instance)
+    return (str(getattr(instance, key)),) if _has(key, instance) else ()
+
+
+def _has(key: str, instance: Instance) -> bool:
+    """False for a derived value that the instance's family does not have."""
+    return key not in _DERIVED or key in derived_names(instance.family)
 
 
 def _parse_term(text: str) -> Term | Diagnostic:
@@ -130,7 +138,7 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
     key = term.key
     if term.op in _COMPARE:
         compare, bound = _COMPARE[term.op], int(term.values[0])
-        return lambda instance: compare(getattr(instance, key), bound)
+        return lambda instance: _has(key, instance) and compare(getattr(instance, key), bound)
     if key == "set":
         return _set_test(term, sets)
     if "*" in term.values:
@@ -164,7 +172,7 @@ def _unmatched(term: Term, instances: Sequence[Instance], sets: Sets) -> list[Di
 
 def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Sets) -> Diagnostic:
     if term.op in _COMPARE:
-        numbers = sorted({getattr(instance, term.key) for instance in instances})
+        numbers = sorted({getattr(instance, term.key) for instance in instances if _has(term.key, instance)})
         help_text = f"{term.key} is {numbers[0]} to {numbers[-1]}" if numbers else ""
         return Diagnostic(None, "empty-selection", f"no instance has {term.text}", help_text)
     known = dict.fromkeys(text for instance in instances for text in values_of(term.key, instance, sets))

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import attrgetter
 
+from ckgen.hardware import NVIDIA_ARCHES
 from ckgen.instance import Instance
+
+
+def guard_of(archs: Sequence[str]) -> str:
+    """The macro of ckgen/config.h without which instances for these architectures are not in a library.
+
+    Empty where there is none: only what is for NVIDIA architectures alone is left out on other platforms.
+    """
+    if not archs or any(arch not in NVIDIA_ARCHES for arch in archs):
+        return ""
+    return f"CKGEN_HAS_{'_'.join(archs).upper()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,10 @@ class Source:
     def dtype(self) -> str:
         return self.instance.dtype
 
+    @property
+    def guard(self) -> str:
+        return guard_of(self.instance.archs)
+
 
 @dataclass(frozen=True, slots=True)
 class Factory:
@@ -41,6 +57,11 @@ class Factory:
     @property
     def dtype(self) -> str:
         return self.instances[0].dtype
+
+    @property
+    def guard(self) -> str:
+        """Its instances are of one family, so all of them have this guard or none."""
+        return self.instances[0].guard
 
     @property
     def operator(self) -> str:
@@ -73,6 +94,19 @@ def source_of(instance: Instance) -> Source:
     """Where an instance's file lies."""
     name = instance.name
     return Source(name, f"src/{instance.operation}/{instance.family}/{name}.cpp", instance)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbours with one guard."""
+
+    guard: str
+    sources: tuple[Source, ...]
+
+
+def runs_of(sources: Sequence[Source]) -> tuple[Run, ...]:
+    """The instances in the order given, those side by side that have the same guard together."""
+    return tuple(Run(guard, tuple(members)) for guard, members in groupby(sources, attrgetter("guard")))
 
 
 def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:

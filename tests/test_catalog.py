@@ -11,7 +11,8 @@ from ckgen.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list
 from ckgen.errors import CkgenError
 from ckgen.expand import Expansion
 from ckgen.explain import explain
-from ckgen.instance import DERIVED_NAMES, FIELD_NAMES
+from ckgen.derived import derived_names
+from ckgen.instance import FIELD_NAMES
 from tests.specs import WAVELET, XDL, default_expansion, expand_groups, instance
 
 EXPANSION = default_expansion()

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ckgen.derived import DERIVED_NAMES, derived_names
 from ckgen.hardware import DTYPES
 from ckgen.instance import (
     CONV_SPECS,
-    DERIVED_NAMES,
     FAMILIES,
     FIELD_NAMES,
     LAYOUTS,
@@ -32,11 +32,11 @@ INSTANCES = st.builds(
     m_per_block=NUMBERS,
     n_per_block=NUMBERS,
     k_per_block=NUMBERS,
-    m_per_xdl=st.sampled_from((16, 32)),
+    m_per_xdl=st.sampled_from((16, 32, 64)),
     load_waves=st.integers(0, 8),
     math_waves=st.integers(1, 8),
     a_vector=st.integers(1, 16),
-    b_vector=st.integers(1, 16),
+    b_vector=st.integers(1, 64),
     c_vector=st.integers(1, 16),
     stages=st.integers(1, 4),
     generic=st.booleans(),
@@ -99,7 +99,8 @@ def test_instances_are_frozen_and_keep_their_name_right() -> None:
 def test_fields_and_derived_values_by_name() -> None:
     assert list(primary(instance())) == list(FIELD_NAMES)
     values = derived(instance())
-    assert list(values) == list(DERIVED_NAMES)
+    assert list(values) == list(derived_names("xdl")) == list(derived_names("wavelet"))
+    assert set(DERIVED_NAMES) == {*derived_names("xdl"), *derived_names("wavelet_tma")}
     assert all(type(value) is int for value in values.values())
 
 
@@ -129,6 +130,24 @@ def test_derived_values_of_a_wavelet() -> None:
     assert {name: derived(wavelet)[name] for name in expected} == expected
 
 
+def test_derived_values_of_hoppers_wavelet() -> None:
+    """128x256 positions of 64: two math warpgroups, 128 accumulators a thread, 48 KiB a stage."""
+    tma = parse("grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4")
+    assert tma.family == "wavelet_tma" and tma.uses_tma and not instance().uses_tma
+    assert derived(tma) == {
+        "ndim": 2,
+        "elem_bytes": 2,
+        "wei_bytes": 2,
+        "block_size": 256,
+        "launch_threads": 384,
+        "acc_registers": 128,
+        "lds_stage_bytes": 49152,
+        "lds_bytes": 4 * 49152 + 1024 + 4 * 16,
+        "wave_size": 64,
+        "warpgroups": 2,
+    }
+
+
 def test_narrow_tiles_are_padded_and_f32_has_half_the_k() -> None:
     narrow = instance(
         m_per_block=32, math_waves=1, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_vector=4
@@ -155,6 +174,8 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block
+        if made.uses_tma:
+            continue
         assert (
             made.a_slices * made.a_vector * made.a_dst_vector * made.copy_threads
             == made.m_per_block * made.k_per_block

@@ -21,12 +21,14 @@ CHECKER = Checker()
 
 
 def example(rule: str) -> Instance:
-    return Instance(**{**EXAMPLES["base"], **EXAMPLES["rules"][rule]["fields"]})
+    families = next(other.families for other in RULES if other.id == rule)
+    base = EXAMPLES["tma_base" if families == TMA_FAMILIES else "base"]
+    return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
 
-def test_the_base_of_the_examples_keeps_every_rule() -> None:
-    base = Instance(**EXAMPLES["base"])
-    assert CHECKER.violations(base, MATRIX_ARCHES) == []
+def test_the_bases_of_the_examples_keep_every_rule() -> None:
+    assert CHECKER.violations(Instance(**EXAMPLES["base"]), MATRIX_ARCHES) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
 
 
 def test_there_is_one_example_for_each_rule() -> None:
@@ -78,8 +80,10 @@ def test_rules_have_unique_ids() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     """No chained comparison, floor division or power; `not` of one name only; & in parentheses."""
-    known = {*FIELD_NAMES, *DERIVED_NAMES, "pointwise", "lds_limit", "has_atom"}
+    of_families = set.intersection(*(set(derived_names(family)) for family in rule.families))
+    known = {*FIELD_NAMES, *of_families, "pointwise", "groups_outermost", "lds_limit", "has_atom"}
     assert set(names_in(rule.condition)) <= known
+    assert set(rule.families) in ({*FAMILIES}, {*MFMA_FAMILIES}, {*TMA_FAMILIES}), "families that share a struct"
     for node in ast.walk(ast.parse(rule.condition, mode="eval")):
         assert not isinstance(node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr)
         if isinstance(node, ast.Compare):
@@ -95,13 +99,25 @@ def test_cpp_conditions() -> None:
     assert rendered["atom-exists"].condition == "has_atom || generic"
     assert rendered["generic-vectors"].condition.startswith("!generic || (a_vector == 1 && b_vector == 1 && ")
     assert "ConvSpec::Filter1x1Stride1Pad0" in rendered["generic-vectors"].condition
+    assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost"
     for rule in rendered.values():
         assert not re.search(r"\b(and|or|not|pointwise)\b", rule.condition)
+
+
+def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
+    mfma, tma = rule_sets()
+    of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families}
+    of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families}
+    assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
+    assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
+    assert of_mfma & of_tma == {"lds-bytes"}
+    assert {"conv_spec", "acc_registers"} <= set(tma.names) and not {"pointwise", "groups_outermost"} & set(tma.names)
 
 
 def evaluate_as_cpp(condition: str, values: dict[str, int]) -> bool:
     """The C++ text, evaluated with C++'s operators and precedences spelled in Python."""
     text = condition.replace("(conv_spec == ConvSpec::Filter1x1Stride1Pad0)", "pointwise")
+    text = text.replace("D::Layout::", "")
     text = re.sub(r"!(\w+)", r"(not \1)", text).replace("&&", " and ").replace("||", " or ")
     return bool(eval(text, {}, values))
 
@@ -110,7 +126,7 @@ def test_the_cpp_text_decides_as_python_does() -> None:
     pairs = list(zip(RULES, cpp_conditions(), strict=True))
     made = [example(rule.id) for rule in RULES] + list(default_expansion().instances[::40])
     for candidate in made:
-        for rule, rendered in pairs:
+        for rule, rendered in (pair for pair in pairs if candidate.family in pair[0].families):
             values = {name: getattr(candidate, name, 1) for name in names_in(rule.condition)}
             values |= {"lds_limit": 65536, "has_atom": 0}
             assert evaluate_as_cpp(rendered.condition, values) == bool(eval(rule.condition, {}, values))
@@ -137,6 +153,16 @@ def test_where_instances_can_run() -> None:
     assert [v.rule.id for v in CHECKER.violations(large, ("gfx90a", "gfx942"))] == ["lds-bytes"]
     nowhere = instance(family="wavelet", load_waves=4, k_per_block=128, stages=4, a_vector=4, b_vector=4, c_vector=2)
     assert [v.rule.id for v in CHECKER.violations(nowhere)] == ["lds-bytes"]
+
+
+def test_where_hoppers_wavelet_can_run() -> None:
+    tma = Instance(**EXAMPLES["tma_base"])
+    assert CHECKER.supported_archs(tma) == CHECKER.nvidia_archs(tma) == ("sm_90a",)
+    assert "sm_80" in CHECKER.nvidia_archs(instance())
+    assert [v.rule.id for v in CHECKER.violations(tma, ("gfx942",))] == ["tma-atom", "lds-bytes"][::-1]
+    large = Instance(**{**EXAMPLES["tma_base"], "stages": 5})
+    assert large.lds_bytes == 5 * (128 + 256) * 64 * 2 + 1024 + 5 * 16
+    assert [v.message for v in CHECKER.violations(large)] == ["246864 bytes of LDS, sm_90a has 232448"]
 
 
 def test_the_catalogue_keeps_every_rule() -> None:

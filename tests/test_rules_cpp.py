@@ -11,10 +11,11 @@ import pytest
 from ckgen import source
 from ckgen.context import load_context
 from ckgen.expand import expand_document
-from ckgen.hardware import ARCHES, find_atom
+from ckgen.derived import TMA_FAMILIES
+from ckgen.hardware import find_arch, find_atom, find_warpgroup_atom
 from ckgen.instance import Instance, derived
 from ckgen.render import render_tree
-from ckgen.rules import CppRule, cpp_conditions
+from ckgen.rules_cpp import CppRule, cpp_conditions
 from tests.test_rules import EXAMPLES, example
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,9 +23,14 @@ LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
 
+TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
+
+CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in ("conv/layout", "instance/checked", "instance/checked_tma"))
+
 
 def cpp_struct(name: str, i: Instance) -> str:
     return f"""struct {name} {{
+        using Layout = ckgen::layout::{i.layout_tag};
         using DataType = ckgen::dtype::{i.dtype};
         static constexpr ckgen::ConvSpec conv_spec = ckgen::ConvSpec::{i.conv_spec};
         static constexpr int m_per_block = {i.m_per_block}, n_per_block = {i.n_per_block};
@@ -56,19 +62,20 @@ def test_derived_values_agree(include: Path) -> None:
     spec = ROOT / "instances.yaml"
     instances = {replace(i, layout=LAYOUT) for i in expand_document(source.load(spec)).instances}
     assert len(instances) > 100
-    parts = ['#include "ckgen/instance/derived.hpp"']
+    parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
+    parts.append('#include "ckgen/instance/derived_tma.hpp"')
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
-        parts.append(f"using D{number} = ckgen::Derived<C{number}>;")
+        parts.append(f"using D{number} = ckgen::{'Tma' * instance.uses_tma}Derived<C{number}>;")
         for name, value in derived(instance).items():
-            if name == "ndim":  # of the layout, which the struct leaves out
+            if name == "ndim":  # of the layout
                 continue
             parts.append(f'static_assert(D{number}::{name} == {value}, "{name} of {instance.name}");')
     assert syntax_check(include, "\n".join(parts)) == ""
 
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
-    text = f'#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
+    text = f'#include "ckgen/conv/layout.hpp"\n#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
     message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
     assert "static assertion failed: k1" in message
 
@@ -77,17 +84,26 @@ def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
 def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule) -> None:
     """test_rules.py shows that the generator refuses these very instances."""
     instance = example(rule.id)
-    text = f'#include "ckgen/instance/checked.hpp"\n{cpp_struct("C", instance)}\n'
+    text = f'{CHECKED}{cpp_struct("C", instance)}\n'
+    tma = "Tma" if rule.families == TMA_FAMILIES else ""
     if rule.scope == "arch":
         arch = EXAMPLES["rules"][rule.id]["arch"]
-        atom = str(find_atom(arch, instance.dtype, instance.m_per_xdl) is not None).lower()
-        text += f"template struct ckgen::ArchRules<ckgen::Derived<C>, {ARCHES[arch].lds_bytes}, {atom}>;"
+        atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
+        target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
+        text += f"template struct ckgen::{tma}ArchRules<ckgen::{tma}Derived<C>, {target}>;"
     else:
-        text += "template struct ckgen::Rules<ckgen::Derived<C>>;"
+        text += f"template struct ckgen::{tma}Rules<ckgen::{tma}Derived<C>>;"
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
-@pytest.mark.parametrize("instance", [XDL, WAVELET], ids=["xdl", "wavelet"])
+@pytest.mark.parametrize("instance", [XDL, WAVELET, TMA], ids=["xdl", "wavelet", "wavelet_tma"])
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
-    text = f'#include "ckgen/instance/checked.hpp"\n{cpp_struct("C", instance)}\ntemplate struct ckgen::Checked<C>;'
+    checked = "CheckedTma" if instance.uses_tma else "Checked"
+    text = f'{CHECKED}{cpp_struct("C", instance)}\ntemplate struct ckgen::{checked}<C>;'
     assert syntax_check(include, text) == ""
+
+
+def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
+    """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
+    text = f'{CHECKED}{cpp_struct("C", replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;'
+    assert "static assertion failed: lds-bytes: " in syntax_check(include, text)

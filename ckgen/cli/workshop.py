@@ -58,6 +58,7 @@ def build_library(
     """Configure and compile what changed; the library's path."""
     from ckgen import build
 
+    _tell_left_out(place.tree, platform, archs)
     named = dict(_option(text) for text in options)
     with console.status(f"building {place.tree} for {platform}") as on_line:
         made = build.build(
@@ -65,6 +66,29 @@ def build_library(
         )
     console.note(f"built in {made.seconds:.1f} s")
     return made.library
+
+
+def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> None:
+    """A note that counts the instances of a tree that no architecture of the platform can run.
+
+    CkgenError when that is all of them.
+    """
+    from ckgen.build import is_built
+    from ckgen.errors import CkgenError, Diagnostic
+    from ckgen.manifest import load_manifest
+
+    manifest = load_manifest(tree)
+    records = manifest.instances if manifest else ()
+    left_out = [record for record in records if not is_built(record.archs, platform, targets)]
+    if not left_out:
+        return
+    only = ", ".join(dict.fromkeys(arch for record in left_out for arch in record.archs))
+    where = f"platform {platform}" + (f" for {', '.join(targets)}" if targets else "")
+    if len(left_out) == len(records):
+        message = f"{where} can run none of these instances: all {len(records)} are for {only} alone"
+        help_text = f"build them with --platform nvidia --arch {left_out[0].archs[0]}"
+        raise CkgenError([Diagnostic(None, "empty-build", message, help_text)])
+    console.note(f"left out: {len(left_out)} of {len(records)} instances are for {only} alone, not {where}")
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -22,9 +22,19 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 find_package(Threads REQUIRED)
 
-# ckgen_cuda_objects(TARGET SOURCE...): an object library of sources with kernels. CMake makes unity files of CUDA only
-# since 3.31, so they are written here: a few instances a file, because most of nvcc's time goes into the headers.
-function(ckgen_cuda_objects target)
+# ckgen_cuda_objects(TARGET "ARCHS" SOURCE...): an object library of sources with kernels, for all of GPU_TARGETS or,
+# where ARCHS are NVIDIA's, for those of ARCHS alone. CMake makes unity files of CUDA only since 3.31, so they are
+# written here: a few instances a file, because most of nvcc's time goes into the headers.
+function(ckgen_cuda_objects target archs)
+    set(architectures ${CKGEN_CUDA_ARCHITECTURES})
+    if(archs MATCHES "^sm_")
+        list(TRANSFORM archs REPLACE "^sm_(.*)$" "\\1-real")
+        set(others ${architectures})
+        list(REMOVE_ITEM others ${archs})
+        if(others)
+            list(REMOVE_ITEM architectures ${others})
+        endif()
+    endif()
     set(files "")
     set(batch "")
     set(number 0)
@@ -41,6 +51,6 @@ function(ckgen_cuda_objects target)
         endif()
     endforeach()
     add_library(${target} OBJECT ${files})
-    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CKGEN_CUDA_ARCHITECTURES}"
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}"
         CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
 endfunction()

@@ -42,7 +42,7 @@ endfunction()
 
 # ckgen_add_objects(NAME "ARCHS" SOURCE...): compile sources once, for those GPU targets that are in ARCHS; for no GPU
 # (host code only) where none is. Then a kernel is still known by name, and says that it does not support the device.
-# ARCHS are AMD's; on NVIDIA they tell only that there are kernels, which run wherever their shared memory fits.
+# Where ARCHS are AMD's, they tell on NVIDIA only that there are kernels, which run wherever their shared memory fits.
 function(ckgen_add_objects name archs)
     set(sources ${ARGN})
     if(NOT CKGEN_PLATFORM STREQUAL "host")
@@ -50,7 +50,7 @@ function(ckgen_add_objects name archs)
     endif()
     set(target ${CKGEN_LIBRARY_NAME}_${name}_objects)
     if(CKGEN_PLATFORM STREQUAL "nvidia" AND archs)
-        ckgen_cuda_objects(${target} ${sources})
+        ckgen_cuda_objects(${target} "${archs}" ${sources})
     else()
         add_library(${target} OBJECT ${sources})
         if(NOT name MATCHES "^(kernels|runtime|api)$")

@@ -154,6 +154,7 @@ void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const 
 }
 #endif
 
+#if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
 template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
@@ -177,5 +178,6 @@ struct MfmaAtom {
         multiply<Size>(thread, a, b, acc);
     }
 };
+#endif
 
 }  // namespace ckgen::atom

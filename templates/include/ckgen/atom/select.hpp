@@ -24,10 +24,12 @@ struct SelectAtom<false, T, Size> {
 template <class T>
 inline constexpr bool portable = sizeof(T) == 4;
 #else
+#if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
 template <class T, int Size>
 struct SelectAtom<false, T, Size> {
     using type = MfmaAtom<Size>;
 };
+#endif
 #if (defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM) || (defined(CKGEN_HAS_MFMA) && !CKGEN_HAS_MFMA)
 template <class T>
 inline constexpr bool portable = true;
