@@ -128,8 +128,8 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
     timed = sorted((row for row in rows if row.timed), key=lambda row: row.ms or math.inf)
     instances = {row.name: instance for row in timed if (instance := instance_of(row))}
     own = [row for row in timed if row.name in instances]
-    wavelet = [row for row in own if instances[row.name].family == "wavelet"]
-    other = [row for row in own if instances[row.name].family != "wavelet"]
+    wavelet = [row for row in own if _is_wavelet(instances[row.name])]
+    other = [row for row in own if not _is_wavelet(instances[row.name])]
     first = rows[0]
     return Shape(
         problem_name=first.problem_name,
@@ -143,6 +143,11 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
         published_uplift=first.published_uplift,
         top=tuple(own[:TOP]),
     )
+
+
+def _is_wavelet(instance: Instance) -> bool:
+    """Whether load and math are different waves, by whatever means they copy."""
+    return instance.family.startswith("wavelet")
 
 
 def _total(dtype: str, shapes: Sequence[Shape]) -> Total:
