@@ -125,7 +125,7 @@ def _floor_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure
     legend = (("own", "best instance"), ("other", reference), ("floor", "floor"))
     text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the floor."
     title = f"Time against the floor, {dtype}"
-    return Figure(title, text, legend, plot(title, rows, make_axis(values, unit=" ms")))
+    return Figure(title, text, legend, plot(title, rows, make_axis(values)))
 
 
 def _speed_up_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure | None:

@@ -53,7 +53,9 @@ def make_axis(values: Sequence[float], *, base: float | None = None, unit: str =
     low, high = min(inside) / 1.08, max(inside) * 1.08
     if high / low < 1.5:
         low, high = low / 1.25, high * 1.25
-    steps = (1.0, 2.0, 5.0) if high / low > 8 else (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    steps: tuple[float, ...] = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    if high / low > 8:
+        steps = (1.0, 2.0, 5.0) if high / low < 1e5 else (1.0,)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = tuple(step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high)
     return Axis(low, high, ticks, base, unit)
