@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-import gc
 import json
 import os
 import signal
@@ -67,7 +66,6 @@ def main(arguments: Sequence[str]) -> int:
     os.dup2(2, 1)
     bench = make_bench(Library(arguments[0]), Settings(**json.loads(arguments[1])))
     for line in sys.stdin:
-        gc.collect()  # tensors of the last job, so that the next one finds the memory free
         print(json.dumps(answer(bench, json.loads(line))), file=replies, flush=True)
     return 0
 

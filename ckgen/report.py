@@ -166,8 +166,8 @@ def _bar(value: float, hint: str) -> Mark:
 
 def _shape_table(summary: Summary) -> Table:
     reference = f"{summary.reference_name} ms"
-    own = ("shape", "type", "best instance", "split_k", "ms", "spread", "floor ms", "over floor")
-    headers = (*own, reference, "speed-up", "wavelet ms", "other ms", "uplift", "published")
+    own = ("shape", "type", "ms", "spread", "floor ms", "over floor", reference, "speed-up")
+    headers = (*own, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")
     return Table(headers, tuple(_shape_cells(shape) for shape in summary.shapes))
 
 
@@ -176,8 +176,6 @@ def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
     return (
         Cell(shape.problem_name),
         Cell(shape.dtype),
-        Cell(best.name if best else _MISSING, style="id"),
-        _number(best.split_k if best else None, "d"),
         _number(_ms(best)),
         _spread(best),
         _number(shape.floor_ms),
@@ -188,20 +186,22 @@ def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
         _number(_ms(shape.other)),
         _factor(shape.uplift, judged=True),
         _factor(shape.published_uplift),
+        _number(best.split_k if best else None, "d"),
+        Cell(best.name if best else _MISSING, style="id"),
     )
 
 
 def _runner_table(shapes: Iterable[Shape]) -> Table:
     rows = tuple(
         (
-            *(Cell(shape.problem_name), Cell(shape.dtype), Cell(str(place), place), Cell(row.name, style="id")),
-            *(_number(row.split_k, "d"), Cell("yes" if row.automatic else ""), _number(row.ms), _spread(row)),
-            *(_number(row.max_error, ".2e"), _number(row.tolerance, ".2e")),
+            *(Cell(shape.problem_name), Cell(shape.dtype), Cell(str(place), place)),
+            *(_number(row.ms), _spread(row), _number(row.max_error, ".2e"), _number(row.tolerance, ".2e")),
+            *(_number(row.split_k, "d"), Cell("yes" if row.automatic else ""), Cell(row.name, style="id")),
         )
         for shape in shapes
         for place, row in enumerate(shape.top, 1)
     )
-    headers = ("shape", "type", "place", "instance", "split_k", "chosen", "ms", "spread", "error", "tolerance")
+    headers = ("shape", "type", "place", "ms", "spread", "error", "tolerance", "split_k", "chosen", "instance")
     return Table(headers, rows)
 
 
