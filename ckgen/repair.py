@@ -65,7 +65,7 @@ def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[A
     elif axis == "m_per_xdl":
         yield from _near((32, 16, 64), values.get(axis, 32))
     elif axis == "stages":
-        yield from _near((1, 2, 3, 4, 5, 6), values.get(axis, 1))
+        yield from _near((1, 2, 3, 4, 5, 6, 7, 8), values.get(axis, 1))
     elif axis == "vector" and values.get(axis) is not None:
         yield from (Vector.model_validate(word) for word in ("full", "small"))
     elif axis == "dtype":

@@ -54,9 +54,7 @@ class RuleSet:
 
 def cpp_conditions() -> tuple[CppRule, ...]:
     """Every rule in C++ syntax, in table order."""
-    return tuple(
-        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families) for rule in RULES
-    )
+    return tuple(CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families) for rule in RULES)
 
 
 def _to_cpp(condition: str) -> str:

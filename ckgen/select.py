@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
 from ckgen.derived import DERIVED_NAMES, derived_names
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
 from ckgen.instance import FIELD_NAMES, Instance
 
 Sets = Mapping[str, Collection[str]]

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
-NVIDIA_NOTE = """`archs` lists AMD architectures. A library for platform nvidia holds every instance of its tree;
-each runs where its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120.
-See [nvidia.md](nvidia.md).
+NVIDIA_NOTE = """`archs` lists AMD architectures, but for family wavelet_tma, which is for sm_90a alone and left out
+of libraries for other platforms. A library for platform nvidia holds every other instance of its tree; each runs where
+its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120. See
+[nvidia.md](nvidia.md).
 """
 
 
@@ -77,7 +78,8 @@ def rules_page() -> str:
         "instance; `ckgen explain NAME` shows them with their numbers.\n"
     )
     for rule in RULES:
-        parts.append(f"## {rule.id}\n\n{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
+        families = f"Families: {', '.join(rule.families)}. "
+        parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
         parts.append(f"```text\n{rule.condition}\n```\n")
     return "\n".join(parts)
 
@@ -102,7 +104,7 @@ def support_table() -> str:
 def support_page() -> str:
     """docs/support.md: what set `full` covers, and the architectures it is for."""
     from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.hardware import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS
+    from ckgen.hardware import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
@@ -116,7 +118,8 @@ def support_page() -> str:
         wave = f"{arch.native_wave}"
         rows.append((arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
     for arch in NVIDIA_ARCHES.values():
-        atoms = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
+        own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
+        atoms = [f"`{atom.instruction}`" for atom in (*WARP_ATOMS.values(), *own)] + ["portable multiply-add (f32)"]
         rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))
     parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows))
     parts.append(NVIDIA_NOTE)

@@ -33,6 +33,14 @@ WAVELET: dict[str, Any] = {
     "tile": "128x128",
 }
 
+TMA: dict[str, Any] = {
+    "name": "t",
+    "family": "wavelet_tma",
+    "layout": "NHWGC/GKYXC/NHWGK",
+    "dtype": "f16",
+    "tile": "128x256",
+}
+
 
 def spec_text(*groups: dict[str, Any], **top: Any) -> str:
     """A spec file with these groups and other top-level keys."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckgen import outputs
-from ckgen.build import build, compile_device_only, first_errors
+from ckgen.build import Platform, build, compile_device_only, first_errors, is_built
 from ckgen.errors import CkgenError
 from ckgen.instance import Instance
 from ckgen.render import render_tree
@@ -163,3 +163,24 @@ def test_an_interrupted_build_leaves_no_compiler_behind(tree: Path, tmp_path: Pa
         build(tree, "host", tmp_path / "build", on_line=stop)
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
     assert str(tmp_path / "build") not in listing
+
+
+@pytest.mark.parametrize(
+    ("archs", "platform", "targets", "expected"),
+    [
+        (("gfx90a",), "host", (), True),
+        (("gfx90a",), "amd", ("gfx942",), True),
+        (("gfx90a",), "nvidia", (), True),
+        ((), "nvidia", (), True),
+        (("sm_90a",), "host", (), False),
+        (("sm_90a",), "amd", (), False),
+        (("sm_90a",), "nvidia", (), True),
+        (("sm_90a",), "nvidia", ("sm_80",), False),
+        (("sm_90a",), "nvidia", ("sm_80", "sm_90a"), True),
+    ],
+)
+def test_what_is_in_a_library(
+    archs: tuple[str, ...], platform: Platform, targets: tuple[str, ...], expected: bool
+) -> None:
+    """It decides as templates/cmake/CkgenGroups.cmake does."""
+    assert is_built(archs, platform, targets) == expected

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ckgen.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix
+from ckgen.derived import derived_names
 from ckgen.errors import CkgenError
 from ckgen.expand import Expansion
 from ckgen.explain import explain
-from ckgen.derived import derived_names
 from ckgen.instance import FIELD_NAMES
 from tests.specs import WAVELET, XDL, default_expansion, expand_groups, instance
 
@@ -21,7 +21,7 @@ WIDE = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x
 
 def test_list_rows() -> None:
     rows = list_rows(EXPANSION.instances, EXPANSION.sets)
-    assert len(rows) == 836
+    assert len(rows) == 872
     assert dict(zip(LIST_HEADERS, rows[0], strict=True)) == {
         "name": WIDE,
         "tile": "128x128x32",
@@ -38,7 +38,7 @@ def test_list_records_hold_everything() -> None:
     record = list_records(EXPANSION.instances[:1], EXPANSION.sets)[0]
     assert record["name"] == WIDE
     assert list(record["fields"]) == list(FIELD_NAMES)
-    assert list(record["derived"]) == list(DERIVED_NAMES)
+    assert list(record["derived"]) == list(derived_names("wavelet"))
     assert record["sets"] == ["full", "default", "ci"]
     assert record["add_function"].startswith("add_device_grouped_conv2d_bwd_weight_wavelet_")
 
@@ -49,7 +49,9 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     assert all(row["generic"] == "yes" and row["xdl"] == "32" for row in rows)
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "14", ("2", "bf16"): "14", ("3", "f16"): "8", ("3", "bf16"): "8"}
-    assert rows[0]["archs"] == "gfx90a gfx942 gfx950 gfx1100 gfx1201"
+    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"4"}
+    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 36
+    assert rows[0]["archs"] == "gfx90a gfx942 gfx950 gfx1100 gfx1201 sm_90a"
     assert support_matrix([instance()])[0][-2] == "no"
 
 
@@ -95,12 +97,22 @@ def explained(words: str, expansion: Expansion = EXPANSION) -> str:
     return explain(expansion, words.split())
 
 
+def test_explain_of_hoppers_wavelet() -> None:
+    name = "grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4"
+    text = explained(name)
+    lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
+    assert set(derived_names("wavelet_tma")) <= set(lines) and "k_step" not in lines
+    for field in ("k_per_block", "m_per_xdl", "load_waves", "math_waves", "a_vector", "stages", "archs"):
+        assert "by rule: " in lines[field], field
+    assert "as many as fit 227 KiB" in lines["stages"]
+
+
 def test_explain_tells_where_every_value_comes_from() -> None:
     text = explained(WIDE)
     assert text.startswith(f"{WIDE}\n  made by group `wavelet-4x4`, instances.yaml:")
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
     assert set(FIELD_NAMES) - {"operation"} <= set(lines)
-    assert set(DERIVED_NAMES) <= set(lines)
+    assert set(derived_names("wavelet")) <= set(lines)
     assert "tile 128x128 of group `wavelet-4x4`" in lines["m_per_block"]
     assert "dtype f16 of the defaults" in lines["dtype"]
     assert "wave_ratio [4, 4] of group `wavelet-4x4`" in lines["math_waves"]
@@ -154,7 +166,10 @@ def test_explain_of_one_match_and_of_many() -> None:
             ["48 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
         ("set=nightly family=xdl", ["there is no set `nightly`; sets are full, default, ci"]),
-        ("lds_bytes>=60000", ["it fails lds_bytes>=60000"]),
+        ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),
+        ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
+        ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),
+        ("family=wavelet_tma arch=gfx942", ["tma-atom: gfx942 has no wgmma", "nearest change: "]),
         ("ndim=4", ["`4` is no ndim"]),
         ("stages=0", ["`0` is no stages"]),
         ("block_size=100", ["`100` is no block_size"]),
@@ -192,7 +207,7 @@ def test_explain_of_a_name_that_does_not_exist_asks_for_its_fields() -> None:
     ("words", "rule", "help_text"),
     [
         ("dtype=f61", "unknown-dtype", "did you mean `f16`?"),
-        ("family=wavlet", "unknown-family", "did you mean `wavelet`?"),
+        ("family=wavlet", "unknown-family", "did you mean `wavelet` or `wavelet_tma`?"),
         ("*wavlet*", "unknown-name", "did you mean `*wavelet*`?"),
         (WIDE[:-1], "unknown-name", WIDE),
         ("famly=xdl", "unknown-filter-key", "did you mean `family`?"),

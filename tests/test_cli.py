@@ -303,6 +303,34 @@ def test_build_without_a_tree_leads_to_generate(ckgen: Ckgen) -> None:
     assert "ckgen generate" in said.err
 
 
+def hopper_spec(*more: str) -> str:
+    """A spec with one instance for NVIDIA's sm_90a alone, and other groups."""
+    tma = "{name: h, family: wavelet_tma, layout: NHWGC/GKYXC/NHWGK, dtype: f16, tile: 128x256}"
+    return "version: 1\ngroups:\n" + "".join(f"  - {group}\n" for group in (tma, *more))
+
+
+def test_build_refuses_a_platform_that_can_run_nothing(ckgen: Ckgen) -> None:
+    Path("h.yaml").write_text(hopper_spec())
+    for words, where in ((("host",), "host"), (("nvidia", "--arch", "sm_80"), "nvidia for sm_80")):
+        said = ckgen("build", "--spec", "h.yaml", "--platform", *words)
+        assert said.code == 2
+        message = f"error[empty-build]: platform {where} can run none of these instances: all 1 are for sm_90a alone"
+        assert message in said.err and "help: build them with --platform nvidia --arch sm_90a" in said.err
+
+
+def test_build_counts_what_it_leaves_out(ckgen: Ckgen, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ckgen import build
+
+    library = build.BuildResult(Path("libckgen_conv.so"), 1.0, "")
+    monkeypatch.setattr(build, "build", lambda *_, **__: library)
+    xdl = "{name: x, family: xdl, layout: NHWGC/GKYXC/NHWGK, dtype: f16, block_size: 256, tile: 128x128}"
+    Path("h.yaml").write_text(hopper_spec(xdl))
+    said = ckgen("build", "--spec", "h.yaml", "--platform", "host")
+    assert said.code == 0
+    assert "left out: 1 of 2 instances are for sm_90a alone, not platform host" in said.err
+    assert "left out" not in ckgen("build", "--spec", "h.yaml", "--platform", "nvidia").err
+
+
 def test_build_refuses_an_option_without_a_value(ckgen: Ckgen) -> None:
     ckgen("generate")
     said = ckgen("build", "--option", "CKGEN_SANITIZE")

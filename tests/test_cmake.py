@@ -13,9 +13,10 @@ import pytest
 
 from ckgen import outputs
 from ckgen.build import build
+from ckgen.library import Library
 from ckgen.render import render_tree
 from ckgen.toolchain import find_toolchain
-from tests.trees import GENERIC, XDL, context
+from tests.trees import GENERIC, TMA, XDL, context
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = Path(__file__).parent / "data" / "consumer"
@@ -228,3 +229,17 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     program = tmp_path / "grouped_conv_bwd_weight_xdl"
     done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
+
+
+def test_what_is_for_nvidia_alone_is_left_out_of_a_host_library(tmp_path: Path) -> None:
+    outputs.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
+    heard: list[str] = []
+    result = build(tmp_path / "generated", "host", tmp_path / "build", on_line=heard.append)
+    assert "-- left out: 1 instances that are for sm_90a alone" in heard
+    assert Library(result.library).names == (XDL.name,)
+
+
+def test_a_tree_for_nvidia_alone_says_so_on_other_platforms(tmp_path: Path) -> None:
+    outputs.apply(render_tree((TMA,), context()), tmp_path / "generated")
+    said = " ".join(cmake("-S", tmp_path / "generated", "-B", tmp_path / "build", code=1).split())
+    assert "all 1 instances of this tree are for sm_90a alone; configure with -DCKGEN_PLATFORM=nvidia" in said

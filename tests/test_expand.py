@@ -15,7 +15,7 @@ from ckgen.errors import CkgenError
 from ckgen.hardware import DTYPES
 from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
 from ckgen.spec import AXES
-from tests.specs import DATA, ROOT, WAVELET, XDL, default_expansion, expand_groups
+from tests.specs import DATA, ROOT, TMA, WAVELET, XDL, default_expansion, expand_groups
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
 NHWGC = "NHWGC/GKYXC/NHWGK"
@@ -53,7 +53,8 @@ def key(row: dict[str, int]) -> tuple[tuple[str, int], ...]:
 def test_the_sizes_of_the_catalogue() -> None:
     expansion = default_expansion()
     sizes = {name: len(members) for name, members in expansion.sets.items()}
-    assert sizes == {"full": 44 + 16 * 2 * 4 * 6 + 24, "default": 44 + 16 * 2 * 4 + 24, "ci": 58}
+    full = 44 + 16 * 2 * 4 * 6 + 24 + 36
+    assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24, "ci": 58, "hopper": 36}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
 
@@ -87,6 +88,32 @@ def test_wavelet_follows_from_tile_and_ratio_as_in_cks_rows() -> None:
         assert (made.m_xdl_per_wave, made.n_xdl_per_wave) == (row["m_xdl"], row["n_xdl"])
         assert (made.a_vector, made.b_vector, made.c_vector) == (row["a"], row["b"], row["c"])
         assert made.a_dst_vector == made.b_dst_vector == row["lds_write"]
+
+
+def test_hoppers_wavelet_has_four_tiles_with_the_stages_that_fit() -> None:
+    expansion = default_expansion()
+    members = set(expansion.sets["hopper"])
+    made = [instance for instance in expansion.instances if instance.family == "wavelet_tma"]
+    assert {instance.name for instance in made} == members and len(made) == 36
+    assert {(i.m_per_block, i.n_per_block): i.stages for i in made} == {
+        (128, 256): 4,
+        (128, 128): 6,
+        (64, 256): 5,
+        (64, 128): 6,
+    }
+    for instance in made:
+        assert instance.archs == ("sm_90a",)
+        assert (instance.load_waves, instance.math_waves) == (2, instance.m_per_block // 32)
+        assert (instance.k_per_block, instance.m_per_xdl, instance.conv_spec) == (64, 64, "Default")
+        assert instance.layout.startswith("N") and instance.dtype != "f32"
+
+
+def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
+    """A shape is checked once for all layouts that a rule could treat alike."""
+    group = {**TMA, "layout": ["NHWGC/GKYXC/NHWGK", "GNHWC/GKYXC/GNHWK", "NWGC/GKXC/NWGK"], "invalid": "skip"}
+    expansion = expand_groups(group)
+    assert [instance.ndim for instance in expansion.instances] == [2, 1]
+    assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -131,8 +158,9 @@ def test_the_ci_set_has_every_path() -> None:
     members = frozenset(expansion.sets["ci"])
     made = [instance for instance in expansion.instances if instance.name in members]
     assert 50 <= len(made) <= 60
-    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in expansion.instances}
-    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in expansion.instances}
+    everywhere = [i for i in expansion.instances if i.family != "wavelet_tma"]
+    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
+    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
     assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
     assert any(i.a_vector < i.b_vector for i in made)
@@ -141,7 +169,9 @@ def test_the_ci_set_has_every_path() -> None:
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
-        i.name for i in expansion.instances if i.family == "wavelet" or i.generic or i.layout == NHWGC
+        i.name
+        for i in expansion.instances
+        if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC)
     ]
     assert list(expansion.sets["default"]) == expected
 

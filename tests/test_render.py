@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from ckgen.paths import PACKAGE, templates_dir
 from ckgen.render import render_tree
 from ckgen.rule_table import RULES
 from tests import golden
-from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, WAVELET, XDL, contents, context
+from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, TMA, WAVELET, XDL, contents, context
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = render_tree(
@@ -90,10 +91,23 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
         assert f"set(CKGEN_ARCHS_{'_'.join(instance.archs)} {' '.join(instance.archs)})" in sources
 
 
-def test_rules_header_asserts_every_rule_once() -> None:
+def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
     text = TREE["include/ckgen/instance/rules.hpp"]
     for rule in RULES:
-        assert text.count(f'"{rule.id}: {rule.sentence}"') == 1
+        kinds = ("xdl" in rule.families) + ("wavelet_tma" in rule.families)
+        assert text.count(f'"{rule.id}: {rule.sentence}"') == kinds
+
+
+def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
+    tree = render_tree((TMA, *SAMPLE), context())
+    named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
+    assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
+    guard = "#if defined(CKGEN_HAS_SM_90A)"
+    for path in named - {f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"}:
+        text = re.sub(re.escape(guard) + ".*?#endif", "", tree[path], flags=re.DOTALL)
+        assert text != tree[path] and "wavelet_tma_" not in text
+    assert "set(CKGEN_ARCHS_sm_90a sm_90a)" in tree["cmake/CkgenSources.cmake"]
+    assert not any(guard in text for text in TREE.values())
 
 
 def test_manifest_tells_fields_derived_values_sets_and_sources() -> None:

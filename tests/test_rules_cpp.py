@@ -10,8 +10,8 @@ import pytest
 
 from ckgen import source
 from ckgen.context import load_context
-from ckgen.expand import expand_document
 from ckgen.derived import TMA_FAMILIES
+from ckgen.expand import expand_document
 from ckgen.hardware import find_arch, find_atom, find_warpgroup_atom
 from ckgen.instance import Instance, derived
 from ckgen.render import render_tree
@@ -25,7 +25,8 @@ WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 
 
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
 
-CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in ("conv/layout", "instance/checked", "instance/checked_tma"))
+HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma")
+CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 
 
 def cpp_struct(name: str, i: Instance) -> str:
