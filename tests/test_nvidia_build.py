@@ -16,7 +16,7 @@ from ckgen.problem import make_problem
 from ckgen.render import render_tree
 from ckgen.toolchain import find_toolchain
 from tests.test_cmake import CLIENT, cmake
-from tests.trees import GENERIC, WAVELET, XDL, context
+from tests.trees import GENERIC, TMA, WAVELET, XDL, context
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = find_toolchain()
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
     made = tmp_path_factory.mktemp("nvidia")
-    outputs.apply(render_tree((WAVELET, XDL, GENERIC), context()), made / "generated")
+    outputs.apply(render_tree((WAVELET, XDL, GENERIC, TMA), context()), made / "generated")
     options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
     result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
     assert result.library == made / "build" / "libckgen_conv.so"
@@ -47,8 +47,8 @@ def library(folder: Path) -> Library:
 
 def test_the_library_plans_without_a_gpu(library: Library) -> None:
     assert library.platform == "nvidia"
-    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name}
-    assert library.supporting(PLANE) == (WAVELET.name, XDL.name)
+    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name, TMA.name}
+    assert library.supporting(PLANE) == (WAVELET.name, TMA.name, XDL.name)
     assert library.unsupported_reason(GENERIC.name, PLANE) == "ndim: the instance is for 3D, the problem is 2D"
     assert library.split_k(XDL.name, PLANE) > 1
     assert library.workspace_size(XDL.name, PLANE, split_k=3) == 3 * 64 * 64 * 9 * 4
@@ -58,7 +58,7 @@ def test_the_library_plans_without_a_gpu(library: Library) -> None:
 def test_every_architecture_has_every_kernel(folder: Path) -> None:
     """The fat binary names architectures in its headers; the kernels' host symbols come from nvcc."""
     data = (folder / "build" / "libckgen_conv.so").read_bytes()
-    for instance in (WAVELET, XDL, GENERIC):
+    for instance in (WAVELET, XDL, GENERIC, TMA):
         assert f"{instance.name}_kernel".encode() in data
     assert b"sm_80" in data and b"sm_90a" in data
 
@@ -102,10 +102,18 @@ def test_client_of_an_installed_library(folder: Path, tmp_path: Path) -> None:
     cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
     cmake("--build", tmp_path / "client")
     done = subprocess.run([tmp_path / "client" / "count_instances"], capture_output=True, text=True, check=True)
-    assert done.stdout == "nvidia 3\n"
+    assert done.stdout == "nvidia 4\n"
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "gfx90a", "90a"])
 def test_architectures_that_are_none_are_refused(folder: Path, tmp_path: Path, arch: str) -> None:
     with pytest.raises(CkgenError, match=f'GPU_TARGETS has "{arch}"'):
         build(folder / "generated", "nvidia", tmp_path, archs=(arch,))
+
+
+def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> None:
+    """Only configured: which sources a library has is decided there."""
+    said = cmake("-S", folder / "generated", "-B", tmp_path, "-DCKGEN_PLATFORM=nvidia", "-DGPU_TARGETS=sm_80")
+    assert "left out: 1 instances that are for sm_90a alone" in said
+    assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "config.h").read_text()
+    assert "#define CKGEN_HAS_SM_90A 1" in (folder / "build" / "include" / "ckgen" / "config.h").read_text()
