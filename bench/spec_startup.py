@@ -23,8 +23,11 @@ BAR_S = 0.5
 def wall(*command: str) -> float:
     """Seconds that one `ckgen` command takes in a new process."""
     begin = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "ckgen", *command], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    done = subprocess.run([sys.executable, "-m", "ckgen", *command], cwd=ROOT, capture_output=True, text=True)
+    seconds = time.perf_counter() - begin
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return seconds
 
 
 def stamps(tree: Path) -> dict[str, int]:

@@ -12,4 +12,4 @@ if command -v hipcc >/dev/null 2>&1; then
 else
   printf '\nhipcc is not here (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is left out\n'
 fi
-step ckgen smoke --platform host --set ci --problems retinanet
+step ckgen smoke --platform host --set ci --split-k -1 --split-k 7 --brief
