@@ -115,9 +115,7 @@ def require_array(tensor: TensorName, array: Array, problem: ConvProblem, layout
     if array.shape != shape:
         raise LibraryError(f"{tensor} has shape {array.shape}; this problem in {layout} needs {shape}")
     if any(step < 0 or step % element.bytes for step in array.strides):
-        raise LibraryError(
-            f"{tensor} has strides of {array.strides} bytes; they must be whole, positive elements"
-        )
+        raise LibraryError(f"{tensor} has strides of {array.strides} bytes; they must be whole, positive elements")
     if tensor == "wei" and not array.flags.writeable:
         raise LibraryError("wei is read-only, the result cannot be written")
 

@@ -92,9 +92,7 @@ class Library:
     ) -> tuple[str, ...]:
         """Of ``names`` (default: all) those that take the problem, in the library's order."""
         wanted = self.names if names is None else tuple(names)
-        return tuple(
-            name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None
-        )
+        return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
 
     def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
         """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
@@ -111,9 +109,7 @@ class Library:
         UnsupportedProblem."""
         chosen = ctypes.c_int32()
         c_problem = self._accepted(name, problem, requested)
-        self._expect(
-            name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen))
-        )
+        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
         return chosen.value
 
     def run(
@@ -157,9 +153,7 @@ class Library:
         self._expect(name, status)
         return Run(used, size, float(taken.value) if time_kernel else None)
 
-    def reference(
-        self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array
-    ) -> None:
+    def reference(self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array) -> None:
         """Run the library's own C++ reference on host arrays in ``layout``'s order. Raises LibraryError."""
         c_problem = CProblem.make(problem, layout, 1)
         given: dict[TensorName, Array] = {"in": in_, "wei": wei, "out": out}
@@ -199,11 +193,7 @@ class Library:
 
     def _foreign(self, index: int, problem: ConvProblem) -> str | None:
         ndim = self.instances[index].ndim
-        return (
-            None
-            if ndim == problem.ndim
-            else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
-        )
+        return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
 
     def _accepted(self, name: str, problem: ConvProblem, split_k: int) -> CProblem:
         reason = self.unsupported_reason(name, problem, split_k=split_k)
@@ -214,9 +204,7 @@ class Library:
     def _check_tensor(self, name: str, problem: ConvProblem, tensor: TensorName, value: Tensor) -> None:
         if isinstance(value, int) is (self.platform == "host"):
             kinds = "numpy arrays" if self.platform == "host" else "device addresses"
-            raise LibraryError(
-                f"platform {self.platform} takes {kinds}, {tensor} is of type {type(value).__name__}"
-            )
+            raise LibraryError(f"platform {self.platform} takes {kinds}, {tensor} is of type {type(value).__name__}")
         if not isinstance(value, int):
             instance = self.instance(name)
             require_array(tensor, value, problem, instance.layout, instance.dtype)

@@ -39,9 +39,7 @@ class NamedProblem:
         """This problem with at most ``max_macs`` multiply-accumulates if scaling can reach that, see
         ConvProblem."""
         small = self.problem.fitted(max_macs)
-        return (
-            self if small == self.problem else NamedProblem(self.name, small, self.original or self.problem)
-        )
+        return self if small == self.problem else NamedProblem(self.name, small, self.original or self.problem)
 
     def __str__(self) -> str:
         if self.original is None:
@@ -133,11 +131,7 @@ def _missing_or_uneven(values: Mapping[str, Any], channels: str) -> Iterator[Dia
     for field in ("out_channels", "in_channels", "filter", "input"):
         if field not in values:
             yield Diagnostic(None, "missing-field", f"`{field}` is missing", f"add `{field}:`")
-        elif (
-            field.endswith("channels")
-            and channels == "total"
-            and values[field] % max(1, values.get("groups", 1))
-        ):
+        elif field.endswith("channels") and channels == "total" and values[field] % max(1, values.get("groups", 1)):
             message = f"{field} {values[field]} cannot be shared out evenly to {values['groups']} groups"
             yield Diagnostic(None, "problem-channels", message)
 

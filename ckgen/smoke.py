@@ -94,9 +94,7 @@ def gap_row(platform: str, gap: Gap) -> Row:
     return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"FAIL: {gap.reason}")
 
 
-def run_case(
-    library: Library, case: Case, data: Data, *, seed: int = 0, memory: DeviceMemory | None = None
-) -> Row:
+def run_case(library: Library, case: Case, data: Data, *, seed: int = 0, memory: DeviceMemory | None = None) -> Row:
     """Run and judge one case. ``memory`` is needed on platforms other than the host."""
 
     def row(used: int | None, error: float | None, limit: float | None, verdict: str) -> Row:
@@ -131,9 +129,7 @@ class _Attempt:
         problem, layout = case.problem.problem, self._instance.layout
         self._depth = problem.gemm[2]
         sources: dict[TensorName, Array] = {"in": data.in_, "out": data.out}
-        self._inputs = {
-            name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()
-        }
+        self._inputs = {name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()}
         self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
         storage = element_of(self._instance.dtype, "wei").storage
         self._wei = blank(problem.shape("wei", layout), storage, self._poison)
@@ -148,9 +144,7 @@ class _Attempt:
         problem = case.problem.problem
         if memory is None:
             in_, wei, out, workspace = (guarded.array for guarded in buffers)
-            return library.run(
-                case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace
-            )
+            return library.run(case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace)
         with memory.holding([guarded.buffer for guarded in buffers]) as bases:
             i, w, o, scratch = (base + GUARD_BYTES for base in bases)
             return library.run(case.instance, problem, i, w, o, split_k=case.split_k, workspace=scratch)

@@ -40,9 +40,7 @@ def random_arrays(library: Library, name: str, problem: ConvProblem) -> dict[Ten
 def assert_right(library: Library, name: str, problem: ConvProblem, arrays: dict[TensorName, Array]) -> None:
     instance = library.instance(name)
     values = {
-        tensor: decode(
-            array.transpose(to_logical(tensor, instance.layout)), element_of(instance.dtype, tensor)
-        )
+        tensor: decode(array.transpose(to_logical(tensor, instance.layout)), element_of(instance.dtype, tensor))
         for tensor, array in arrays.items()
     }
     expected = backward_weight(problem, values["in"], values["out"])
@@ -140,9 +138,7 @@ def test_arrays_with_gaps_are_run_where_they_lie(stub: Library) -> None:
         ({"in": lambda a: a.ctypes.data}, "platform host takes numpy arrays, in is of type int"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(
-    stub: Library, change: dict[TensorName, object], words: str
-) -> None:
+def test_arrays_that_do_not_fit_are_refused(stub: Library, change: dict[TensorName, object], words: str) -> None:
     arrays = random_arrays(stub, F32, PROBLEM)
     for tensor, function in change.items():
         arrays[tensor] = function(arrays[tensor])  # type: ignore[operator]

@@ -22,14 +22,10 @@ ODD = NamedProblem("odd", make_problem(groups=3, batch=2, k=1, c=3, filter=(2, 2
 LINE = NamedProblem("line", make_problem(batch=2, k=3, c=2, filter=(3,), input=(8,), pad=1))
 CUBE = NamedProblem("cube", make_problem(batch=2, k=3, c=2, filter=(2, 2, 2), input=(3, 3, 3)))
 PLANES = (PLANE, POINT, ODD)
-NAMES_2D_BF16 = (
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic"
-)
+NAMES_2D_BF16 = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic"
 
 
-def check(
-    library: Library, name: str, problem: NamedProblem, split_k: int = 1, *, twice: bool = False
-) -> Row:
+def check(library: Library, name: str, problem: NamedProblem, split_k: int = 1, *, twice: bool = False) -> Row:
     data = make_data(problem.problem, library.instance(name).dtype, 7)
     return run_case(library, Case(name, problem, split_k, twice), data)
 
@@ -99,12 +95,7 @@ def coverage(plan_cases: Sequence[Case], library: Library) -> set[tuple[str, str
 
 def test_the_plan_runs_every_problem_dtype_and_factor_and_every_instance(stub: Library) -> None:
     plan = make_plan(stub, PLANES, names=names_2d(stub))
-    wanted = {
-        (p.name, dtype, s)
-        for p in PLANES
-        for dtype in ("bf16", "bf16_f32_bf16", "f16", "f32")
-        for s in SPLIT_KS
-    }
+    wanted = {(p.name, dtype, s) for p in PLANES for dtype in ("bf16", "bf16_f32_bf16", "f16", "f32") for s in SPLIT_KS}
     assert coverage(plan.cases, stub) == wanted
     assert {case.instance for case in plan.cases} == set(names_2d(stub))
     assert plan.gaps == ()
@@ -133,9 +124,7 @@ def test_a_problem_that_no_instance_takes_is_a_failure(stub: Library) -> None:
 
 def test_an_instance_that_takes_no_problem_is_a_failure(stub: Library) -> None:
     plan = make_plan(stub, [ODD], names=[F32, F16_POINTWISE], cover_problems=False)
-    assert [(gap.instance, gap.reason) for gap in plan.gaps] == [
-        (F16_POINTWISE, "takes none of the 1 problems")
-    ]
+    assert [(gap.instance, gap.reason) for gap in plan.gaps] == [(F16_POINTWISE, "takes none of the 1 problems")]
     assert [row.ok for row in run_plan(stub, plan)] == [False, True, True, True, True]
 
 
