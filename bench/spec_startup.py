@@ -36,9 +36,7 @@ def stamps(tree: Path) -> dict[str, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=7)
     repeat = parser.parse_args().repeat
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
@@ -49,9 +47,7 @@ def main() -> int:
             "generate (nothing there)": [wall("generate", "--out", f"{folder}/{i}") for i in range(repeat)],
         }
         before = stamps(Path(folder, "warm"))
-        times["generate (nothing to do)"] = [
-            wall("generate", "--out", f"{folder}/warm") for _ in range(repeat)
-        ]
+        times["generate (nothing to do)"] = [wall("generate", "--out", f"{folder}/warm") for _ in range(repeat)]
         touched = before != stamps(Path(folder, "warm"))
         times["check"] = [wall("check", "--out", f"{folder}/warm") for _ in range(repeat)]
     for what, seconds in times.items():

@@ -102,24 +102,16 @@ def support_page() -> str:
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
-    parts.append(
-        "`generic` says whether one instance takes every valid problem; the other numbers count instances.\n"
-    )
+    parts.append("`generic` says whether one instance takes every valid problem; the other numbers count instances.\n")
     for name in ("full", "default"):
         members = _members(expansion, name)
-        parts.append(
-            f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}"
-        )
+        parts.append(f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}")
     rows = []
     for arch in ARCHES.values():
         atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
         wave = f"{arch.native_wave}"
-        rows.append(
-            (arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add")
-        )
-    parts.append(
-        "## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows)
-    )
+        rows.append((arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
+    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows))
     return "\n".join(parts)
 
 

@@ -102,9 +102,7 @@ def build_command(
     help="A problem set that comes with ckgen, or a YAML file; may be given several times.",
 )
 @click.option("--split-k", "split_ks", type=int, multiple=True, help="Default: -1, 1, 2 and 7.")
-@click.option(
-    "--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run."
-)
+@click.option("--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of data and schedules.")
 @click.option("--all-pairs", is_flag=True, help="Every instance on every problem it takes.")
 @click.option("--brief", is_flag=True, help="One row an instance: its run nearest to the tolerance.")
