@@ -7,7 +7,7 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 
 step ckgen generate
 step ckgen build --platform host --set ci
-if command -v hipcc >/dev/null 2>&1; then
+if command -v hipcc /opt/rocm/bin/hipcc >/dev/null 2>&1; then
   step ckgen build --platform amd --arch gfx90a
 else
   printf '\nhipcc is not here (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is left out\n'

@@ -112,4 +112,4 @@ def test_a_new_spec_becomes_a_proven_library(
     assert path.parts[0] == "build"
     assert not (tmp_path / "generated").exists(), "a selection is generated below build/"
     assert main(["smoke", "--library", str(path), "--problems", problems, "--split-k", "1"]) == 0
-    assert " 1 runs: all ok" in capsys.readouterr().out
+    assert " 2 runs: all ok" in capsys.readouterr().out
