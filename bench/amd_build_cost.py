@@ -25,9 +25,7 @@ BAR_UNIT_S = 30.0
 BAR_UNIT_KIB = 1 << 20
 
 
-def build(
-    tree: Path, build_dir: Path, platform: str, arch: str, jobs: int
-) -> tuple[list[dict[str, float]], float]:
+def build(tree: Path, build_dir: Path, platform: str, arch: str, jobs: int) -> tuple[list[dict[str, float]], float]:
     """Build `tree` from nothing in `build_dir`; one row a compiler run, and the wall seconds of it all."""
     log = build_dir / "compiler-runs.jsonl"
     launcher = ";".join([sys.executable, str(ROOT / "bench" / "launcher.py"), str(log)])
@@ -68,9 +66,7 @@ def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, default=ROOT / "generated")
     parser.add_argument("--arch", default="gfx90a")
     parser.add_argument("--platform", default="amd", choices=["amd", "host"])

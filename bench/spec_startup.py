@@ -23,8 +23,11 @@ BAR_S = 0.5
 def wall(*command: str) -> float:
     """Seconds that one `ckgen` command takes in a new process."""
     begin = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "ckgen", *command], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    done = subprocess.run([sys.executable, "-m", "ckgen", *command], cwd=ROOT, capture_output=True, text=True)
+    seconds = time.perf_counter() - begin
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return seconds
 
 
 def stamps(tree: Path) -> dict[str, int]:
@@ -33,9 +36,7 @@ def stamps(tree: Path) -> dict[str, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=7)
     repeat = parser.parse_args().repeat
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
@@ -46,9 +47,7 @@ def main() -> int:
             "generate (nothing there)": [wall("generate", "--out", f"{folder}/{i}") for i in range(repeat)],
         }
         before = stamps(Path(folder, "warm"))
-        times["generate (nothing to do)"] = [
-            wall("generate", "--out", f"{folder}/warm") for _ in range(repeat)
-        ]
+        times["generate (nothing to do)"] = [wall("generate", "--out", f"{folder}/warm") for _ in range(repeat)]
         touched = before != stamps(Path(folder, "warm"))
         times["check"] = [wall("check", "--out", f"{folder}/warm") for _ in range(repeat)]
     for what, seconds in times.items():

@@ -26,9 +26,7 @@ def explain_absent(expansion: Expansion, terms: Sequence[Term]) -> str:
     """The reasons as text, given that no instance passes `terms`."""
     asked = " ".join(term.text for term in terms)
     lines = [f"no instance has {asked}"]
-    lines += list(
-        _left_out_of_set(expansion, terms) or _removed(expansion, terms) or _never_made(expansion, terms)
-    )
+    lines += list(_left_out_of_set(expansion, terms) or _removed(expansion, terms) or _never_made(expansion, terms))
     return "\n".join(lines) + "\n"
 
 
@@ -106,9 +104,7 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
     return lines + _additions(expansion, provenance, values, family)
 
 
-def _repair(
-    instance: Instance, values: Mapping[str, Any], axes: Sequence[str], archs: Sequence[str]
-) -> list[str]:
+def _repair(instance: Instance, values: Mapping[str, Any], axes: Sequence[str], archs: Sequence[str]) -> list[str]:
     found = repairs(instance.family, instance.generic, values, axes, Checker(), archs)
     if not found:
         return []
@@ -214,9 +210,7 @@ def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
     return {axis: value for axis, value in values.items() if axis != other}
 
 
-def _additions(
-    expansion: Expansion, provenance: Provenance, values: Mapping[str, Any], family: str
-) -> list[str]:
+def _additions(expansion: Expansion, provenance: Provenance, values: Mapping[str, Any], family: str) -> list[str]:
     """What to add to which axis of the nearest group so that it makes the combination."""
     spec = expansion.spec
     index = next(i for i, group in enumerate(spec.groups) if group.name == provenance.group)

@@ -134,9 +134,7 @@ def _stage_paths(out: Path) -> tuple[Path, Path]:
     return out.parent / f".{out.name}.ckgen-new", out.parent / f".{out.name}.ckgen-old"
 
 
-def _build(
-    new: Path, out: Path, write: Mapping[str, str], carry: Collection[str], folders: Collection[str]
-) -> None:
+def _build(new: Path, out: Path, write: Mapping[str, str], carry: Collection[str], folders: Collection[str]) -> None:
     needed = {parent for path in (*write, *carry) for parent in _parents(path)}
     needed |= {parent for path in folders for parent in (path, *_parents(path))}
     os.mkdir(new)

@@ -150,9 +150,7 @@ def _plus_minus(what: str, old: Collection[str], new: Collection[str]) -> str:
     return f"{what} {' '.join(moves)}"
 
 
-def _replacements(
-    removed: Sequence[Instance], added: Sequence[Instance]
-) -> list[tuple[Instance, Instance, str]]:
+def _replacements(removed: Sequence[Instance], added: Sequence[Instance]) -> list[tuple[Instance, Instance, str]]:
     """Pairs that differ in one field and are the only such pair for both."""
     found: list[tuple[Instance, Instance, str]] = []
     for field in FIELD_NAMES:

@@ -41,18 +41,14 @@ class RenderContext:
 def load_templates(folder: Path) -> Templates:
     """Read every file below a templates folder."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return Templates(
-        {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    )
+    return Templates({path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths})
 
 
 def load_context(spec: str, spec_text: str, command: str, sets: Mapping[str, Sequence[str]]) -> RenderContext:
     """The context of this installation: its templates and the digest of its generator modules."""
     modules = generator_modules()
     tool = digest("\0".join(f"{name}\0{modules[name]}" for name in sorted(modules)).encode())
-    return RenderContext(
-        load_templates(templates_dir()), spec, digest(spec_text.encode()), tool, command, sets
-    )
+    return RenderContext(load_templates(templates_dir()), spec, digest(spec_text.encode()), tool, command, sets)
 
 
 def generator_modules() -> dict[str, str]:

@@ -83,6 +83,4 @@ def _diff(path: str, actual: bytes, expected: str) -> str:
     on_disk = actual.decode("utf-8", errors="replace").splitlines(keepends=True)
     wanted = expected.splitlines(keepends=True)
     lines = difflib.unified_diff(on_disk, wanted, f"{path} (on disk)", f"{path} (as generated)")
-    return "".join(
-        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
-    )
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)

@@ -79,9 +79,7 @@ def _too_large(spec: Spec, plans: Sequence[Sequence[Product]]) -> list[Diagnosti
     index = max(range(len(sizes)), key=sizes.__getitem__)
     place = spec.document.place(*spec.group_path(index), "name")
     message = f"group `{spec.groups[index].name}` stands for {sizes[index]} of {sum(sizes)} instances"
-    return [
-        Diagnostic(place, "product-size", message, f"at most {MAX_INSTANCES} are allowed; shorten its axes")
-    ]
+    return [Diagnostic(place, "product-size", message, f"at most {MAX_INSTANCES} are allowed; shorten its axes")]
 
 
 @dataclass(slots=True)

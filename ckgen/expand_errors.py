@@ -75,9 +75,7 @@ class Reporter:
     def _cause(self, cause: _Cause) -> Diagnostic:
         rule, provenance = cause.violation.rule, cause.provenance
         place, blamed = _blame(provenance, cause.violation)
-        others = [
-            choice for axis in rule.blame if (choice := provenance.choice(axis)) and choice is not blamed
-        ]
+        others = [choice for axis in rule.blame if (choice := provenance.choice(axis)) and choice is not blamed]
         made = ", ".join(f"{choice.axis} {choice.text} ({choice.place})" for choice in others)
         notes = [f"with {made}"] if made else []
         more = f" and {cause.count - 1} more" if cause.count > 1 else ""
@@ -113,8 +111,6 @@ def _duplicate(clash: _Clash) -> Diagnostic:
     if first.place == second.place and pairs:
         before, again = pairs[-1]
         note = f"{again.axis} {before.text} makes it first, at {before.place}"
-        return Diagnostic(
-            again.place, "duplicate-instance", message, f"leave out {again.text}", notes=(note,)
-        )
+        return Diagnostic(again.place, "duplicate-instance", message, f"leave out {again.text}", notes=(note,))
     note = f"group `{first.group}` makes it first, at {first.place}"
     return Diagnostic(second.place, "duplicate-instance", message, "narrow or exclude one", notes=(note,))

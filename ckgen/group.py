@@ -126,9 +126,7 @@ def exclusions(group: Group) -> list[Callable[[Instance], bool]]:
 
 def _exclusion(axes: Axes) -> Callable[[Instance], bool]:
     tests = [(axis, getattr(axes, axis)) for axis in AXES if getattr(axes, axis) is not None]
-    return lambda instance: all(
-        any(_matches(axis, value, instance) for value in values) for axis, values in tests
-    )
+    return lambda instance: all(any(_matches(axis, value, instance) for value in values) for axis, values in tests)
 
 
 def _matches(axis: str, value: Any, instance: Instance) -> bool:
@@ -139,9 +137,7 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-        shape = derive.Shape(
-            instance.family, instance.generic, instance.dtype, *extents, instance.copy_threads
-        )
+        shape = derive.Shape(instance.family, instance.generic, instance.dtype, *extents, instance.copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)
         wanted = zip((value.a, value.b, value.c), derive.vectors(value, shape), widths, strict=True)
         return all(given is None or expected == actual for given, expected, actual in wanted)

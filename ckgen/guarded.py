@@ -37,9 +37,7 @@ class Guarded:
         before = np.flatnonzero(self.buffer[:start] != GUARD)
         after = np.flatnonzero(self.buffer[stop:] != GUARD)
         if before.size:
-            return (
-                f"{2 * before.size} bytes written in front of it, from byte -{2 * (start - int(before[0]))}"
-            )
+            return f"{2 * before.size} bytes written in front of it, from byte -{2 * (start - int(before[0]))}"
         if after.size:
             return f"{2 * after.size} bytes written behind it, up to byte +{2 * (int(after[-1]) + 1)}"
         return None

@@ -36,9 +36,7 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
         raise ValueError(f"layout {layout!r} is not of the form in/wei/out, for example NHWGC/GKYXC/NHWGK")
     for name, part in zip(TENSORS, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
-            raise ValueError(
-                f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}"
-            )
+            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
     return parts[TENSORS.index(tensor)]
 
 

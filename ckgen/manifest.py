@@ -76,9 +76,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def manifest_text(
-    origin: Origin, files: Mapping[str, FileRecord], instances: Iterable[InstanceRecord]
-) -> str:
+def manifest_text(origin: Origin, files: Mapping[str, FileRecord], instances: Iterable[InstanceRecord]) -> str:
     """The text of manifest.json; it ends with a digest of everything before it."""
     encode = json.JSONEncoder().encode
     note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
@@ -86,9 +84,7 @@ def manifest_text(
     head |= {"spec": origin.spec, "command": origin.command}
     head |= {"spec_sha256": origin.spec_sha256, "tool_sha256": origin.tool_sha256}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
-    lines.append(
-        '"templates": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in origin.templates.items()), "}")
-    )
+    lines.append('"templates": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in origin.templates.items()), "}"))
     records = (
         f'{encode(path)}: {{"sha256": "{record.sha256}", "template": {encode(record.template)}}}'
         for path, record in files.items()

@@ -166,9 +166,7 @@ def _resolved(out: Path) -> Path:
     out = Path(os.path.realpath(out))
     here = Path(os.path.realpath("."))
     if out == here or out in here.parents:
-        raise _error(
-            f"{out} is or holds the current directory", "generate into a folder of its own, below this one"
-        )
+        raise _error(f"{out} is or holds the current directory", "generate into a folder of its own, below this one")
     if os.path.lexists(out) and not out.is_dir():
         raise _error(f"{out} is not a folder", "choose another --out")
     return out

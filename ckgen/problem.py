@@ -233,9 +233,7 @@ def _number_findings(field: str, number: object, least: int) -> Iterator[Diagnos
     elif number < least:
         yield _finding("problem-positive", f"{field} is {number}; the least possible value is {least}")
     elif number > INT32_MAX:
-        yield _finding(
-            "problem-int32", f"{field} is {number}, more than a 32-bit integer holds ({INT32_MAX})"
-        )
+        yield _finding("problem-int32", f"{field} is {number}, more than a 32-bit integer holds ({INT32_MAX})")
 
 
 def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
@@ -252,8 +250,7 @@ def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
         elif reach > padded:
             yield _finding(
                 "problem-empty-output",
-                f"dimension {axis}: the dilated filter spans {reach} positions, "
-                f"the padded input has {padded}",
+                f"dimension {axis}: the dilated filter spans {reach} positions, the padded input has {padded}",
                 "enlarge the input or the pads, or shrink the filter or the dilation",
             )
     if all(edge > 0 for edge in problem.output):

@@ -80,8 +80,7 @@ class Provenance:
         ratio = self.choice("wave_ratio")
         if ratio is None and instance.uses_tma:
             return [
-                Origin(field, getattr(instance, field), None, derive.reason(field, instance.family))
-                for field in fields
+                Origin(field, getattr(instance, field), None, derive.reason(field, instance.family)) for field in fields
             ]
         block = self.choice("block_size") or self.choice("tile")
         if ratio is None and block is not None:

@@ -44,9 +44,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     CkgenError when there is no instance, when two files would have one path, or when a template is wrong.
     """
     if not instances:
-        raise _error(
-            "empty-catalogue", "there is no instance to generate: an empty library would look like success"
-        )
+        raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
     sources = tuple(source_of(instance) for instance in instances)
     files: dict[str, str] = {}
     made_with: dict[str, str] = {}
@@ -112,9 +110,7 @@ class _Template:
         try:
             return self._template.render(*args, **values)
         except TemplateError as error:
-            lines = [
-                frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"
-            ]
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"]
             where = f"{self.shown}:{lines[-1]}" if lines else self.shown
             raise _error("template", f"{where}: {error}") from error
 
@@ -126,9 +122,7 @@ def _gaps(name_length: int) -> dict[str, str]:
     return {"define_gap": "" if fits_define else "\n    ", "struct_gap": " " if fits_struct else "\n    "}
 
 
-def _tree_values(
-    sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]
-) -> dict[str, Any]:
+def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
     """What templates that are rendered once a tree may use."""
     return _hand_written(texts) | {
         "version": __version__,
@@ -158,9 +152,7 @@ def _copied_text(name: str, text: str, command: str) -> str:
     base = PurePosixPath(name).name
     comment = next((sign for suffix, sign in _COMMENTS.items() if base.endswith(suffix)), None)
     if comment is None:
-        raise _error(
-            "template", f"templates/{name} has no comment syntax that ckgen knows; rename or remove it"
-        )
+        raise _error("template", f"templates/{name} has no comment syntax that ckgen knows; rename or remove it")
     return f"{comment} Copied by ckgen from templates/{name}. Do not edit; run: {command}\n{text}"
 
 
@@ -168,9 +160,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    origin = Origin(
-        __version__, context.spec, context.command, context.spec_sha256, context.tool_sha256, templates
-    )
+    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, context.tool_sha256, templates)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

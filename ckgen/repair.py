@@ -52,9 +52,7 @@ def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[A
             yield from _near(_K_EXTENTS, values.get(axis, 32))
     elif axis == "tile":
         pairs = [(m, n) for m in _EXTENTS for n in _EXTENTS if (m, n) != (tile.m_per_block, tile.n_per_block)]
-        pairs.sort(
-            key=lambda pair: _distance(pair[0], tile.m_per_block) + _distance(pair[1], tile.n_per_block)
-        )
+        pairs.sort(key=lambda pair: _distance(pair[0], tile.m_per_block) + _distance(pair[1], tile.n_per_block))
         yield from (tile.model_copy(update={"m_per_block": m, "n_per_block": n}) for m, n in pairs)
     elif axis == "block_size" and family == "xdl" and tile.block_size is None:
         yield from (WAVE_SIZE * waves for waves in _near(_POWERS, values.get(axis, WAVE_SIZE) // WAVE_SIZE))

@@ -31,8 +31,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
     Rule(
         "stages-range",
         "domain",
-        "(load_waves == 0 and stages >= 1 and stages <= 2)"
-        " or (load_waves > 0 and (stages == 2 or stages == 4))",
+        "(load_waves == 0 and stages >= 1 and stages <= 2) or (load_waves > 0 and (stages == 2 or stages == 4))",
         "xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4",
         "{stages} stages for family {family}",
         "use 1 or 2 for xdl, 2 or 4 for wavelet",
@@ -63,8 +62,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
     Rule(
         "generic-vectors",
         "domain",
-        "not generic"
-        " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and load_waves == 0 and not pointwise)",
+        "not generic or (a_vector == 1 and b_vector == 1 and c_vector == 1 and load_waves == 0 and not pointwise)",
         "a generic instance is of family xdl, takes any filter and reads and writes single elements",
         "a generic {family} instance, conv_spec {conv_spec}, vectors {a_vector}x{b_vector}x{c_vector}",
         "leave vector and conv_spec to their defaults in a generic group of family xdl",

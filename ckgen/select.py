@@ -41,9 +41,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "generic": lambda i: ("true" if i.generic else "false",),
 }
 _DERIVED = frozenset(DERIVED_NAMES)
-_NUMBERS = _DERIVED | {
-    name for name, kind in Instance.__annotations__.items() if kind == "int"
-}
+_NUMBERS = _DERIVED | {name for name, kind in Instance.__annotations__.items() if kind == "int"}
 KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
 
 
@@ -121,9 +119,7 @@ def _parse_term(text: str) -> Term | Diagnostic:
         return Diagnostic(None, "unknown-filter-key", f"`{text}`: no key `{key}`", did_you_mean(key, KEYS))
     values = tuple(part.strip() for part in value.split(","))
     if not all(values):
-        return Diagnostic(
-            None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]"
-        )
+        return Diagnostic(None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]")
     if op in _COMPARE and not (key in _NUMBERS and len(values) == 1 and values[0].isdecimal()):
         message = f"`{text}`: {op} compares a number key with one number"
         return Diagnostic(None, "bad-filter", message, f"write {key}={value}" if key not in _NUMBERS else "")
@@ -203,7 +199,5 @@ def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) 
         left = len(matching(others, instances, sets))
         if left:
             hints.append(f"without `{term.text}` there are {left}")
-    message = (
-        f"no instance passes {' '.join(term.text for term in terms)}" if terms else "there are no instances"
-    )
+    message = f"no instance passes {' '.join(term.text for term in terms)}" if terms else "there are no instances"
     return Diagnostic(None, "empty-selection", message, "; ".join(hints))

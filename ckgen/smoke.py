@@ -17,7 +17,7 @@ import numpy as np
 from ckgen.element import Array, Float64, decode, element_of, encode
 from ckgen.errors import CkgenError
 from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
-from ckgen.layout import TensorName, to_logical, to_physical
+from ckgen.layout import TensorName, to_physical
 from ckgen.library import Library, Run
 from ckgen.problem import ConvProblem
 from ckgen.reference import backward_weight, tolerance
@@ -186,11 +186,12 @@ class _Attempt:
 
     def compare(self, data: Data) -> tuple[float, float, int]:
         """Error and tolerance of the worst element, and how many elements have no finite error."""
-        stored = self._wei.array.transpose(to_logical("wei", self._instance.layout))
-        error = decode(stored, element_of(self._instance.dtype, "wei"))
-        error -= data.expected
+        # In the layout's own order, which is that of `expected` in memory: large weights go by in one pass.
+        expected = data.expected.transpose(to_physical("wei", self._instance.layout))
+        error = decode(self._wei.array, element_of(self._instance.dtype, "wei"))
+        error -= expected
         np.abs(error, out=error)
-        limit = tolerance(self._instance.dtype, self._depth, data.scale, data.expected)
+        limit = tolerance(self._instance.dtype, self._depth, data.scale, expected)
         at = int(np.argmax(error / limit))  # a NaN counts as the largest
         worst = float(error.flat[at])
         broken = 0 if np.isfinite(worst) else int(np.count_nonzero(~np.isfinite(error)))

@@ -64,9 +64,7 @@ def make_plan(
     ``cover_problems=False`` drops that demand, for a selection of instances that need not fit everything.
     ``everything`` plans the whole product instead of the rotation. Raises LibraryError for unknown names.
     """
-    rotation = _Rotation(
-        {name: library.instance(name) for name in (library.names if names is None else names)}
-    )
+    rotation = _Rotation({name: library.instance(name) for name in (library.names if names is None else names)})
     dtypes = sorted({instance.dtype for instance in rotation.instances.values()})
     cases: list[Case] = []
     gaps: list[Gap] = []
@@ -109,9 +107,7 @@ class _Rotation:
 
     def least_used(self, names: Sequence[str], problem: NamedProblem) -> str:
         """Of ``names`` the one that ran least; among equals the one with the least work."""
-        return min(
-            names, key=lambda name: (self.uses[name], padded_macs(self.instances[name], problem), name)
-        )
+        return min(names, key=lambda name: (self.uses[name], padded_macs(self.instances[name], problem), name))
 
     def case(self, name: str, problem: NamedProblem, split_k: int, always_twice: bool) -> Case:
         """The next case of an instance: run twice the first time that its GEMM-K may be split."""

@@ -91,9 +91,7 @@ def load(path: str | Path) -> Document:
         data = Path(path).read_bytes()
     except OSError as error:
         message = f"cannot read {name}: {error.strerror or error}"
-        help_text = (
-            "`ckgen init` writes a first instances.yaml" if isinstance(error, FileNotFoundError) else ""
-        )
+        help_text = "`ckgen init` writes a first instances.yaml" if isinstance(error, FileNotFoundError) else ""
         raise CkgenError([Diagnostic(None, "file", message, help_text)]) from error
     if len(data) > MAX_BYTES:
         message = f"{name} has {len(data)} bytes; a spec of more than {MAX_BYTES} is a mistake"
@@ -119,14 +117,10 @@ def loads(text: str, name: str = "instances.yaml") -> Document:
         reader.problems.append(_syntax_error(error, text, name))
         root = None
     if not reader.problems and root is None:
-        reader.report(
-            Place(name, 1, 1), "empty-file", "there is nothing in this file", "`ckgen init` writes a spec"
-        )
+        reader.report(Place(name, 1, 1), "empty-file", "there is nothing in this file", "`ckgen init` writes a spec")
     if root is not None and not isinstance(root.value, dict):
         what = "list" if isinstance(root.value, list) else "single value"
-        reader.report(
-            root.place, "not-a-mapping", f"the file is a {what}", "start with `version: 1` and `groups:`"
-        )
+        reader.report(root.place, "not-a-mapping", f"the file is a {what}", "start with `version: 1` and `groups:`")
     if reader.problems or root is None:
         raise CkgenError(reader.problems)
     return Document(name, text, root)
@@ -167,9 +161,7 @@ class _Reader:
     def _place(self, event: Any) -> Place:
         start, end = event.start_mark, event.end_mark
         same_line = start.line == end.line and end.column > start.column
-        return Place(
-            self.name, start.line + 1, start.column + 1, end.column - start.column if same_line else 1
-        )
+        return Place(self.name, start.line + 1, start.column + 1, end.column - start.column if same_line else 1)
 
     def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
         place = self._place(event)
@@ -234,9 +226,7 @@ class _Reader:
                 continue
             if key in keys:
                 note = f"it is first given at {keys[key]}"
-                self.report(
-                    key_place, "duplicate-key", f"key `{key}` is given twice", "keep one of them", note
-                )
+                self.report(key_place, "duplicate-key", f"key `{key}` is given twice", "keep one of them", note)
                 continue
             keys[key] = key_place
             values[key] = value

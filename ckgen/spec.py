@@ -61,12 +61,8 @@ AXES = (
 class Axes(Model):
     """What an instance is made of; every key may be left to a default or a rule."""
 
-    layout: Axis[LayoutName] | None = Field(
-        None, description="Input/weight/output layouts, slowest axis first."
-    )
-    dtype: Axis[DTypeName] | None = Field(
-        None, description="Element types; one name means all three tensors."
-    )
+    layout: Axis[LayoutName] | None = Field(None, description="Input/weight/output layouts, slowest axis first.")
+    dtype: Axis[DTypeName] | None = Field(None, description="Element types; one name means all three tensors.")
     conv_spec: Axis[ConvSpecName] | None = Field(None, description="Any problem, or 1x1 stride 1 pad 0 only.")
     tile: Axis[Tile] | None = Field(None, description="GEMM tile, m_per_block x n_per_block [x k_per_block].")
     block_size: Axis[BlockSize] | None = Field(None, description="Threads of a workgroup (xdl).")
@@ -76,9 +72,7 @@ class Axes(Model):
     k_per_block: Axis[Extent] | None = Field(
         None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma."
     )
-    m_per_xdl: Axis[Extent] | None = Field(
-        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma."
-    )
+    m_per_xdl: Axis[Extent] | None = Field(None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma.")
     vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
     stages: Axis[Count] | None = Field(
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma)."
@@ -104,24 +98,18 @@ class Group(Axes):
         description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own."
     )
     operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
-    generic: bool = Field(
-        False, description="Instances that take every valid problem, one element at a time."
-    )
+    generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
     invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
     include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")
     exclude: ListOf[Axes] = Field((), description="Combinations to leave out: all keys given must match.")
-    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field(
-        (), description="Sets these instances belong to."
-    )
+    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets these instances belong to.")
 
 
 class Spec(Model):
     """One instances.yaml."""
 
     version: Literal[1] = Field(description="Version of this format.")
-    defaults: Defaults = Field(
-        default_factory=Defaults, description="Values for all groups, or all of a family."
-    )
+    defaults: Defaults = Field(default_factory=Defaults, description="Values for all groups, or all of a family.")
     groups: Annotated[tuple[Group, ...], Many(may_be_empty=False)] = Field(description="What exists.")
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,

@@ -41,9 +41,7 @@ class Word:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.known)}
 
     def _check(self, value: str) -> str:
@@ -63,9 +61,7 @@ class OneOrMany:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._listed, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         many = handler(schema)
         many["minItems"] = 1
         many["uniqueItems"] = True
@@ -116,9 +112,7 @@ class Threads:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(schema), "multipleOf": WAVE_SIZE, "minimum": WAVE_SIZE}
 
     def _check(self, value: int) -> int:
@@ -138,9 +132,7 @@ class Pair:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._check)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         number = {"type": "integer", "minimum": 1, "maximum": 16}
         return {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
 
@@ -162,9 +154,7 @@ class Width:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._check)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, {"type": "integer", "minimum": 1}]}
 
     def _check(self, value: Any) -> int | str:
@@ -203,9 +193,7 @@ class Tile(Model):
         return dict(zip(("m_per_block", "n_per_block", "k_per_block"), numbers, strict=False))
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         text = {"type": "string", "pattern": r"^\d+x\d+(x\d+)?$", "examples": ["128x64", "128x64x32"]}
         return {"anyOf": [text, handler(schema)]}
 
@@ -232,9 +220,7 @@ class Vector(Model):
         return dict.fromkeys(("a", "b", "c"), value)
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, handler(schema)]}
 
     def __str__(self) -> str:
@@ -261,7 +247,5 @@ def describe_type(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return (
-        f"`{value}`"
-        if isinstance(value, (str, int, float)) and not isinstance(value, bool)
-        else describe_type(value)
+        f"`{value}`" if isinstance(value, (str, int, float)) and not isinstance(value, bool) else describe_type(value)
     )

@@ -15,5 +15,5 @@ ruff check ckgen tests scripts bench
 mypy --strict ckgen
 # shellcheck disable=SC2086
 [ -z "$cxx" ] || clang-format --dry-run -Werror $cxx
-if command -v shellcheck >/dev/null 2>&1; then shellcheck scripts/*.sh .ci/run; fi
+shellcheck scripts/*.sh .ci/run
 python scripts/check_budgets.py

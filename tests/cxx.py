@@ -33,9 +33,7 @@ def compile_with(folder: Path, arguments: Sequence[str]) -> None:
 def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
     """The rendered tree of ``instances`` below ``folder``, configured for the host."""
     tree = folder / "tree"
-    for path, text in render_tree(
-        instances, load_context("instances.yaml", "", "ckgen generate", {})
-    ).items():
+    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -82,9 +80,7 @@ def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int
     wei = encode(np.full(problem.shape("wei", instance.layout), np.nan), wei_element)
     library.run(name, problem, arrays["in"], wei, arrays["out"], split_k=split_k)
     exact = {
-        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(
-            to_logical(tensor, instance.layout)
-        )
+        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(to_logical(tensor, instance.layout))
         for tensor, array in arrays.items()
     }
     expected = backward_weight(problem, exact["in"], exact["out"])

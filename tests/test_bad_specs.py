@@ -54,12 +54,7 @@ def test_the_command_line_prints_just_that(
 
 def test_the_corpus_covers_every_rule_and_many_kinds() -> None:
     texts = [(CORPUS / case / "stderr.txt").read_text(encoding="utf-8") for case in CASES]
-    kinds = {
-        line.split("error[")[1].split("]")[0]
-        for text in texts
-        for line in text.splitlines()
-        if "error[" in line
-    }
+    kinds = {line.split("error[")[1].split("]")[0] for text in texts for line in text.splitlines() if "error[" in line}
     assert {rule.id for rule in RULES} <= kinds
     assert len(CASES) >= 45
     assert len(kinds - {rule.id for rule in RULES}) >= 25

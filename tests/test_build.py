@@ -133,9 +133,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [(instance, arch) for instance in (WAVELET, XDL, GENERIC) for arch in instance.archs],
     ids=lambda value: value if isinstance(value, str) else "generic" if value.generic else value.family,
 )
-def test_single_instances_become_device_code(
-    sample: Path, tmp_path: Path, instance: Instance, arch: str
-) -> None:
+def test_single_instances_become_device_code(sample: Path, tmp_path: Path, instance: Instance, arch: str) -> None:
     """Without ROCm: each family for each architecture that its instance names, as an ELF with its kernel."""
     try:
         TOOLS.device_compiler(arch)

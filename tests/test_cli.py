@@ -207,9 +207,7 @@ def test_explain_names_the_rule_that_keeps_a_combination_out(ckgen: Ckgen) -> No
 
 def test_generate_writes_once_and_check_agrees(ckgen: Ckgen, tmp_path: Path) -> None:
     first = ckgen("generate")
-    assert re.fullmatch(
-        r"generated: 18 instances, (\d+) files: written \1, unchanged 0, removed 0\n", first.out
-    )
+    assert re.fullmatch(r"generated: 18 instances, (\d+) files: written \1, unchanged 0, removed 0\n", first.out)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "generated").rglob("*")}
     second = ckgen("generate")
     assert re.search(r"written 0, unchanged \d+, removed 0", second.out)

@@ -95,9 +95,7 @@ def test_readme_cpp_compiles(tmp_path: Path) -> None:
     expansion = expand_document(document)
     chosen = [i for i in expansion.instances if i.generic]
     tree = tmp_path / "tree"
-    outputs.apply(
-        render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree
-    )
+    outputs.apply(render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\nproject(readme CXX)\nadd_subdirectory(tree)\n"
         "add_library(app OBJECT app.cpp)\ntarget_link_libraries(app PRIVATE ckgen_conv::headers)\n"

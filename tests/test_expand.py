@@ -70,8 +70,7 @@ def test_wavelet_is_exactly_the_44_instances_of_cks_coverage() -> None:
     made = [instance for instance in default_expansion().instances if instance.family == "wavelet"]
     assert len(made) == 44
     assert expected == Counter(
-        (i.load_waves, i.math_waves, i.m_per_block, i.n_per_block, i.layout, i.dtype, i.conv_spec)
-        for i in made
+        (i.load_waves, i.math_waves, i.m_per_block, i.n_per_block, i.layout, i.dtype, i.conv_spec) for i in made
     )
 
 
@@ -145,9 +144,7 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
     generic = [instance for instance in default_expansion().instances if instance.generic]
-    assert Counter((i.layout, i.dtype) for i in generic) == Counter(
-        (la, dt) for la in LAYOUTS for dt in DTYPES
-    )
+    assert Counter((i.layout, i.dtype) for i in generic) == Counter((la, dt) for la in LAYOUTS for dt in DTYPES)
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
@@ -186,9 +183,7 @@ def test_names_are_unique_and_sets_keep_the_files_order() -> None:
 
 
 def test_the_last_axis_varies_fastest() -> None:
-    made = expand_groups(
-        {**XDL, "dtype": ["f16", "f32"], "tile": ["128x128", "64x64"], "stages": [1, 2]}
-    ).instances
+    made = expand_groups({**XDL, "dtype": ["f16", "f32"], "tile": ["128x128", "64x64"], "stages": [1, 2]}).instances
     assert [(i.dtype, i.m_per_block, i.stages) for i in made] == [
         ("f16", 128, 1),
         ("f16", 128, 2),
@@ -367,9 +362,7 @@ def test_every_value_has_a_place_or_a_rule() -> None:
 
 def test_a_choice_knows_who_made_it() -> None:
     expansion = default_expansion()
-    instance = next(
-        i for i in expansion.instances if i.family == "xdl" and i.a_vector == 2 and i.b_vector == 8
-    )
+    instance = next(i for i in expansion.instances if i.family == "xdl" and i.a_vector == 2 and i.b_vector == 8)
     provenance = expansion.provenance[instance.name]
     assert provenance.group == "xdl-small-vectors"
     sources = {choice.axis: choice.source for choice in provenance.choices}

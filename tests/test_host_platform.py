@@ -135,9 +135,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return sorted(str(path) for path in folder.glob("*.o"))
 
 
-def build(
-    folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None
-) -> Library:
+def build(folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None) -> Library:
     """A library of ``instances``, with ``plant`` in its headers."""
     tree = write_tree(folder, instances)
     if plant:

@@ -48,9 +48,7 @@ def test_a_name() -> None:
     assert wavelet.name == (
         "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2"
     )
-    assert (
-        wavelet.add_function == "add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instances"
-    )
+    assert wavelet.add_function == "add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instances"
     pointwise = instance(conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16")
     assert pointwise.add_function.endswith("_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances")
     assert instance(generic=True).name.endswith("_v8x8x8_s1_generic")
@@ -149,9 +147,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
 
 
 def test_narrow_tiles_are_padded_and_f32_has_half_the_k() -> None:
-    narrow = instance(
-        m_per_block=32, math_waves=1, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_vector=4
-    )
+    narrow = instance(m_per_block=32, math_waves=1, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_vector=4)
     assert (narrow.k1, narrow.k_step, narrow.a_pad, narrow.b_pad) == (4, 8, 0, 0)
     assert instance(m_per_block=32, math_waves=1).a_pad == 4
 
@@ -177,6 +173,5 @@ def test_the_accumulators_hold_the_tile() -> None:
         if made.uses_tma:
             continue
         assert (
-            made.a_slices * made.a_vector * made.a_dst_vector * made.copy_threads
-            == made.m_per_block * made.k_per_block
+            made.a_slices * made.a_vector * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block
         )

@@ -213,9 +213,7 @@ def test_read_only_output_is_one_clear_error(tmp_path: Path, folder: str) -> Non
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EDQUOT])
-def test_a_failed_write_leaves_the_old_tree(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+def test_a_failed_write_leaves_the_old_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     out = tmp_path / "generated"
     tree = write(out)
     (out / "mine.txt").write_text("mine")
@@ -274,9 +272,7 @@ def test_killed_at_random_moments_leaves_the_old_tree_or_the_new_one(tmp_path: P
     interrupted = 0
     moments = random.Random(1)
     for _ in range(50):
-        child = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(out)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
+        child = subprocess.Popen([sys.executable, "-c", KILLED, str(out)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         for _ in range(moments.randint(1, 4)):
             assert child.stdout.readline() == "now\n"
@@ -308,8 +304,7 @@ for _ in range(5):
 def test_two_generators_at_once_take_turns(tmp_path: Path) -> None:
     out = tmp_path / "generated"
     children = [
-        subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(out), name], cwd=ROOT)
-        for name in ("one", "two")
+        subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(out), name], cwd=ROOT) for name in ("one", "two")
     ]
     assert [child.wait() for child in children] == [0, 0]
     assert contents(out) in (small_tree(300, "one"), small_tree(300, "two"))
@@ -349,9 +344,7 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     assert template[source] == "changed: template" and MANIFEST_NAME in template
     tool = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, tool="newer")))
     assert tool == {MANIFEST_NAME: "changed: tool"}
-    command = drift_of(
-        out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, command="ckgen generate --set ci"))
-    )
+    command = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, command="ckgen generate --set ci")))
     assert command[source] == "changed: command"
     both = render_tree([XDL, WAVELET], context(Templates(other), spec_text="other"))
     (out / source).write_text("by hand\n")

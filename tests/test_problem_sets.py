@@ -100,9 +100,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_broken_entries_are_answered_with_their_place(
-    tmp_path: Path, entry: str, rule: str, words: str
-) -> None:
+def test_broken_entries_are_answered_with_their_place(tmp_path: Path, entry: str, rule: str, words: str) -> None:
     path = write(tmp_path, ENTRY.replace("a,", "z,") + "}", entry)
     with pytest.raises(CkgenError) as raised:
         load_problems(path)

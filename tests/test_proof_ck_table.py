@@ -1,4 +1,4 @@
-"""The host library of set `ci` on Composable Kernel's own table of weight gradients, at its true sizes.
+"""The host library of set `ci` on Composable Kernel's own table of weight gradients, unscaled.
 
 20 cases of CK's test and the three with odd channels that it added later, K = 1 and C = 3 included, in every
 dtype and split-K factor. CK's test is green when no instance supports a case; this one is red then.

@@ -36,9 +36,7 @@ def generic(library: Library, problem: ConvProblem, dtype: str) -> list[Instance
 
 
 @settings(SEARCH, max_examples=60)
-@given(
-    problem=problems(), dtype=st.sampled_from(DTYPES), split_k=st.sampled_from([-1, 1, 2, 7]), data=st.data()
-)
+@given(problem=problems(), dtype=st.sampled_from(DTYPES), split_k=st.sampled_from([-1, 1, 2, 7]), data=st.data())
 def test_generic_instances_take_every_problem_and_all_takers_are_right(
     host_library: Library, problem: ConvProblem, dtype: str, split_k: int, data: st.DataObject
 ) -> None:
@@ -49,9 +47,7 @@ def test_generic_instances_take_every_problem_and_all_takers_are_right(
     names += [data.draw(st.sampled_from(takers))] if takers else []
     inputs = make_data(problem, dtype, seed=11)
     for name in names:
-        row = run_case(
-            host_library, Case(name, NamedProblem("random", problem), split_k, twice=True), inputs, seed=3
-        )
+        row = run_case(host_library, Case(name, NamedProblem("random", problem), split_k, twice=True), inputs, seed=3)
         assert row.ok, row
 
 
@@ -75,9 +71,7 @@ def test_the_two_references_agree(host_library: Library, problem: ConvProblem, d
     problem=problems(max_channels=16, max_groups=3),
     gaps=st.lists(st.integers(0, 3), min_size=12, max_size=12),
 )
-def test_tensors_with_gaps_are_right_or_refused(
-    host_library: Library, problem: ConvProblem, gaps: list[int]
-) -> None:
+def test_tensors_with_gaps_are_right_or_refused(host_library: Library, problem: ConvProblem, gaps: list[int]) -> None:
     for instance in generic(host_library, problem, "f32"):
         data, layout = make_data(problem, "f32", seed=2), instance.layout
         spread = iter(gaps)
@@ -144,9 +138,7 @@ NUMBERS = st.one_of(
 
 @settings(SEARCH, max_examples=400)
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(SPATIAL_AND_TENSOR), st.integers(0, 5), NUMBERS), min_size=1, max_size=4
-    ),
+    st.lists(st.tuples(st.sampled_from(SPATIAL_AND_TENSOR), st.integers(0, 5), NUMBERS), min_size=1, max_size=4),
     st.integers(-(2**31), 2**31 - 1) | st.sampled_from([-1, 1, 2]),
 )
 def test_whatever_is_asked_gets_an_answer(

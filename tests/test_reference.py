@@ -37,9 +37,7 @@ def plain_loop(problem: ConvProblem, in_: Float64, out: Float64) -> Float64:
 def test_equals_the_plain_loop(problem: ConvProblem, seed: int) -> None:
     random = np.random.default_rng(seed)
     in_, out = random.uniform(-1, 1, problem.lengths("in")), random.uniform(-1, 1, problem.lengths("out"))
-    assert np.allclose(
-        backward_weight(problem, in_, out), plain_loop(problem, in_, out), rtol=1e-12, atol=1e-12
-    )
+    assert np.allclose(backward_weight(problem, in_, out), plain_loop(problem, in_, out), rtol=1e-12, atol=1e-12)
 
 
 def test_a_case_worked_out_by_hand() -> None:

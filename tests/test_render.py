@@ -27,12 +27,8 @@ from tests import golden
 from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, TMA, WAVELET, XDL, contents, context
 
 ROOT = Path(__file__).resolve().parent.parent
-TREE = render_tree(
-    SAMPLE, context(sets={"ci": [XDL.name, GENERIC.name], "default": [i.name for i in SAMPLE]})
-)
-CLANG_FORMAT = shutil.which(
-    "clang-format", path=os.pathsep.join((str(Path(sys.executable).parent), os.defpath))
-)
+TREE = render_tree(SAMPLE, context(sets={"ci": [XDL.name, GENERIC.name], "default": [i.name for i in SAMPLE]}))
+CLANG_FORMAT = shutil.which("clang-format", path=os.pathsep.join((str(Path(sys.executable).parent), os.defpath)))
 
 
 def source_of(tree: dict[str, str], instance: Instance) -> str:
@@ -82,9 +78,7 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
         assert all(f"CKGEN_ADD_INSTANCE({name})" in TREE[path] for name in names)
         assert TREE[path].count("CKGEN_ADD_INSTANCE") == len(names)
         assert header.count(f"{function}(") == 2 and path in sources
-    entries = [
-        line.split("(")[1].split(",")[0] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line
-    ]
+    entries = [line.split("(")[1].split(",")[0] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line]
     assert entries == sorted(instance.name for instance in SAMPLE)
     for instance in SAMPLE:
         assert f"{instance.name}.cpp" in sources
@@ -251,9 +245,7 @@ def test_context_of_this_installation() -> None:
     assert "instance.cpp.j2" in loaded.templates.texts
     assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
     files = input_files()
-    assert {PACKAGE / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
-        files
-    )
+    assert {PACKAGE / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(files)
 
 
 @pytest.mark.parametrize("case", golden.cases())
@@ -268,7 +260,5 @@ def test_golden_trees(case: str) -> None:
 
 def test_golden_trees_are_clang_format_clean(tmp_path: Path) -> None:
     for case in golden.cases():
-        sources = {
-            path: text for path, text in golden.rendered(case).items() if path.endswith((".cpp", ".hpp"))
-        }
+        sources = {path: text for path, text in golden.rendered(case).items() if path.endswith((".cpp", ".hpp"))}
         assert format_complaints(sources, tmp_path) == ""

@@ -85,7 +85,7 @@ def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
 def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule) -> None:
     """test_rules.py shows that the generator refuses these very instances."""
     instance = example(rule.id)
-    text = f'{CHECKED}{cpp_struct("C", instance)}\n'
+    text = f"{CHECKED}{cpp_struct('C', instance)}\n"
     tma = "Tma" if rule.families == TMA_FAMILIES else ""
     if rule.scope == "arch":
         arch = EXAMPLES["rules"][rule.id]["arch"]
@@ -100,11 +100,11 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 @pytest.mark.parametrize("instance", [XDL, WAVELET, TMA], ids=["xdl", "wavelet", "wavelet_tma"])
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     checked = "CheckedTma" if instance.uses_tma else "Checked"
-    text = f'{CHECKED}{cpp_struct("C", instance)}\ntemplate struct ckgen::{checked}<C>;'
+    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked}<C>;"
     assert syntax_check(include, text) == ""
 
 
 def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
     """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
-    text = f'{CHECKED}{cpp_struct("C", replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;'
+    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;"
     assert "static assertion failed: lds-bytes: " in syntax_check(include, text)

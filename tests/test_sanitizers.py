@@ -27,9 +27,7 @@ FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"
 def run_sanitized(library: Path) -> subprocess.CompletedProcess[str]:
     """The runs in a process that has the sanitizers' runtime from the start; Python's own leaks are not looked for."""
     runtime = [
-        subprocess.run(
-            ["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so")
     ]
     environment = {**os.environ, "LD_PRELOAD": " ".join(runtime), "ASAN_OPTIONS": "detect_leaks=0"}
@@ -46,12 +44,8 @@ def test_sound_kernels_are_clean(tmp_path: Path) -> None:
 def test_a_read_past_the_input_is_reported(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, (GENERIC,))
     include = tree / "include/ckgen"
-    replace_once(
-        include / "platform/host.hpp", "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", ""
-    )
-    replace_once(
-        include / "conv/bwd_weight_view.hpp", "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit"
-    )
+    replace_once(include / "platform/host.hpp", "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", "")
+    replace_once(include / "conv/bwd_weight_view.hpp", "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit")
     done = run_sanitized(link(tmp_path, tree, FLAGS))
     assert done.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in done.stderr, (done.stdout + done.stderr)[-4000:]

@@ -100,9 +100,7 @@ def test_the_order_is_kept() -> None:
         ),
     ],
 )
-def test_what_selects_nothing_is_an_error(
-    filters: list[str], rule: str, message: str, help_text: str
-) -> None:
+def test_what_selects_nothing_is_an_error(filters: list[str], rule: str, message: str, help_text: str) -> None:
     with pytest.raises(CkgenError) as caught:
         count(*filters)
     assert caught.value.exit_code == 2

@@ -34,9 +34,7 @@ GENERIC = Instance(
     generic=True,
     archs=(*ARCHS, "gfx1100", "gfx1201"),
 )
-TMA = Instance(
-    "wavelet_tma", LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",)
-)
+TMA = Instance("wavelet_tma", LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",))
 POINTWISE = replace(XDL, conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16", c_vector=4)
 SAMPLE = (WAVELET, XDL, POINTWISE, GENERIC)
 
@@ -60,17 +58,13 @@ def context(
 ) -> RenderContext:
     """A context as the command line would make it; `templates` defaults to the real ones."""
     real = templates if templates is not None else load_templates(templates_dir())
-    return RenderContext(
-        real, "instances.yaml", digest(spec_text.encode()), digest(tool.encode()), command, sets or {}
-    )
+    return RenderContext(real, "instances.yaml", digest(spec_text.encode()), digest(tool.encode()), command, sets or {})
 
 
 def small_tree(count: int = 6, version: str = "one") -> dict[str, str]:
     """A tree of `count` instances whose files all differ between versions."""
     text = SMALL_TEMPLATES.texts["instance.cpp.j2"] + f"// {version}\n"
-    templates = Templates(
-        {**SMALL_TEMPLATES.texts, "instance.cpp.j2": text, "include/version.h": f"// {version}\n"}
-    )
+    templates = Templates({**SMALL_TEMPLATES.texts, "instance.cpp.j2": text, "include/version.h": f"// {version}\n"})
     return render_tree([replace(XDL, k_per_block=16 * (1 + i)) for i in range(count)], context(templates))
 
 

@@ -63,9 +63,7 @@ class LazyGroup(click.Group):
             return _closed_pipe()
 
 
-@click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "-V", "--version", prog_name="ckgen")
 def cli() -> None:
     """Turn instances.yaml into a HIP instance library, build it, and prove it right.

@@ -44,9 +44,7 @@ def say_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def show_table(
-    headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
-) -> None:
+def show_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
     """A table on standard output; columns named in `right` are aligned right. Plain columns in a pipe."""
     cells = [[str(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():

@@ -44,9 +44,9 @@ def filters_argument(command: Decorated) -> Decorated:
 
 def out_option(command: Decorated) -> Decorated:
     """--out DIR."""
-    return click.option(
-        "--out", type=PATH, default=Path("generated"), show_default=True, help="The generated tree."
-    )(command)
+    return click.option("--out", type=PATH, default=Path("generated"), show_default=True, help="The generated tree.")(
+        command
+    )
 
 
 def asked_for(ctx: click.Context, names: Sequence[str]) -> bool:

@@ -96,9 +96,7 @@ def diff_command(base: str, spec: Path, as_json: bool) -> int:
         return 0
     rows = [("added", name, "") for name in found.added]
     rows += [("removed", name, "") for name in found.removed]
-    rows += [
-        ("changed", c.new, c.what if c.old == c.new else f"{c.what} (was {c.old})") for c in found.changed
-    ]
+    rows += [("changed", c.new, c.what if c.old == c.new else f"{c.what} (was {c.old})") for c in found.changed]
     if rows:
         console.show_table(("change", "instance", "what"), rows)
     counts = f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed"

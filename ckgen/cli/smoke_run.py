@@ -75,7 +75,7 @@ def smoke(options: SmokeOptions) -> int:
 
 
 def nearest_misses(rows: Sequence[Row]) -> list[Row]:
-    """For each instance the row whose error is the largest part of its tolerance, and every failed row."""
+    """For each instance the row whose error is the largest part of its tolerance, and every failed row; by name."""
 
     def strain(row: Row) -> float:
         return row.max_error / row.tolerance if row.max_error is not None and row.tolerance else 0.0
@@ -84,8 +84,8 @@ def nearest_misses(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row.ok and strain(row) >= strain(worst.setdefault(row.instance, row)):
             worst[row.instance] = row
-    kept = {id(row) for row in worst.values()}
-    return [row for row in rows if not row.ok or id(row) in kept]
+    failed = [row for row in rows if not row.ok]
+    return sorted([*worst.values(), *failed], key=lambda row: row.instance)
 
 
 def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
@@ -94,9 +94,7 @@ def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
         return Library(options.library), {}
     selection = Selection(options.spec, options.set_name, (), options.out)
     place = workplace(selection, chosen=options.chosen, platform=options.platform)
-    path = build_library(
-        place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options
-    )
+    path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return Library(path), _sets(place)
 
 

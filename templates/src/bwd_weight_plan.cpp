@@ -8,6 +8,7 @@
 namespace ckgen::conv {
 namespace {
 
+constexpr int64 kMaxStride = int64{1} << 40;      // elements; sums and byte counts of such strides stay far below 2^63
 constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for the rows past a chunk's last
 
 std::string number(int64 value) { return std::to_string(value); }
@@ -24,6 +25,7 @@ std::string check_lengths(const Problem& p) {
     const char* names[] = {"input", "weight", "output"};
     for(int t = 0; t < 3; ++t) {
         int64 elements = 16;  // a bound on bytes, with room for the widest type
+        int64 reach = 0;
         for(int d = 0; d < 3 + p.ndim; ++d) {
             const int64 length = tensors[t]->lengths[d];
             if(length < 1 || length > INT_MAX)
@@ -31,6 +33,14 @@ std::string check_lengths(const Problem& p) {
                                              ", outside 1..2147483647");
             if(!multiply(elements, length))
                 return refuse("overflow", std::string(names[t]) + " has more bytes than 64 bits count");
+            const int64 stride = tensors[t]->strides[d];
+            if(stride < 0 || stride > kMaxStride)
+                return refuse("overflow", std::string(names[t]) + " stride " + number(d) + " is " + number(stride) +
+                                              ", outside 0..2^40 elements");
+            const bool near = length - 1 <= kMaxStride / std::max<int64>(stride, 1);
+            reach += near ? (length - 1) * stride : kMaxStride;
+            if(reach > kMaxStride)
+                return refuse("overflow", std::string(names[t]) + " reaches over more than 2^40 elements");
         }
     }
     return {};
@@ -62,6 +72,10 @@ std::string check_agreement(const Problem& p) {
             return refuse("output-size", "output length of dimension " + number(d) + " is " +
                                              number(p.out.lengths[3 + d]) + ", the convolution gives " +
                                              number(expected));
+        const int64 walk = p.out.lengths[3 + d] * p.strides[d] + span + p.left_pads[d] + p.right_pads[d];
+        if(walk > (int64{1} << 50) / std::max<int64>(p.in.strides[3 + d], 1))
+            return refuse("overflow",
+                          "padding and taps of dimension " + number(d) + " reach over more than 2^50 elements");
         if(p.out.lengths[3 + d] * p.strides[d] + span > (int64{1} << 29) || p.in.lengths[3 + d] > (int64{1} << 29))
             return refuse("spatial-size", "dimension " + number(d) + " is longer than 2^29 positions");
     }

@@ -107,8 +107,9 @@ public:
         failure_.clear();
         std::fill(lds_.begin(), lds_.end(), static_cast<char>(0xcd));
         for(int i = 0; i < threads_; ++i) {
+            // One that a report left in the middle of a kernel starts again from the beginning.
+            fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
             fibers_[i].state = State::ready;
-            fibers_[i].started = false;
             order_[i] = i;
         }
         while(round()) {
@@ -280,15 +281,15 @@ private:
     void fiber_main() {
         StackSwitch::finish(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
         const int id = current_;
-        try {
-            Thread thread(*this, id);
-            entry_(args_, thread);
-        } catch(const std::exception& error) {
-            failure_ = error.what();
+        for(;;) {  // a fiber that is done waits for the next workgroup: starting one anew costs system calls
+            try {
+                Thread thread(*this, id);
+                entry_(args_, thread);
+            } catch(const std::exception& error) {
+                failure_ = error.what();
+            }
+            wait(id, State::done, Site{});
         }
-        fibers_[id].state = State::done;
-        StackSwitch::start(nullptr, scheduler_stack_, scheduler_stack_bytes_);
-        _longjmp(scheduler_, 1);
     }
 
     void wait(int id, State state, Site site) {

@@ -1,0 +1,48 @@
+# Copied by ckgen from templates/cmake/CkgenInstanceLibrary.cmake. Do not edit; run: ckgen generate
+# ckgen_add_instance_library(TARGET name SPEC spec.yaml [SET set] [FILTER filter...])
+#
+# Generates an instance library from a spec with the `ckgen` command and adds it as targets `name` (everything and the C
+# API) and `name_<operation>`. CKGEN_EXECUTABLE says which ckgen; it is looked for on PATH.
+#
+# Which files a spec makes is known only after it was read, and a build graph must know its files, so generation is part
+# of configuring. It happens again when it has to: the spec and every file of the generator (templates, headers, Python
+# modules: `ckgen generate --list-inputs`) are dependencies of the build system itself, so a build that finds one of them
+# newer configures first, in the same invocation. ckgen writes only files that changed; nothing else is compiled again.
+function(ckgen_add_instance_library)
+    cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SPEC;SET" "FILTER")
+    if(NOT ARG_TARGET OR NOT ARG_SPEC OR ARG_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "use: ckgen_add_instance_library(TARGET name SPEC spec.yaml [SET set] [FILTER filter...])")
+    endif()
+    find_program(CKGEN_EXECUTABLE ckgen DOC "the ckgen command")
+    if(NOT CKGEN_EXECUTABLE)
+        message(FATAL_ERROR "ckgen is not on PATH: pip install ckgen, or set CKGEN_EXECUTABLE")
+    endif()
+    get_filename_component(spec "${ARG_SPEC}" ABSOLUTE)
+    set(arguments ${ARG_FILTER} --spec "${spec}")
+    if(ARG_SET)
+        list(APPEND arguments --set "${ARG_SET}")
+    endif()
+    set(folder "${CMAKE_CURRENT_BINARY_DIR}/${ARG_TARGET}.ckgen")
+    file(MAKE_DIRECTORY "${folder}")
+
+    ckgen_run("${folder}" inputs generate --list-inputs ${arguments})
+    string(REPLACE "\n" ";" inputs "${inputs}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${spec}" ${inputs})
+    ckgen_run("${folder}" said generate ${arguments} --out generated)
+    message(STATUS "${ARG_TARGET}: ${said}")
+
+    set(CKGEN_LIBRARY_NAME ${ARG_TARGET})
+    set(CKGEN_INSTALL OFF)
+    set(CKGEN_BUILD_EXAMPLES OFF)
+    add_subdirectory("${folder}/generated" "${folder}/build" EXCLUDE_FROM_ALL)
+endfunction()
+
+# ckgen_run(FOLDER RESULT ARGUMENT...): what ckgen printed; a failure ends the configuration with ckgen's own words.
+function(ckgen_run folder result)
+    execute_process(COMMAND "${CKGEN_EXECUTABLE}" ${ARGN} WORKING_DIRECTORY "${folder}" RESULT_VARIABLE code
+        OUTPUT_VARIABLE said ERROR_VARIABLE complaint OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT code EQUAL 0)
+        message(FATAL_ERROR "ckgen failed (${code}):\n${complaint}")
+    endif()
+    set(${result} "${said}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,47 @@
+// Copied by ckgen from templates/include/ckgen/atom/lane_map.hpp. Do not edit; run: ckgen generate
+// Which lane and register holds which element of a matrix atom's operands: data, used by the fragment loads, by the
+// epilogue and by the host platform, which executes atoms by these maps.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::atom {
+
+// A and B fragments are alike for every MFMA shape here. A lane holds one row of A (one column of B) and, of the GEMM-K
+// positions of a step, the 16 consecutive bytes of "plane" lane / Size: 8 f16 or bf16, or 4 f32.
+// AMD "MI300 CDNA3 ISA", 7.1.4 (matrix element to VGPR mapping); AMD matrix instruction calculator,
+// V_MFMA_F32_{32X32X8,16X16X16}_F16 and V_MFMA_F32_{32X32X2,16X16X4}_F32: A[i][k] in lane i + Size * (k / k_per_lane).
+// The order of k inside a step is free as long as A and B agree, which is what lets a lane read 16 bytes at once.
+template <int Size>
+struct MfmaOperand {
+    static_assert(Size == 32 || Size == 16, "square MFMA atoms are 32x32 or 16x16");
+    static constexpr int planes = 64 / Size;
+    static CKGEN_HD constexpr int row(int lane) { return lane % Size; }
+    static CKGEN_HD constexpr int plane(int lane) { return lane / Size; }
+};
+
+// C and D. Register r of a lane holds D[row(lane, r)][column(lane)].
+// 32x32: 16 registers, rows in blocks of 4 per half wave (CDNA3 ISA, 7.1.4.1). 16x16: 4 registers.
+template <int Size>
+struct MfmaAccumulator {
+    static constexpr int registers = Size * Size / 64;
+    static constexpr int rows_per_chunk = 256 / Size;  // four registers of a whole wave cover this many rows
+    static CKGEN_HD constexpr int row(int lane, int r) {
+        return Size == 32 ? 8 * (r / 4) + 4 * (lane / 32) + r % 4 : 4 * (lane / 16) + r;
+    }
+    static CKGEN_HD constexpr int column(int lane, int) { return lane % Size; }
+};
+
+// The portable atom's own map: lanes form a grid, each owns a small block of outputs and multiplies with plain FMA.
+// Chunks of four registers cover the same rows as MFMA's, so that the epilogue is the same.
+template <int Size>
+struct FmaAccumulator {
+    static constexpr int registers = Size * Size / 64;
+    static constexpr int rows_per_chunk = 256 / Size;
+    static constexpr int lane_columns = Size / 4;  // lanes along N, four columns each
+    static constexpr int rows = registers / 4;     // rows of A a lane needs
+    static CKGEN_HD constexpr int row(int lane, int r) { return (64 / lane_columns) * (r / 4) + lane / lane_columns; }
+    static CKGEN_HD constexpr int column(int lane, int r) { return lane % lane_columns * 4 + r % 4; }
+};
+
+}  // namespace ckgen::atom

@@ -1,0 +1,164 @@
+// Copied by ckgen from templates/include/ckgen/atom/mfma.hpp. Do not edit; run: ckgen generate
+// MFMA atoms. One multiply() takes a 16-byte fragment of A and of B a lane: a GEMM-K step of 16 (8 for f32) at 32x32
+// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four).
+// Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+#pragma once
+
+#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::atom {
+
+template <class T>
+using Fragment = Vec<T, 16 / static_cast<int>(sizeof(T))>;
+
+template <int Size>
+using Accumulator = Vec<float, MfmaAccumulator<Size>::registers>;
+
+#if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
+#if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#define CKGEN_HAS_MFMA 1
+#else
+#define CKGEN_HAS_MFMA 0
+#endif
+
+#if CKGEN_HAS_MFMA
+
+template <int N>
+using F32Lanes = float __attribute__((ext_vector_type(N)));
+using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
+using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
+using S16x4 = short __attribute__((ext_vector_type(4)));
+
+template <class V>
+struct Halves {
+    V low, high;
+};
+
+// The overload set picks the instruction by element type and shape.
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<float>& a, const Fragment<float>& b, F32Lanes<16> c) {
+    CKGEN_UNROLL
+    for(int i = 0; i < 4; ++i)
+        c = __builtin_amdgcn_mfma_f32_32x32x2f32(a[i], b[i], c, 0, 0, 0);
+    return c;
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<float>& a, const Fragment<float>& b, F32Lanes<4> c) {
+    CKGEN_UNROLL
+    for(int i = 0; i < 4; ++i)
+        c = __builtin_amdgcn_mfma_f32_16x16x4f32(a[i], b[i], c, 0, 0, 0);
+    return c;
+}
+
+#if defined(__gfx950__)
+using BF16x8 = __bf16 __attribute__((ext_vector_type(8)));
+
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<half_t>& a, const Fragment<half_t>& b, F32Lanes<16> c) {
+    return __builtin_amdgcn_mfma_f32_32x32x16_f16(__builtin_bit_cast(F16x8, a), __builtin_bit_cast(F16x8, b), c, 0, 0,
+                                                  0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<half_t>& a, const Fragment<half_t>& b, F32Lanes<4> c) {
+    return __builtin_amdgcn_mfma_f32_16x16x32_f16(__builtin_bit_cast(F16x8, a), __builtin_bit_cast(F16x8, b), c, 0, 0,
+                                                  0);
+}
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
+    return __builtin_amdgcn_mfma_f32_32x32x16_bf16(__builtin_bit_cast(BF16x8, a), __builtin_bit_cast(BF16x8, b), c, 0,
+                                                   0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<4> c) {
+    return __builtin_amdgcn_mfma_f32_16x16x32_bf16(__builtin_bit_cast(BF16x8, a), __builtin_bit_cast(BF16x8, b), c, 0,
+                                                   0, 0);
+}
+#else
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<half_t>& a, const Fragment<half_t>& b, F32Lanes<16> c) {
+    const auto x = __builtin_bit_cast(Halves<F16x4>, a);
+    const auto y = __builtin_bit_cast(Halves<F16x4>, b);
+    c = __builtin_amdgcn_mfma_f32_32x32x8f16(x.low, y.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8f16(x.high, y.high, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<half_t>& a, const Fragment<half_t>& b, F32Lanes<4> c) {
+    const auto x = __builtin_bit_cast(Halves<F16x4>, a);
+    const auto y = __builtin_bit_cast(Halves<F16x4>, b);
+    c = __builtin_amdgcn_mfma_f32_16x16x16f16(x.low, y.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x16f16(x.high, y.high, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
+    const auto x = __builtin_bit_cast(Halves<S16x4>, a);
+    const auto y = __builtin_bit_cast(Halves<S16x4>, b);
+    c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.low, y.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.high, y.high, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<4> c) {
+    const auto x = __builtin_bit_cast(Halves<S16x4>, a);
+    const auto y = __builtin_bit_cast(Halves<S16x4>, b);
+    c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.low, y.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.high, y.high, c, 0, 0, 0);
+}
+#endif
+
+// acc[i][j] += a[i] * b[j] for the wave's whole grid of atoms.
+template <int Size, class T, int MR, int NR>
+CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
+                           Accumulator<Size> (&acc)[MR][NR]) {
+    using Registers = F32Lanes<MfmaAccumulator<Size>::registers>;
+    CKGEN_UNROLL
+    for(int i = 0; i < MR; ++i)
+        CKGEN_UNROLL
+    for(int j = 0; j < NR; ++j)
+        acc[i][j] = __builtin_bit_cast(Accumulator<Size>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
+}
+#endif  // CKGEN_HAS_MFMA
+
+#else  // host
+
+// What one lane brings to the wave's collective multiply.
+template <int Size, class T, int MR, int NR>
+struct LaneOperands {
+    const Fragment<T>* a;
+    const Fragment<T>* b;
+    Accumulator<Size>* acc;
+
+    static void execute(void* const* lanes) {
+        using Operand = MfmaOperand<Size>;
+        constexpr int k1 = 16 / static_cast<int>(sizeof(T));
+        constexpr int depth = k1 * Operand::planes;
+        float rows[MR * Size][depth];
+        float columns[depth][NR * Size];
+        for(int lane = 0; lane < 64; ++lane) {
+            const LaneOperands& mine = *static_cast<const LaneOperands*>(lanes[lane]);
+            const int k0 = Operand::plane(lane) * k1;
+            for(int i = 0; i < MR; ++i)
+                for(int e = 0; e < k1; ++e)
+                    rows[i * Size + Operand::row(lane)][k0 + e] = to_float(mine.a[i][e]);
+            for(int j = 0; j < NR; ++j)
+                for(int e = 0; e < k1; ++e)
+                    columns[k0 + e][j * Size + Operand::row(lane)] = to_float(mine.b[j][e]);
+        }
+        float product[MR * Size][NR * Size];
+        for(int row = 0; row < MR * Size; ++row) {
+            float sums[NR * Size] = {};
+            for(int k = 0; k < depth; ++k)
+                for(int column = 0; column < NR * Size; ++column)
+                    sums[column] += rows[row][k] * columns[k][column];
+            for(int column = 0; column < NR * Size; ++column)
+                product[row][column] = sums[column];
+        }
+        using Map = MfmaAccumulator<Size>;
+        for(int lane = 0; lane < 64; ++lane) {
+            Accumulator<Size>* acc = static_cast<const LaneOperands*>(lanes[lane])->acc;
+            for(int i = 0; i < MR; ++i)
+                for(int j = 0; j < NR; ++j)
+                    for(int r = 0; r < Map::registers; ++r)
+                        acc[i * NR + j][r] += product[i * Size + Map::row(lane, r)][j * Size + Map::column(lane, r)];
+        }
+    }
+};
+
+template <int Size, class T, int MR, int NR>
+void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
+              Accumulator<Size> (&acc)[MR][NR], platform::Site site = platform::Site::here()) {
+    LaneOperands<Size, T, MR, NR> mine{a, b, &acc[0][0]};
+    thread.collective(&mine, &LaneOperands<Size, T, MR, NR>::execute, site);
+}
+#endif
+
+}  // namespace ckgen::atom

@@ -1,0 +1,39 @@
+// Copied by ckgen from templates/include/ckgen/block/lds_layout.hpp. Do not edit; run: ckgen generate
+// How a tile of one operand lies in LDS.
+//
+// The tile has `Columns` columns (GEMM-M or GEMM-N) and K rows. LDS holds planes of K1 consecutive rows; in a plane
+// every column is one 16-byte slot with its K1 values, as matrix fragments want them:
+//     byte(plane, slot, byte in slot) = (plane * (Columns + Pad) + slot) * 16 + byte
+//
+// Bank conflicts. A copying thread holds Vector neighbouring columns and writes one slot (or a part of it) at a time.
+// If slots were columns, consecutive threads would write Vector * 16 bytes apart and meet in the same banks. So columns
+// are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight
+// consecutive threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts
+// too; that a slot's column differs from its number is undone once, by the epilogue (column_of_slot). Tiles narrower
+// than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::block {
+
+template <int Columns_, int K1_, int Vector_, int Pad_>
+struct LdsLayout {
+    static constexpr int columns = Columns_;
+    static constexpr int k1 = K1_;
+    static constexpr int vector = Vector_;
+    static constexpr int slot_bytes = 16;
+    static constexpr int plane_bytes = (Columns_ + Pad_) * slot_bytes;
+    static constexpr int group = min_of(8 * Vector_, Columns_);
+    static constexpr int group_threads = group / Vector_;
+
+    static CKGEN_HD constexpr int slot_of_column(int column) {
+        return column / group * group + column % Vector_ * group_threads + column % group / Vector_;
+    }
+    static CKGEN_HD constexpr int column_of_slot(int slot) {
+        return slot / group * group + slot % group_threads * Vector_ + slot % group / group_threads;
+    }
+    static CKGEN_HD constexpr int byte_of(int plane, int slot) { return plane * plane_bytes + slot * slot_bytes; }
+};
+
+}  // namespace ckgen::block

@@ -1,0 +1,64 @@
+// Copied by ckgen from templates/include/ckgen/c_api.h. Do not edit; run: ckgen generate
+/* The C interface of an instance library, for ctypes and other languages. Plain C.
+ *
+ * Functions that return int32_t and can fail give 0 (done), 1 (the instance does not support the problem) or 2
+ * (failed); ckgen_last_error() then holds one sentence, until the next call on the same thread. Instances are numbered
+ * from 0 in the order of their names. */
+#ifndef CKGEN_C_API_H
+#define CKGEN_C_API_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grouped convolution backward weight. Arrays hold G, N, C, spatial (in), G, K, C, filter (wei), G, N, K, spatial
+ * (out); C and K per group, strides in elements, unused entries ignored. split_k: -1 lets the library choose. */
+typedef struct {
+    int32_t ndim, split_k;
+    int64_t in_lengths[6], in_strides[6];
+    int64_t wei_lengths[6], wei_strides[6];
+    int64_t out_lengths[6], out_strides[6];
+    int64_t strides[3], dilations[3], left_pads[3], right_pads[3];
+} ckgen_problem;
+
+int32_t ckgen_abi_version(void);    /* 1; changes when this header does */
+const char* ckgen_platform(void);   /* "host" or "amd" */
+const char* ckgen_last_error(void); /* of this thread; "" when there was none */
+
+int32_t ckgen_instance_count(void);
+const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL when out of range */
+const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL when out of range */
+
+/* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. */
+int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const void* in, const void* wei,
+                           const void* out);
+int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int64_t* bytes);
+int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* what -1 resolves to */
+
+/* workspace: ckgen_workspace_size bytes, 16-byte aligned, need not be cleared; NULL when that is 0. stream: a
+ * hipStream_t or NULL. With time_kernel, *milliseconds is the mean over repeated runs, else 0. Asynchronous unless
+ * timed (host: always done on return). */
+int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                  void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
+
+/* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
+ * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and
+ * `capacity` is large enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. */
+int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                   void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                   uint32_t* threads);
+
+/* The C++ reference operator on host memory. dtype: f16, bf16, f32 or bf16_f32_bf16. */
+int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
+
+/* Host platform only. seed: 0 runs waves and lanes in order, otherwise in a shuffled order; threads: OS threads that
+ * share the workgroups, 0 for one a core. Returns 2 on other platforms. */
+int32_t ckgen_host_configure(uint64_t seed, int32_t threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

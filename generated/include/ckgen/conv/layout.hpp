@@ -1,0 +1,26 @@
+// Copied by ckgen from templates/include/ckgen/conv/layout.hpp. Do not edit; run: ckgen generate
+// The layout triples an instance can name: input, weight and output, as one type.
+#pragma once
+
+#include "ckgen/device/tensor_layout.hpp"
+
+namespace ckgen::layout {
+
+template <int NDim, bool GroupsOutermost, class InLayout, class WeiLayout, class OutLayout>
+struct Triple {
+    static constexpr int ndim = NDim;
+    static constexpr bool groups_outermost = GroupsOutermost;
+    using In = InLayout;
+    using Wei = WeiLayout;
+    using Out = OutLayout;
+};
+
+namespace tags = tensor_layout::convolution;
+using NWGC_GKXC_NWGK = Triple<1, false, tags::NWGC, tags::GKXC, tags::NWGK>;
+using NHWGC_GKYXC_NHWGK = Triple<2, false, tags::NHWGC, tags::GKYXC, tags::NHWGK>;
+using NDHWGC_GKZYXC_NDHWGK = Triple<3, false, tags::NDHWGC, tags::GKZYXC, tags::NDHWGK>;
+using GNWC_GKXC_GNWK = Triple<1, true, tags::GNWC, tags::GKXC, tags::GNWK>;
+using GNHWC_GKYXC_GNHWK = Triple<2, true, tags::GNHWC, tags::GKYXC, tags::GNHWK>;
+using GNDHWC_GKZYXC_GNDHWK = Triple<3, true, tags::GNDHWC, tags::GKZYXC, tags::GNDHWK>;
+
+}  // namespace ckgen::layout

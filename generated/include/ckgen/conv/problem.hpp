@@ -1,0 +1,51 @@
+// Copied by ckgen from templates/include/ckgen/conv/problem.hpp. Do not edit; run: ckgen generate
+// A convolution problem as host code sees it: CK's index convention, whatever the layout tag says.
+// Lengths and strides are ordered G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output);
+// strides are in elements, K and C are per group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::conv {
+
+struct Tensor {
+    std::array<int64, 6> lengths{};
+    std::array<int64, 6> strides{};
+};
+
+struct Problem {
+    int ndim = 0;
+    int split_k = 1;
+    Tensor in, wei, out;
+    std::array<int64, 3> strides{}, dilations{}, left_pads{}, right_pads{};
+
+    int64 groups() const { return in.lengths[0]; }
+    int64 images() const { return in.lengths[1]; }
+    int64 in_channels() const { return in.lengths[2]; }
+    int64 out_channels() const { return wei.lengths[1]; }
+    int64 taps() const { return product(wei); }
+    int64 out_positions() const { return product(out); }
+    int64 gemm_k() const { return images() * out_positions(); }
+    int64 wei_elements() const { return groups() * out_channels() * in_channels() * taps(); }
+
+    // 2 * G * N * K * C * prod(out) * prod(filter), CK's convention.
+    double flops() const { return 2. * static_cast<double>(gemm_k()) * static_cast<double>(wei_elements()); }
+
+private:
+    int64 product(const Tensor& tensor) const {
+        int64 result = 1;
+        for(int d = 0; d < ndim; ++d)
+            result *= tensor.lengths[3 + d];
+        return result;
+    }
+};
+
+// Empty if the problem makes sense for any backward-weight kernel with these memory orders, else one sentence that
+// names the rule in brackets and the numbers. Channels-last layouts only: `groups_outermost` is GNHWC, else NHWGC.
+std::string invalid_reason(const Problem& problem, bool groups_outermost);
+
+}  // namespace ckgen::conv

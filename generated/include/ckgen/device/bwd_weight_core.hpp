@@ -1,0 +1,60 @@
+// Copied by ckgen from templates/include/ckgen/device/bwd_weight_core.hpp. Do not edit; run: ckgen generate
+// What every backward-weight operator shares, whatever its layout, type and kernel: argument, planning, launching.
+#pragma once
+
+#include "ckgen/conv/bwd_weight_plan.hpp"
+#include "ckgen/device/device_base.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
+    conv::Problem problem;
+    const void* p_in = nullptr;
+    void* p_wei = nullptr;
+    const void* p_out = nullptr;
+};
+
+using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const void* in, int64 in_bytes, void* wei,
+                                 int64 wei_bytes, const void* out, int64 out_bytes, platform::Stream);
+
+// The parts of an instance that launching needs, as values.
+struct BwdWeightKernel {
+    conv::BwdWeightTraits traits;
+    LaunchBwdWeight launch;
+    // Sums f32 partials into the weight type.
+    void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
+};
+
+// An operator that can also be driven by a Problem of any ndim: what the C API uses.
+struct BwdWeightRunner {
+    virtual ~BwdWeightRunner() = default;
+    virtual std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
+                                                            const void* p_out) const = 0;
+    virtual BaseOperator& Operator() = 0;
+    virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
+    virtual BwdWeightKernel KernelInfo() const = 0;
+};
+
+std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel&, const conv::Problem&,
+                                                            const void* p_in, void* p_wei, const void* p_out);
+// Everything but the pointers' presence and the workspace, which Run checks.
+std::string bwd_weight_unsupported_reason(const BwdWeightKernel&, const BaseArgument*);
+std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument*);
+// The main kernel's arguments for a supported argument: what Run launches, and what another launcher would need.
+conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel&, const BwdWeightArgument&);
+float run_bwd_weight(const BwdWeightKernel&, const BaseArgument*, const StreamConfig&);
+
+// CK's type string from the numbers CK prints.
+struct BwdWeightTypeFields {
+    const char* class_name;
+    int block_size, m_per_block, n_per_block, k0_per_block;
+    ConvSpec conv_spec;
+    int k1, m_xdl_per_wave, n_xdl_per_wave, a_src, a_dst, b_src, b_dst, c_vector;
+};
+std::string bwd_weight_type_string(const BwdWeightTypeFields&);
+
+// Defined in reduce.cpp, once a weight type.
+template <class Wei>
+void reduce_partials(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream);
+
+}  // namespace ckgen::tensor_operation::device

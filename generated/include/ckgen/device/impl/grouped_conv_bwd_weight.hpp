@@ -1,0 +1,115 @@
+// Copied by ckgen from templates/include/ckgen/device/impl/grouped_conv_bwd_weight.hpp. Do not edit; run: ckgen generate
+// The concrete operator of one instance: binds a kernel (family) and a Config to CK's interface.
+#pragma once
+
+#include "ckgen/instance/checked.hpp"
+#include "ckgen/platform/platform.hpp"
+
+#if !CKGEN_DEVICE_PASS
+
+#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/device/device_grouped_conv_bwd_weight.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// Entry() gives what platform::launch takes for KernelOf<Checked<Config>>.
+template <class Config, template <class> class KernelOf, platform::KernelEntry (*Entry)()>
+class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
+    : public BwdWeightOperator<typename Config::Layout, typename Config::DataType>,
+      public BwdWeightRunner {
+    using D = Checked<Config>;
+    using Kernel = KernelOf<D>;
+    using Interface = BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
+    using PassThrough = element_wise::PassThrough;
+    using typename Interface::Lengths;
+    using typename Interface::Spatial;
+
+    static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const void* in, int64 in_bytes, void* wei,
+                       int64 wei_bytes, const void* out, int64 out_bytes, platform::Stream stream) {
+#if CKGEN_PLATFORM_HOST
+        const platform::Regions regions{{"input", static_cast<const char*>(in), in_bytes, false},
+                                        {"weight", static_cast<const char*>(wei), wei_bytes, true},
+                                        { "output",
+                                          static_cast<const char*>(out),
+                                          out_bytes,
+                                          false }};
+#else
+        const int regions = 0;
+        (void)in, (void)in_bytes, (void)wei, (void)wei_bytes, (void)out, (void)out_bytes;
+#endif
+        platform::launch<Kernel>(Entry(), blocks, args, regions, stream);
+    }
+
+    // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
+    static BwdWeightKernel kernel() { return {conv::traits_of<D>(), &launch, &reduce_partials<typename D::Wei>}; }
+
+    struct Invoker final : BaseInvoker {
+        float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
+            return run_bwd_weight(kernel(), argument, config);
+        }
+    };
+
+public:
+    std::unique_ptr<BaseArgument> MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
+                                                      const Lengths& in_lengths, const Lengths& in_strides,
+                                                      const Lengths& wei_lengths, const Lengths& wei_strides,
+                                                      const Lengths& out_lengths, const Lengths& out_strides,
+                                                      const Spatial& strides, const Spatial& dilations,
+                                                      const Spatial& left_pads, const Spatial& right_pads, PassThrough,
+                                                      PassThrough, PassThrough, index_t split_k) override {
+        conv::Problem problem;
+        problem.ndim = Config::Layout::ndim;
+        problem.split_k = split_k;
+        const auto copy = [](const auto& from, auto& to) {
+            for(std::size_t i = 0; i < from.size(); ++i)
+                to[i] = from[i];
+        };
+        copy(in_lengths, problem.in.lengths), copy(in_strides, problem.in.strides);
+        copy(wei_lengths, problem.wei.lengths), copy(wei_strides, problem.wei.strides);
+        copy(out_lengths, problem.out.lengths), copy(out_strides, problem.out.strides);
+        copy(strides, problem.strides), copy(dilations, problem.dilations);
+        copy(left_pads, problem.left_pads), copy(right_pads, problem.right_pads);
+        return MakeArgument(problem, p_in, p_wei, p_out);
+    }
+    std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
+                                                    const void* p_out) const override {
+        return make_bwd_weight_argument(kernel(), problem, p_in, p_wei, p_out);
+    }
+
+    std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
+    std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
+    BaseOperator& Operator() override { return *this; }
+    BwdWeightKernel KernelInfo() const override { return kernel(); }
+
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
+        return bwd_weight_unsupported_reason(kernel(), argument);
+    }
+    std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
+        return bwd_weight_workspace_size(kernel(), argument);
+    }
+    std::string GetIdentity() const override { return Config::name; }
+    std::string GetTypeString() const override {
+        return bwd_weight_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle"
+                                                         : "DeviceGroupedConvBwdWeight_Xdl_CShuffle",
+                                       D::block_size, D::m_per_block, D::n_per_block, D::k_per_block / D::k1,
+                                       D::conv_spec, D::k1, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector,
+                                       D::a_dst_vector, D::b_vector, D::b_dst_vector, D::c_vector});
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+// The kernel's symbol is the identity with _kernel behind it.
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                       \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)                                                 \
+    std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {         \
+        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<                     \
+            NAME, KERNEL, &entry_##NAME##_kernel>>();                                                                  \
+    }
+
+#else
+
+// A device pass needs the kernel and nothing else.
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL) CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)
+
+#endif

@@ -1,0 +1,10 @@
+// Copied by ckgen from templates/include/ckgen/device/impl/grouped_conv_bwd_weight_xdl.hpp. Do not edit; run: ckgen generate
+// Family xdl of grouped convolution backward weight: what a generated instance includes.
+#pragma once
+
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/pipeline/xdl.hpp"
+
+#undef CKGEN_DEFINE_INSTANCE
+#define CKGEN_DEFINE_INSTANCE(NAME) CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::pipeline::XdlKernel)

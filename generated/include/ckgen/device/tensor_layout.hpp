@@ -1,0 +1,31 @@
+// Copied by ckgen from templates/include/ckgen/device/tensor_layout.hpp. Do not edit; run: ckgen generate
+// Layout tags with CK's names. A tag names the order of dimensions in memory; the lengths and strides handed to an
+// operator are always ordered G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output).
+#pragma once
+
+namespace ckgen::tensor_layout::convolution {
+
+struct BaseTensorLayout {};
+
+#define CKGEN_LAYOUT(NAME)                                                                                             \
+    struct NAME : BaseTensorLayout {                                                                                   \
+        static constexpr const char* name = #NAME;                                                                     \
+    }
+CKGEN_LAYOUT(NWGC);
+CKGEN_LAYOUT(NHWGC);
+CKGEN_LAYOUT(NDHWGC);
+CKGEN_LAYOUT(GNWC);
+CKGEN_LAYOUT(GNHWC);
+CKGEN_LAYOUT(GNDHWC);
+CKGEN_LAYOUT(GKXC);
+CKGEN_LAYOUT(GKYXC);
+CKGEN_LAYOUT(GKZYXC);
+CKGEN_LAYOUT(NWGK);
+CKGEN_LAYOUT(NHWGK);
+CKGEN_LAYOUT(NDHWGK);
+CKGEN_LAYOUT(GNWK);
+CKGEN_LAYOUT(GNHWK);
+CKGEN_LAYOUT(GNDHWK);
+#undef CKGEN_LAYOUT
+
+}  // namespace ckgen::tensor_layout::convolution

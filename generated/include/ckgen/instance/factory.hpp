@@ -1,0 +1,25 @@
+// Copied by ckgen from templates/include/ckgen/instance/factory.hpp. Do not edit; run: ckgen generate
+// What generated factory sources use: declare an instance's maker, add an instance to a list.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ckgen/device/device_grouped_conv_bwd_weight.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+
+// Specialised per operation in generated headers; GetInstances() returns every instance of the library for DeviceOp.
+template <class DeviceOp, class Tag = void>
+struct DeviceOperationInstanceFactory;
+
+}  // namespace ckgen::tensor_operation::device::instance
+
+// At global scope.
+#define CKGEN_DECLARE_INSTANCE(NAME, LAYOUT, DTYPE)                                                                    \
+    namespace ckgen::instances {                                                                                       \
+    std::unique_ptr<::ckgen::tensor_operation::device::BwdWeightOperator<::ckgen::LAYOUT, ::ckgen::DTYPE>>             \
+    make_##NAME();                                                                                                     \
+    }
+// In a function that has `instances`.
+#define CKGEN_ADD_INSTANCE(NAME) instances.push_back(::ckgen::instances::make_##NAME());

@@ -1,0 +1,87 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/wavelet.hpp. Do not edit; run: ckgen generate
+// Family wavelet: the first load_waves waves only move data, the other math_waves only multiply. LDS is a ring of
+// `stages` tiles in two halves: while the math waves multiply one half, the load waves fill the other, and a barrier
+// swaps them. The load waves' global loads run one half ahead of their LDS writes.
+#pragma once
+
+#include "ckgen/block/wave_mma.hpp"
+#include "ckgen/conv/bwd_weight_loader.hpp"
+#include "ckgen/epilogue/cshuffle.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct WaveletKernel {
+    using Args = conv::BwdWeightArgs;
+    using Loader = conv::BwdWeightLoader<D>;
+    using Layouts = typename Loader::Layouts;
+    using Mma = block::WaveMma<D, typename Layouts::A, typename Layouts::B>;
+    using Epilogue = epilogue::CShuffle<D>;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr int tiles_per_half = D::stages / 2;
+    static_assert(D::load_waves > 0 && D::stages % 2 == 0, "a load role, and a ring of two halves");
+
+    // Halves of the ring that GEMM-K takes. Tiles past the end read as zeros.
+    static CKGEN_DEVICE int halves(const conv::BwdWeightTile& tile) {
+        return (tile.k_tiles + tiles_per_half - 1) / tiles_per_half;
+    }
+
+    struct LoadRole {
+        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id,
+                                     const conv::BwdWeightTile& tile) {
+            const int count = halves(tile);
+            if(count > 0) {
+                Loader loader(id, args, tile);
+                typename Loader::Registers registers[tiles_per_half];
+                load_half(thread, loader, registers);
+                for(int half = 0; half < count; ++half) {
+                    CKGEN_UNROLL
+                    for(int i = 0; i < tiles_per_half; ++i)
+                        loader.store(thread, half % 2 * tiles_per_half + i, registers[i]);
+                    if(half + 1 < count)
+                        load_half(thread, loader, registers);
+                    thread.barrier();
+                }
+            }
+            Epilogue::accompany(thread);
+        }
+
+    private:
+        static CKGEN_DEVICE void load_half(const platform::Thread& thread, Loader& loader,
+                                           typename Loader::Registers (&registers)[tiles_per_half]) {
+            CKGEN_UNROLL
+            for(int i = 0; i < tiles_per_half; ++i)
+                loader.load(thread, registers[i]);
+        }
+    };
+
+    struct MathRole {
+        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id,
+                                     const conv::BwdWeightTile& tile) {
+            typename Mma::Acc acc;
+            Mma::clear(acc);
+            const int count = halves(tile);
+            for(int half = 0; half < count; ++half) {
+                thread.barrier();
+                CKGEN_UNROLL
+                for(int i = 0; i < tiles_per_half; ++i) {
+                    const int base = (half % 2 * tiles_per_half + i) * D::lds_stage_bytes;
+                    Mma::run(thread, id, base, base + Layouts::b_offset, acc);
+                }
+            }
+            Epilogue::run(thread, id, args, tile, acc);
+        }
+    };
+
+    static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
+        const int id = thread.thread_id();
+        const auto tile = conv::BwdWeightTile::of_block<D>(args, thread.block_id());
+        if(thread.uniform(id) < D::copy_threads)
+            LoadRole::run(args, thread, id, tile);
+        else
+            MathRole::run(args, thread, id - D::copy_threads, tile);
+    }
+};
+
+}  // namespace ckgen::pipeline

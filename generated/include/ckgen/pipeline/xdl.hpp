@@ -1,0 +1,52 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/xdl.hpp. Do not edit; run: ckgen generate
+// Family xdl: every wave loads and multiplies. Global loads of the next tile are in flight while the current one is
+// multiplied. One LDS stage needs two barriers a tile, two stages need one.
+#pragma once
+
+#include "ckgen/block/wave_mma.hpp"
+#include "ckgen/conv/bwd_weight_loader.hpp"
+#include "ckgen/epilogue/cshuffle.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct XdlKernel {
+    using Args = conv::BwdWeightArgs;
+    using Loader = conv::BwdWeightLoader<D>;
+    using Layouts = typename Loader::Layouts;
+    using Mma = block::WaveMma<D, typename Layouts::A, typename Layouts::B>;
+    using Epilogue = epilogue::CShuffle<D>;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+    static_assert(D::load_waves == 0, "in family xdl all waves load");
+
+    static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
+        const int id = thread.thread_id();
+        const auto tile = conv::BwdWeightTile::of_block<D>(args, thread.block_id());
+        typename Mma::Acc acc;
+        Mma::clear(acc);
+        if(tile.k_tiles > 0)
+            main_loop(args, thread, id, tile, acc);
+        Epilogue::run(thread, id, args, tile, acc);
+    }
+
+private:
+    static CKGEN_DEVICE void main_loop(const Args& args, const platform::Thread& thread, int id,
+                                       const conv::BwdWeightTile& tile, typename Mma::Acc& acc) {
+        Loader loader(id, args, tile);
+        typename Loader::Registers registers;
+        loader.load(thread, registers);
+        for(int t = 0; t < tile.k_tiles; ++t) {
+            const int stage = D::stages == 1 ? 0 : t % D::stages;
+            loader.store(thread, stage, registers);
+            thread.barrier();
+            if(t + 1 < tile.k_tiles)
+                loader.load(thread, registers);
+            Mma::run(thread, id, stage * D::lds_stage_bytes, stage * D::lds_stage_bytes + Layouts::b_offset, acc);
+            if constexpr(D::stages == 1)
+                thread.barrier();
+        }
+    }
+};
+
+}  // namespace ckgen::pipeline

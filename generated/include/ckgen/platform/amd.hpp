@@ -1,0 +1,136 @@
+// Copied by ckgen from templates/include/ckgen/platform/amd.hpp. Do not edit; run: ckgen generate
+// AMD device code: buffers, LDS, barriers. No HIP header is needed.
+// Raw buffer descriptors: "CDNA3 Instruction Set Architecture", section 9.1.5 (buffer resource), word 3 as LLVM's
+// AMDGPUUsage and ROCm set it: data format 32 bit on gfx9, format + out-of-bounds select 3 (raw) from gfx10 on.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+
+using I32x2 = int32 __attribute__((ext_vector_type(2)));
+using I32x4 = int32 __attribute__((ext_vector_type(4)));
+using I16 = short;
+
+// The intrinsics are named by their LLVM symbol because clang 15 has no builtin for them.
+__attribute__((device)) I16 raw_buffer_load_i16(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i16");
+__attribute__((device)) int32 raw_buffer_load_i32(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i32");
+__attribute__((device)) I32x2 raw_buffer_load_i32x2(I32x4, int32, int32,
+                                                    int32) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
+__attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
+                                                    int32) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
+
+#if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1200__) || defined(__gfx1201__)
+inline constexpr int32 kBufferWord3 = 0x31004000;
+#else
+inline constexpr int32 kBufferWord3 = 0x00020000;
+#endif
+
+class Thread {
+public:
+    using LdsPointer = __attribute__((address_space(3))) char*;
+    CKGEN_DEVICE explicit Thread(LdsPointer lds) : lds_(lds) {}
+
+    CKGEN_DEVICE int thread_id() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+    CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
+    // A value that is the same in all lanes, moved to a scalar register.
+    CKGEN_DEVICE int uniform(int value) const { return __builtin_amdgcn_readfirstlane(value); }
+
+    CKGEN_DEVICE void barrier() const {
+        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+        __builtin_amdgcn_s_barrier();
+        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    }
+
+    template <class V>
+    CKGEN_DEVICE V lds_load(int byte_offset) const {
+        return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
+    }
+    template <class V>
+    CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {
+        *reinterpret_cast<LdsWords<V>*>(lds_ + byte_offset) =
+            __builtin_bit_cast(typename WordsOf<sizeof(V)>::type, value);
+    }
+    template <class V>
+    CKGEN_DEVICE V global_load(const void* address) const {
+        return *static_cast<const V*>(address);
+    }
+    template <class V>
+    CKGEN_DEVICE void global_store(void* address, const V& value) const {
+        *static_cast<V*>(address) = value;
+    }
+
+private:
+    // LDS moves as machine words: a class type cannot be copied between address spaces.
+    template <int Bytes>
+    struct WordsOf;
+    template <class V>
+    using LdsWords = __attribute__((address_space(3))) typename WordsOf<sizeof(V)>::type;
+
+    LdsPointer lds_;
+};
+template <>
+struct Thread::WordsOf<4> {
+    using type = int32;
+};
+template <>
+struct Thread::WordsOf<8> {
+    using type = I32x2;
+};
+template <>
+struct Thread::WordsOf<16> {
+    using type = I32x4;
+};
+
+// `bytes` of global memory from `base` on (base and bytes uniform over the wave). A load at or past the end returns
+// zero in hardware, so tiles that hang over the edge need no branch.
+class GlobalBuffer {
+public:
+    CKGEN_DEVICE GlobalBuffer(const void* base, uint32 bytes) {
+        const uint64 address = reinterpret_cast<uint64>(base);
+        words_ = I32x4{static_cast<int32>(address), static_cast<int32>(address >> 32), static_cast<int32>(bytes),
+                       kBufferWord3};
+    }
+    template <class V>
+    CKGEN_DEVICE V load(const Thread&, uint32 byte_offset) const {
+        const int32 offset = static_cast<int32>(byte_offset);
+        if constexpr(sizeof(V) == 16) {
+            return __builtin_bit_cast(V, raw_buffer_load_i32x4(words_, offset, 0, 0));
+        } else if constexpr(sizeof(V) == 8) {
+            return __builtin_bit_cast(V, raw_buffer_load_i32x2(words_, offset, 0, 0));
+        } else if constexpr(sizeof(V) == 4) {
+            return __builtin_bit_cast(V, raw_buffer_load_i32(words_, offset, 0, 0));
+        } else {
+            static_assert(sizeof(V) == 2, "a buffer access is 2, 4, 8 or 16 bytes");
+            return __builtin_bit_cast(V, raw_buffer_load_i16(words_, offset, 0, 0));
+        }
+    }
+
+private:
+    I32x4 words_;
+};
+
+using KernelEntry = const void*;  // what hipLaunchKernel takes
+
+}  // namespace ckgen::platform
+
+// Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
+// entry_SYMBOL() that names it to launch(). The body exists in device passes only.
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
+    extern "C" __attribute__((global))                                                                                 \
+    __attribute__((amdgpu_flat_work_group_size(__VA_ARGS__::launch_threads, __VA_ARGS__::launch_threads))) void        \
+    SYMBOL(__VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(SYMBOL)
+
+#if CKGEN_DEVICE_PASS
+#define CKGEN_KERNEL_BODY(...)                                                                                         \
+    static __attribute__((shared)) __attribute__((aligned(16))) char lds[__VA_ARGS__::lds_bytes];                      \
+    ::ckgen::platform::Thread thread((::ckgen::platform::Thread::LdsPointer)lds);                                      \
+    __VA_ARGS__::run(args, thread);
+#define CKGEN_KERNEL_ENTRY(SYMBOL)
+#else
+#define CKGEN_KERNEL_BODY(...) (void)args;
+#define CKGEN_KERNEL_ENTRY(SYMBOL)                                                                                     \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() {                                                           \
+        return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                                              \
+    }
+#endif

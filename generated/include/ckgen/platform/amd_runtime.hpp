@@ -1,0 +1,77 @@
+// Copied by ckgen from templates/include/ckgen/platform/amd_runtime.hpp. Do not edit; run: ckgen generate
+// Host side of the AMD platform: HIP runtime calls, every error an exception with HIP's own text.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace ckgen::platform {
+
+using Stream = hipStream_t;
+
+class LaunchError : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+inline void check_hip(hipError_t status, const char* what) {
+    if(status != hipSuccess)
+        throw LaunchError(std::string(what) + ": " + hipGetErrorString(status));
+}
+
+// `regions` is what the host platform checks accesses against; a GPU has its own page tables.
+template <class Kernel, class Regions>
+void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
+    typename Kernel::Args copy = args;
+    void* pointers[] = {&copy};
+    check_hip(hipLaunchKernel(entry, dim3(blocks), dim3(Kernel::launch_threads), pointers, 0, stream),
+              "hipLaunchKernel");
+    check_hip(hipGetLastError(), "kernel launch");
+}
+
+// Compute units of the current device. Without a device (a build machine that only plans) it is an MI210's count.
+inline int compute_units() {
+    int device = 0;
+    int units = 0;
+    const bool known = hipGetDevice(&device) == hipSuccess &&
+                       hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, device) == hipSuccess;
+    return known ? units : 104;
+}
+
+inline void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    if(bytes > 0)
+        check_hip(hipMalloc(&memory, bytes), "hipMalloc");
+    return memory;
+}
+inline void release(void* memory) { static_cast<void>(hipFree(memory)); }
+inline void copy_to_device(void* device, const void* host, std::size_t bytes) {
+    check_hip(hipMemcpy(device, host, bytes, hipMemcpyHostToDevice), "hipMemcpy");
+}
+inline void copy_from_device(void* host, const void* device, std::size_t bytes) {
+    check_hip(hipMemcpy(host, device, bytes, hipMemcpyDeviceToHost), "hipMemcpy");
+}
+
+// Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
+template <class Work>
+float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {
+    hipEvent_t begin = nullptr;
+    hipEvent_t end = nullptr;
+    check_hip(hipEventCreate(&begin), "hipEventCreate");
+    check_hip(hipEventCreate(&end), "hipEventCreate");
+    for(int i = 0; i < warm_ups; ++i)
+        work();
+    check_hip(hipEventRecord(begin, stream), "hipEventRecord");
+    for(int i = 0; i < repeats; ++i)
+        work();
+    check_hip(hipEventRecord(end, stream), "hipEventRecord");
+    check_hip(hipEventSynchronize(end), "hipEventSynchronize");
+    float total = 0.f;
+    check_hip(hipEventElapsedTime(&total, begin, end), "hipEventElapsedTime");
+    check_hip(hipEventDestroy(begin), "hipEventDestroy");
+    check_hip(hipEventDestroy(end), "hipEventDestroy");
+    return total / static_cast<float>(repeats);
+}
+
+}  // namespace ckgen::platform

@@ -1,0 +1,160 @@
+// Copied by ckgen from templates/include/ckgen/platform/host.hpp. Do not edit; run: ckgen generate
+// Host platform: a workgroup's threads are fibers on one OS thread, LDS is a checked buffer, barriers switch fibers.
+// What a GPU hides is an error here (HostError, with the source lines involved): an LDS race, an LDS access out of
+// bounds, an LDS read of bytes nobody wrote, a barrier that some threads skip, a global access outside the tensors.
+// The engine is templates/src/host_runtime.cpp; this header is what kernels see of it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+
+using Stream = void*;
+
+class LaunchError : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+class HostError : public LaunchError {
+    using LaunchError::LaunchError;
+};
+
+// Where an access was written in the kernel; reports quote it.
+struct Site {
+    const char* file = nullptr;
+    int line = 0;
+    static Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
+// Global memory that a launch may touch. `name` appears in reports.
+struct Region {
+    const char* name;
+    const char* begin;
+    int64 bytes;
+    bool writable;
+};
+using Regions = std::vector<Region>;
+
+class Workgroup;  // the engine
+
+class Thread {
+public:
+    Thread(Workgroup& group, int id) : group_(&group), id_(id) {}
+
+    int thread_id() const { return id_; }
+    uint32 block_id() const;
+    int uniform(int value) const { return value; }
+
+    void barrier(Site site = Site::here()) const;
+
+    template <class V>
+    V lds_load(int byte_offset, Site site = Site::here()) const {
+        V value;
+        std::memcpy(&value, lds(byte_offset, sizeof(V), false, site), sizeof(V));
+        return value;
+    }
+    template <class V>
+    void lds_store(int byte_offset, const V& value, Site site = Site::here()) const {
+        std::memcpy(lds(byte_offset, sizeof(V), true, site), &value, sizeof(V));
+    }
+    template <class V>
+    V global_load(const void* address, Site site = Site::here()) const {
+        check_global(address, sizeof(V), false, site);
+        V value;
+        std::memcpy(&value, address, sizeof(V));
+        return value;
+    }
+    template <class V>
+    void global_store(void* address, const V& value, Site site = Site::here()) const {
+        check_global(address, sizeof(V), true, site);
+        std::memcpy(address, &value, sizeof(V));
+    }
+
+    // Runs `execute(payloads)` once for the 64 lanes of this wave, when all have arrived with their payload:
+    // how a matrix instruction sees the registers of every lane.
+    void collective(void* payload, void (*execute)(void* const* payloads), Site site = Site::here()) const;
+
+    void check_global(const void* address, int bytes, bool write, Site site) const;
+
+private:
+    char* lds(int byte_offset, int bytes, bool write, Site site) const;
+    Workgroup* group_;
+    int id_;
+};
+
+// A window of global memory. A load at or past `bytes` gives zero, as AMD's raw buffers do; a load before that is
+// checked against the tensors of the launch.
+class GlobalBuffer {
+public:
+    GlobalBuffer(const void* base, uint32 bytes) : base_(static_cast<const char*>(base)), bytes_(bytes) {}
+    template <class V>
+    V load(const Thread& thread, uint32 byte_offset, Site site = Site::here()) const {
+        V value{};
+        if(byte_offset < bytes_) {
+            if(bytes_ - byte_offset < sizeof(V))
+                return value;
+            thread.check_global(base_ + byte_offset, sizeof(V), false, site);
+            std::memcpy(&value, base_ + byte_offset, sizeof(V));
+        }
+        return value;
+    }
+
+private:
+    const char* base_;
+    uint32 bytes_;
+};
+
+using KernelEntry = void (*)(const void* args, Thread& thread);
+
+struct HostOptions {
+    uint64 seed = 0;  // 0: waves and lanes run in order; otherwise every round runs in a shuffled order
+    int threads = 0;  // OS threads that share the workgroups; 0: one a core
+};
+HostOptions& host_options();
+
+// Runs `blocks` workgroups of `threads` fibers; throws HostError with the first report.
+void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions);
+
+template <class Kernel>
+void kernel_entry(const void* args, Thread& thread) {
+    Kernel::run(*static_cast<const typename Kernel::Args*>(args), thread);
+}
+
+template <class Kernel>
+void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
+    run_grid(entry, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
+}
+
+int compute_units();
+
+inline void* allocate(std::size_t bytes) {
+    // 256 bytes, as hipMalloc aligns.
+    return bytes > 0 ? ::operator new(bytes, std::align_val_t{256}) : nullptr;
+}
+inline void release(void* memory) { ::operator delete(memory, std::align_val_t{256}); }
+inline void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
+inline void copy_from_device(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
+
+float elapsed_milliseconds(void (*call)(void*), void* context, int repeats);
+
+// Average milliseconds of one call of `work`, over `repeats` calls. One warm-up is enough where there is no clock to
+// ramp up, and `repeats` is capped: the host platform proves results, it is not a benchmark.
+template <class Work>
+float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
+    if(warm_ups > 0)
+        work();
+    const auto call = [](void* context) { (*static_cast<const Work*>(context))(); };
+    return elapsed_milliseconds(call, const_cast<Work*>(&work), repeats < 3 ? repeats : 3);
+}
+
+}  // namespace ckgen::platform
+
+// Names a kernel type (Args, launch_threads, lds_bytes, run) to launch(): entry_SYMBOL().
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return &::ckgen::platform::kernel_entry<__VA_ARGS__>; }

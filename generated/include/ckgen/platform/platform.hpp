@@ -1,0 +1,34 @@
+// Copied by ckgen from templates/include/ckgen/platform/platform.hpp. Do not edit; run: ckgen generate
+// The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD} is 1 (ckgen/config.h).
+//
+// Every platform offers to kernels:
+//   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives
+//   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
+//   kInvalidOffset     a byte offset that lies past the end of every window
+// and to host code (not in a device pass):
+//   launch<Kernel>()   starts a grid, throws LaunchError
+//   compute_units()    how many workgroups run side by side
+#pragma once
+
+#if !defined(CKGEN_DEVICE_ONLY)
+#include "ckgen/config.h"
+#endif
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+// Windows are below 2 GiB, so any offset with the top bit set is outside.
+inline constexpr uint32 kInvalidOffset = 0x80000000u;
+inline constexpr uint32 kMaxWindowBytes = 0x7ffffff0u;
+inline constexpr int kWaveSize = 64;
+}  // namespace ckgen::platform
+
+#if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST
+#include "ckgen/platform/host.hpp"
+#elif defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
+#include "ckgen/platform/amd.hpp"
+#if !CKGEN_DEVICE_PASS
+#include "ckgen/platform/amd_runtime.hpp"
+#endif
+#else
+#error "ckgen: no platform chosen; define CKGEN_PLATFORM_HOST=1 or CKGEN_PLATFORM_AMD=1 (ckgen/config.h does)"
+#endif

@@ -1,0 +1,123 @@
+// Copied by ckgen from templates/include/ckgen/types.hpp. Do not edit; run: ckgen generate
+// Scalar types, small vectors and index types that every other header uses.
+// No C++ standard header is included: device code must compile with a bare compiler (-nostdinc).
+#pragma once
+
+#if defined(__HIP__) || defined(__HIPCC__) || defined(__CUDACC__)
+#define CKGEN_HD __attribute__((host)) __attribute__((device)) inline __attribute__((always_inline))
+#define CKGEN_DEVICE __attribute__((device)) inline __attribute__((always_inline))
+#else
+#define CKGEN_HD inline
+#define CKGEN_DEVICE inline
+#endif
+
+// A pass that only produces device code sees no host class and no standard header.
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__) || defined(CKGEN_DEVICE_ONLY)
+#define CKGEN_DEVICE_PASS 1
+#else
+#define CKGEN_DEVICE_PASS 0
+#endif
+
+#if defined(__clang__)
+#define CKGEN_UNROLL _Pragma("unroll")
+#else
+#define CKGEN_UNROLL
+#endif
+
+namespace ckgen {
+
+using int32 = __INT32_TYPE__;
+using uint32 = __UINT32_TYPE__;
+using int64 = __INT64_TYPE__;
+using uint64 = __UINT64_TYPE__;
+using uint16 = __UINT16_TYPE__;
+
+using index_t = int32;
+using long_index_t = int64;
+
+// IEEE binary16. clang and g++ >= 12 have it as a native type.
+using half_t = _Float16;
+
+// bfloat16: the upper 16 bits of a binary32, as a type of its own so that overloads can tell it from an integer.
+struct bhalf_t {
+    uint16 bits;
+};
+
+CKGEN_HD float to_float(float x) { return x; }
+CKGEN_HD float to_float(half_t x) { return static_cast<float>(x); }
+CKGEN_HD float to_float(bhalf_t x) { return __builtin_bit_cast(float, static_cast<uint32>(x.bits) << 16); }
+
+template <class T>
+struct Convert;
+template <>
+struct Convert<float> {
+    static CKGEN_HD float from(float x) { return x; }
+};
+template <>
+struct Convert<half_t> {
+    static CKGEN_HD half_t from(float x) { return static_cast<half_t>(x); }
+};
+template <>
+struct Convert<bhalf_t> {
+    // Round to nearest even; a NaN keeps its sign and becomes quiet, so that rounding cannot turn it into Inf.
+    static CKGEN_HD bhalf_t from(float x) {
+        const uint32 u = __builtin_bit_cast(uint32, x);
+        const uint32 rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+        const uint32 quiet = (u >> 16) | 0x40u;
+        const bool is_nan = (u & 0x7fffffffu) > 0x7f800000u;
+        return bhalf_t{static_cast<uint16>(is_nan ? quiet : rounded)};
+    }
+};
+
+// N elements of T that move as one access. Aligned to its size, at most 16 bytes.
+template <class T, int N>
+struct alignas(sizeof(T) * N <= 16 ? sizeof(T) * N : 16) Vec {
+    T data[N];
+    CKGEN_HD T& operator[](int i) { return data[i]; }
+    CKGEN_HD const T& operator[](int i) const { return data[i]; }
+};
+
+template <class A, class B>
+struct IsSame {
+    static constexpr bool value = false;
+};
+template <class A>
+struct IsSame<A, A> {
+    static constexpr bool value = true;
+};
+
+CKGEN_HD constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+CKGEN_HD constexpr int min_of(int a, int b) { return a < b ? a : b; }
+CKGEN_HD constexpr int max_of(int a, int b) { return a > b ? a : b; }
+
+enum class ConvSpec { Default, Filter1x1Stride1Pad0 };
+
+namespace dtype {
+// In, weight and output type of an instance. Accumulation is always f32.
+struct f16 {
+    using In = half_t;
+    using Wei = half_t;
+    using Out = half_t;
+    static constexpr const char* name = "f16";
+};
+struct bf16 {
+    using In = bhalf_t;
+    using Wei = bhalf_t;
+    using Out = bhalf_t;
+    static constexpr const char* name = "bf16";
+};
+struct f32 {
+    using In = float;
+    using Wei = float;
+    using Out = float;
+    static constexpr const char* name = "f32";
+};
+struct bf16_f32_bf16 {
+    using In = bhalf_t;
+    using Wei = float;
+    using Out = bhalf_t;
+    static constexpr const char* name = "bf16_f32_bf16";
+};
+}  // namespace dtype
+
+}  // namespace ckgen

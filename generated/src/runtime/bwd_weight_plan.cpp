@@ -1,0 +1,376 @@
+// Copied by ckgen from templates/src/bwd_weight_plan.cpp. Do not edit; run: ckgen generate
+// Planning for backward weight. Each refusal names its rule in brackets and quotes the numbers.
+#include "ckgen/conv/bwd_weight_plan.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <vector>
+
+namespace ckgen::conv {
+namespace {
+
+constexpr int64 kMaxStride = int64{1} << 40;      // elements; sums and byte counts of such strides stay far below 2^63
+constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for the rows past a chunk's last
+
+std::string number(int64 value) { return std::to_string(value); }
+
+std::string refuse(const char* rule, const std::string& sentence) { return std::string("[") + rule + "] " + sentence; }
+
+// A product that must stay in int64: false when it does not.
+bool multiply(int64& value, int64 factor) { return !__builtin_mul_overflow(value, factor, &value); }
+
+std::string check_lengths(const Problem& p) {
+    if(p.ndim < 1 || p.ndim > kMaxDims)
+        return refuse("ndim", "ndim is " + number(p.ndim) + ", not 1, 2 or 3");
+    const Tensor* tensors[] = {&p.in, &p.wei, &p.out};
+    const char* names[] = {"input", "weight", "output"};
+    for(int t = 0; t < 3; ++t) {
+        int64 elements = 16;  // a bound on bytes, with room for the widest type
+        int64 reach = 0;
+        for(int d = 0; d < 3 + p.ndim; ++d) {
+            const int64 length = tensors[t]->lengths[d];
+            if(length < 1 || length > INT_MAX)
+                return refuse("lengths", std::string(names[t]) + " length " + number(d) + " is " + number(length) +
+                                             ", outside 1..2147483647");
+            if(!multiply(elements, length))
+                return refuse("overflow", std::string(names[t]) + " has more bytes than 64 bits count");
+            const int64 stride = tensors[t]->strides[d];
+            if(stride < 0 || stride > kMaxStride)
+                return refuse("overflow", std::string(names[t]) + " stride " + number(d) + " is " + number(stride) +
+                                              ", outside 0..2^40 elements");
+            const bool near = length - 1 <= kMaxStride / std::max<int64>(stride, 1);
+            reach += near ? (length - 1) * stride : kMaxStride;
+            if(reach > kMaxStride)
+                return refuse("overflow", std::string(names[t]) + " reaches over more than 2^40 elements");
+        }
+    }
+    return {};
+}
+
+std::string check_agreement(const Problem& p) {
+    const auto same = [](const char* what, int64 a, int64 b) -> std::string {
+        return a == b ? "" : refuse("shapes", std::string(what) + ": " + number(a) + " and " + number(b) + " differ");
+    };
+    for(const std::string& reason : {same("groups of input and weight", p.in.lengths[0], p.wei.lengths[0]),
+                                     same("groups of input and output", p.in.lengths[0], p.out.lengths[0]),
+                                     same("images of input and output", p.in.lengths[1], p.out.lengths[1]),
+                                     same("channels C of input and weight", p.in.lengths[2], p.wei.lengths[2]),
+                                     same("channels K of weight and output", p.wei.lengths[1], p.out.lengths[2])})
+        if(!reason.empty())
+            return reason;
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 limit = 1 << 24;
+        if(p.strides[d] < 1 || p.dilations[d] < 1 || p.strides[d] > limit || p.dilations[d] > limit)
+            return refuse("strides", "stride " + number(p.strides[d]) + " or dilation " + number(p.dilations[d]) +
+                                         " of dimension " + number(d) + " is outside 1..16777216");
+        if(p.left_pads[d] < 0 || p.right_pads[d] < 0 || p.left_pads[d] > limit || p.right_pads[d] > limit)
+            return refuse("pads", "pads " + number(p.left_pads[d]) + ", " + number(p.right_pads[d]) + " of dimension " +
+                                      number(d) + " are outside 0..16777216");
+        const int64 span = (p.wei.lengths[3 + d] - 1) * p.dilations[d] + 1;
+        const int64 room = p.in.lengths[3 + d] + p.left_pads[d] + p.right_pads[d] - span;
+        const int64 expected = room < 0 ? 0 : room / p.strides[d] + 1;
+        if(p.out.lengths[3 + d] != expected)
+            return refuse("output-size", "output length of dimension " + number(d) + " is " +
+                                             number(p.out.lengths[3 + d]) + ", the convolution gives " +
+                                             number(expected));
+        const int64 walk = p.out.lengths[3 + d] * p.strides[d] + span + p.left_pads[d] + p.right_pads[d];
+        if(walk > (int64{1} << 50) / std::max<int64>(p.in.strides[3 + d], 1))
+            return refuse("overflow",
+                          "padding and taps of dimension " + number(d) + " reach over more than 2^50 elements");
+        if(p.out.lengths[3 + d] * p.strides[d] + span > (int64{1} << 29) || p.in.lengths[3 + d] > (int64{1} << 29))
+            return refuse("spatial-size", "dimension " + number(d) + " is longer than 2^29 positions");
+    }
+    return {};
+}
+
+// Strides of a channels-last tensor: channels (index 2) are contiguous, then spatial from the last dimension outwards,
+// with the groups either inside the innermost position (NHWGC) or outside everything (GNHWC).
+std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions) {
+    const auto wrong = [&](const char* what, int64 is, int64 should) {
+        return refuse("strides-layout", std::string(name) + " stride of " + what + " is " + number(is) +
+                                            ", its layout needs " + number(should));
+    };
+    if(t.strides[2] != 1 && t.lengths[2] > 1)
+        return wrong("channels", t.strides[2], 1);
+    int64 inner = t.lengths[2];
+    if(!groups_outermost) {
+        if(t.lengths[0] > 1 && t.strides[0] < inner)
+            return wrong("groups (at least)", t.strides[0], inner);
+        inner = std::max(inner, t.lengths[0] > 1 ? (t.lengths[0] - 1) * t.strides[0] + t.lengths[2] : inner);
+    }
+    for(int d = ndim - 1; d >= -1; --d) {
+        const int index = d < 0 ? 1 : 3 + d;
+        const bool first = d == ndim - 1;
+        if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
+            return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
+        // A dimension of length 1 still fixes where the next one may start.
+        const int64 stride =
+            t.lengths[index] > 1 ? t.strides[index] : (first ? std::max(t.strides[index], inner) : inner);
+        inner = stride * t.lengths[index];
+    }
+    if(groups_outermost && t.lengths[0] > 1 && t.strides[0] < inner)
+        return wrong("groups (at least)", t.strides[0], inner);
+    return {};
+}
+
+std::string check_weight_strides(const Problem& p) {
+    int64 inner = p.wei.lengths[2];
+    if(p.wei.strides[2] != 1 && p.wei.lengths[2] > 1)
+        return refuse("strides-layout", "weight stride of channels is " + number(p.wei.strides[2]) + ", not 1");
+    for(int index = 2 + p.ndim; index >= 0; --index) {
+        if(index == 2)
+            continue;
+        if(p.wei.lengths[index] > 1 && p.wei.strides[index] != inner)
+            return refuse("strides-layout", "weight must be packed G, K, filter, C: stride of index " + number(index) +
+                                                " is " + number(p.wei.strides[index]) + ", not " + number(inner));
+        inner *= p.wei.lengths[index];
+    }
+    return {};
+}
+
+// From one position to the next in memory, whatever the length of the innermost dimension.
+int64 position_stride(const Tensor& t, int ndim) {
+    for(int d = ndim - 1; d >= 0; --d)
+        if(t.lengths[3 + d] > 1)
+            return t.strides[3 + d];
+    return t.lengths[1] > 1 ? t.strides[1] : t.lengths[2];
+}
+
+int64 extent(const Tensor& t, int ndim) {
+    int64 last = t.lengths[2];
+    for(int index = 1; index < 3 + ndim; ++index)
+        if(index != 2)
+            last += (t.lengths[index] - 1) * t.strides[index];
+    return last;
+}
+
+// The image stride, or for a single image its size: what the cursor adds when it runs past the last image.
+int64 image_stride(const Tensor& t, int ndim) {
+    int64 size = position_stride(t, ndim);
+    for(int d = 0; d < ndim; ++d)
+        size = std::max(size, t.strides[3 + d] * t.lengths[3 + d]);
+    return t.lengths[1] > 1 ? t.strides[1] : size;
+}
+
+bool is_1x1(const Problem& p) {
+    for(int d = 0; d < p.ndim; ++d)
+        if(p.wei.lengths[3 + d] != 1 || p.strides[d] != 1 || p.left_pads[d] != 0 || p.right_pads[d] != 0)
+            return false;
+    return true;
+}
+
+std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                          const void* out) {
+    const auto check = [](const char* rule, const char* what, int64 value, int vector) -> std::string {
+        return value % vector == 0 ? ""
+                                   : refuse(rule, std::string(what) + " " + number(value) +
+                                                      " is not a multiple of the vector " + number(vector));
+    };
+    const auto address = [](const void* pointer) { return static_cast<int64>(reinterpret_cast<uintptr_t>(pointer)); };
+    const auto strides = [&](const char* rule, const char* what, const Tensor& tensor, int vector) -> std::string {
+        for(int index = 0; index < 3 + p.ndim; ++index)
+            if(index != 2 && tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
+                return check(rule, what, tensor.strides[index], vector);
+        return {};
+    };
+    for(const std::string& reason : {
+            check("a-vector", "K", p.out_channels(), t.a_vector),
+            check("b-vector", "C", p.in_channels(), t.b_vector),
+            check("c-vector", "C", p.in_channels(), t.c_vector),
+            strides("a-vector", "an output stride", p.out, t.a_vector),
+            strides("b-vector", "an input stride", p.in, t.b_vector),
+            check("a-alignment", "the output address", address(out), std::min(16, t.a_vector * t.elem_bytes)),
+            check("b-alignment", "the input address", address(in), std::min(16, t.b_vector * t.elem_bytes)),
+            check("c-alignment", "the weight address", address(wei), std::min(16, t.c_vector * t.wei_bytes)),
+        })
+        if(!reason.empty())
+            return reason;
+    return {};
+}
+
+// How far apart in the input the elements under neighbouring rows of GEMM-K lie. A row is an output position; going to
+// the next one is a step of the innermost dimension, or a jump where dimension d (and all inside it) starts anew.
+class RowTravel {
+public:
+    RowTravel(const BwdWeightTraits& t, const Problem& p) {
+        int64 inner_rows = 1;
+        int64 inner_bytes = 0;  // from the first to the last position of the dimensions inside
+        for(int d = p.ndim - 1; d >= 0; --d) {
+            const int64 step = p.strides[d] * p.in.strides[3 + d] * t.elem_bytes;
+            if(d == p.ndim - 1)
+                jumps_.push_back({1, step});
+            inner_rows *= p.out.lengths[3 + d];
+            inner_bytes += (p.out.lengths[3 + d] - 1) * step;
+            const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] : image_stride(p.in, p.ndim);
+            jumps_.push_back({inner_rows, outer * t.elem_bytes - inner_bytes});
+            taps_ahead_ += (p.wei.lengths[3 + d] - 1) * p.dilations[d] * p.in.strides[3 + d] * t.elem_bytes;
+            back_ += p.left_pads[d] * p.in.strides[3 + d] * t.elem_bytes;
+        }
+        int64 deepest = 0;
+        for(const Jump& jump : jumps_)
+            deepest = std::max(deepest, -jump.bytes);
+        back_ += deepest;
+        taps_ahead_ += p.in_channels() * t.elem_bytes;
+    }
+
+    // Bytes before a row's own offset where this or a later row may read.
+    int64 back() const { return back_; }
+    // A bound on the bytes from the first to past the last that `rows` neighbouring rows may read.
+    int64 span(int64 rows) const {
+        int64 bytes = back_ + taps_ahead_;
+        for(const Jump& jump : jumps_)
+            bytes += (rows / jump.every + 1) * std::max<int64>(jump.bytes, 0);
+        return bytes;
+    }
+
+private:
+    struct Jump {
+        int64 every;  // rows
+        int64 bytes;
+    };
+    std::vector<Jump> jumps_;
+    int64 back_ = 0;
+    int64 taps_ahead_ = 0;
+};
+
+// The most rows of GEMM-K, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
+int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
+    int64 rows = std::min(most, kMaxChunkBytes / (position_stride(p.out, p.ndim) * t.elem_bytes));
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+        return std::min(rows, kMaxChunkBytes / (position_stride(p.in, p.ndim) * t.elem_bytes));
+    const RowTravel travel(t, p);
+    while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
+        rows = rows / 8 * 7 + rows % 8 - 1;
+    return rows;
+}
+
+std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
+    if(p.gemm_k() > INT_MAX - 4096)
+        return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+    if(p.in_channels() * p.taps() > INT_MAX - 4096)
+        return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+    if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
+        return refuse("tile-reach", "what the " + number(t.k_per_block) +
+                                        " output positions of a tile read spans more " +
+                                        "than 2^30 bytes of the input or the output");
+    return {};
+}
+
+}  // namespace
+
+std::string invalid_reason(const Problem& p, bool groups_outermost) {
+    std::string reason = check_lengths(p);
+    if(reason.empty())
+        reason = check_agreement(p);
+    if(reason.empty())
+        reason = check_strides("input", p.in, p.ndim, groups_outermost, false);
+    if(reason.empty())
+        reason = check_strides("output", p.out, p.ndim, groups_outermost, true);
+    if(reason.empty())
+        reason = check_weight_strides(p);
+    return reason;
+}
+
+std::string unsupported_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                               const void* out) {
+    if(p.ndim != t.ndim)
+        return refuse("ndim",
+                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
+    std::string reason = invalid_reason(p, t.groups_outermost);
+    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
+        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(!is_1x1(p))
+            reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
+        else
+            reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
+    }
+    if(reason.empty())
+        reason = check_vectors(t, p, in, wei, out);
+    if(reason.empty())
+        reason = check_sizes(t, p);
+    if(reason.empty()) {
+        const int split_k = p.split_k < 0 ? 1 : p.split_k;
+        const int64 blocks = grid_size(make_args(t, p, split_k));
+        if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2})
+            reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
+        int64 bytes = workspace_bytes(p, split_k);
+        if(reason.empty() && (bytes < 0 || bytes > (int64{1} << 46)))
+            reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
+    }
+    return reason;
+}
+
+int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
+    if(p.split_k > 0)
+        return p.split_k;
+    const BwdWeightArgs args = make_args(t, p, 1);
+    // Two workgroups a compute unit hide each other's barriers; a split should still have four tiles to work on.
+    const int64 wanted = (2 * int64{compute_units} + grid_size(args) - 1) / std::max<int64>(grid_size(args), 1);
+    const int64 most = std::max(1, args.k_tiles / (4 * t.tiles_per_half));
+    return static_cast<int>(std::clamp<int64>(wanted, 1, std::min<int64>(most, 128)));
+}
+
+int64 workspace_bytes(const Problem& p, int split_k) {
+    int64 bytes = p.wei_elements();
+    if(!multiply(bytes, 4) || !multiply(bytes, split_k))
+        return -1;
+    return split_k > 1 ? bytes : 0;
+}
+
+BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k) {
+    BwdWeightArgs a{};
+    const int64 bytes = t.elem_bytes;
+    a.m = static_cast<int32>(p.out_channels());
+    a.c = static_cast<int32>(p.in_channels());
+    a.n = static_cast<int32>(p.in_channels() * p.taps());
+    a.k = static_cast<int32>(p.gemm_k());
+    a.m_tiles = ceil_div(a.m, t.m_per_block);
+    a.n_tiles = ceil_div(a.n, t.n_per_block);
+    a.groups = static_cast<int32>(p.groups());
+    a.split_k = split_k;
+    a.k_tiles = ceil_div(a.k, t.k_per_block);
+    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
+    a.out_group_bytes = p.out.strides[0] * bytes;
+    a.out_row_bytes = static_cast<int32>(position_stride(p.out, p.ndim) * bytes);
+    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    a.in_group_bytes = p.in.strides[0] * bytes;
+    a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
+    a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
+    a.in_row_bytes = static_cast<int32>(position_stride(p.in, p.ndim) * bytes);
+    a.in_reach_bytes = RowTravel(t, p).back();
+    a.wei_group_elements = int64{a.m} * a.n;
+
+    const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
+    a.k_tiles_per_chunk = static_cast<int32>(std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
+
+    int64 step = t.k_per_block;
+    for(int d = p.ndim - 1; d >= 0; --d) {
+        a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
+        a.dilation[d] = static_cast<int32>(p.dilations[d]);
+        a.pad[d] = static_cast<int32>(p.left_pads[d]);
+        a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
+        a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
+        a.stride[d] = static_cast<int32>(p.strides[d]);
+        a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
+        a.limit[d] = a.out_length[d] * a.stride[d];
+        const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
+        a.wrap_bytes[d] = static_cast<uint32>(outer - a.limit[d] * a.in_stride_bytes[d]);
+        const int64 digit = step % a.out_length[d];
+        step /= a.out_length[d];
+        a.tile_step[d] = static_cast<int32>(digit * a.stride[d]);
+        a.tile_step_bytes += static_cast<uint32>(a.tile_step[d] * a.in_stride_bytes[d]);
+    }
+    a.row_step_bytes = static_cast<uint32>(a.stride[p.ndim - 1] * a.in_stride_bytes[p.ndim - 1]);
+    a.tile_step_bytes += static_cast<uint32>(step * a.in_image_bytes);
+    return a;
+}
+
+int64 grid_size(const BwdWeightArgs& a) {
+    int64 blocks = a.m_tiles;
+    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.groups) || !multiply(blocks, a.split_k))
+        return -1;
+    return blocks;
+}
+
+}  // namespace ckgen::conv

@@ -1,0 +1,206 @@
+// Copied by ckgen from templates/src/c_api.cpp. Do not edit; run: ckgen generate
+// The C interface over the registry. No exception leaves a function.
+#include "ckgen/c_api.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "ckgen/device/reference_conv_bwd_weight.hpp"
+#include "ckgen/instance/registry.hpp"
+
+namespace {
+
+using namespace ckgen;
+using tensor_operation::device::BaseOperator;
+using tensor_operation::device::BwdWeightRunner;
+
+enum Status { done = 0, unsupported = 1, failed = 2 };
+
+thread_local std::string last_error;
+
+Status report(Status status, const std::string& message) {
+    last_error = message;
+    return status;
+}
+
+template <class Call>
+int32_t guarded(const Call& call) {
+    last_error.clear();
+    try {
+        return call();
+    } catch(const std::exception& error) {
+        return report(failed, error.what());
+    } catch(...) {
+        return report(failed, "unknown exception");
+    }
+}
+
+struct Instance {
+    std::unique_ptr<BaseOperator> op;
+    BwdWeightRunner* runner;
+    std::string type_string;
+};
+
+// One operator an entry, made on first use.
+const std::vector<Instance>& instances() {
+    static const std::vector<Instance> all = [] {
+        std::vector<Instance> made;
+        for(const RegistryEntry& entry : registry()) {
+            std::unique_ptr<BaseOperator> op = entry.make();
+            auto* runner = dynamic_cast<BwdWeightRunner*>(op.get());
+            std::string type = op->GetTypeString();
+            made.push_back({std::move(op), runner, std::move(type)});
+        }
+        return made;
+    }();
+    return all;
+}
+
+const Instance& instance_at(int32_t index) {
+    if(index < 0 || index >= ckgen_instance_count())
+        throw std::out_of_range("[instance] " + std::to_string(index) + " is outside 0.." +
+                                std::to_string(ckgen_instance_count() - 1));
+    return instances()[static_cast<size_t>(index)];
+}
+
+conv::Tensor tensor(const int64_t* lengths, const int64_t* strides) {
+    conv::Tensor result;
+    std::copy_n(lengths, 6, result.lengths.begin());
+    std::copy_n(strides, 6, result.strides.begin());
+    return result;
+}
+
+conv::Problem problem_of(const ckgen_problem* p) {
+    if(p == nullptr)
+        throw std::invalid_argument("[problem] is null");
+    conv::Problem result;
+    result.ndim = p->ndim;
+    result.split_k = p->split_k;
+    result.in = tensor(p->in_lengths, p->in_strides);
+    result.wei = tensor(p->wei_lengths, p->wei_strides);
+    result.out = tensor(p->out_lengths, p->out_strides);
+    std::copy_n(p->strides, 3, result.strides.begin());
+    std::copy_n(p->dilations, 3, result.dilations.begin());
+    std::copy_n(p->left_pads, 3, result.left_pads.begin());
+    std::copy_n(p->right_pads, 3, result.right_pads.begin());
+    return result;
+}
+
+// Makes the argument, and if the instance takes it, calls use(instance, argument).
+template <class Use>
+int32_t with_argument(int32_t index, const ckgen_problem* p, const void* in, void* wei, const void* out,
+                      const Use& use) {
+    return guarded([&]() -> Status {
+        const Instance& instance = instance_at(index);
+        const auto argument = instance.runner->MakeArgument(problem_of(p), in, wei, out);
+        const std::string reason = instance.op->GetUnsupportedReason(argument.get());
+        if(!reason.empty())
+            return report(unsupported, reason);
+        use(instance, *argument);
+        return done;
+    });
+}
+
+template <class DataType>
+bool reference(const char* dtype, const conv::Problem& problem, const void* in, void* wei, const void* out) {
+    if(std::strcmp(dtype, DataType::name) != 0)
+        return false;
+    tensor_operation::host::ReferenceConvBwdWeight<DataType>::Run(
+        problem, static_cast<const typename DataType::In*>(in), static_cast<typename DataType::Wei*>(wei),
+        static_cast<const typename DataType::Out*>(out));
+    return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t ckgen_abi_version(void) { return 1; }
+const char* ckgen_platform(void) {
+#if CKGEN_PLATFORM_HOST
+    return "host";
+#else
+    return "amd";
+#endif
+}
+const char* ckgen_last_error(void) { return last_error.c_str(); }
+
+int32_t ckgen_instance_count(void) { return static_cast<int32_t>(registry().size()); }
+const char* ckgen_instance_name(int32_t index) {
+    return index >= 0 && index < ckgen_instance_count() ? registry()[static_cast<size_t>(index)].name : nullptr;
+}
+const char* ckgen_instance_type_string(int32_t index) {
+    return index >= 0 && index < ckgen_instance_count() ? instances()[static_cast<size_t>(index)].type_string.c_str()
+                                                        : nullptr;
+}
+
+int32_t ckgen_is_supported(int32_t index, const ckgen_problem* problem, const void* in, const void* wei,
+                           const void* out) {
+    return with_argument(index, problem, in, const_cast<void*>(wei), out, [](const Instance&, const auto&) {});
+}
+
+int32_t ckgen_workspace_size(int32_t index, const ckgen_problem* problem, int64_t* bytes) {
+    return with_argument(index, problem, nullptr, nullptr, nullptr,
+                         [&](const Instance& instance, const auto& argument) {
+                             *bytes = static_cast<int64_t>(instance.op->GetWorkSpaceSize(&argument));
+                         });
+}
+
+int32_t ckgen_split_k(int32_t index, const ckgen_problem* problem, int32_t* split_k) {
+    return with_argument(index, problem, nullptr, nullptr, nullptr,
+                         [&](const Instance&, const auto& argument) { *split_k = argument.k_batch_; });
+}
+
+int32_t ckgen_run(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                  void* workspace, void* stream, int32_t time_kernel, float* milliseconds) {
+    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->SetWorkSpacePointer(&argument, workspace);
+        StreamConfig config;
+        config.stream_id_ = static_cast<platform::Stream>(stream);
+        config.time_kernel_ = time_kernel != 0;
+        const float elapsed = instance.runner->MakeInvoker()->Run(&argument, config);
+        if(milliseconds != nullptr)
+            *milliseconds = elapsed;
+    });
+}
+
+int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+                   void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                   uint32_t* threads) {
+    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->SetWorkSpacePointer(&argument, workspace);
+        const auto kernel = instance.runner->KernelInfo();
+        const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
+        *args_bytes = sizeof(plan);
+        *blocks = static_cast<uint32_t>(conv::grid_size(plan));
+        *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
+        if(args != nullptr && capacity >= *args_bytes)
+            std::memcpy(args, &plan, sizeof(plan));
+    });
+}
+
+int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
+    return guarded([&]() -> Status {
+        const conv::Problem problem = problem_of(p);
+        if(!reference<dtype::f16>(dtype, problem, in, wei, out) &&
+           !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
+           !reference<dtype::f32>(dtype, problem, in, wei, out) &&
+           !reference<dtype::bf16_f32_bf16>(dtype, problem, in, wei, out))
+            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16, f32 or bf16_f32_bf16");
+        return done;
+    });
+}
+
+int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
+#if CKGEN_PLATFORM_HOST
+    platform::host_options() = {seed, threads};
+    last_error.clear();
+    return done;
+#else
+    (void)seed, (void)threads;
+    return report(failed, "[host] only the host platform has a schedule to configure");
+#endif
+}
+}
