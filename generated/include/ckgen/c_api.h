@@ -23,8 +23,8 @@ typedef struct {
     int64_t strides[3], dilations[3], left_pads[3], right_pads[3];
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 1; changes when this header does */
-const char* ckgen_platform(void);   /* "host" or "amd" */
+int32_t ckgen_abi_version(void);    /* 2; changes when this header does */
+const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" when there was none */
 
 int32_t ckgen_instance_count(void);
@@ -39,7 +39,7 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
 
 /* workspace: ckgen_workspace_size bytes, 16-byte aligned, need not be cleared; NULL when that is 0. stream: a
  * hipStream_t or NULL. With time_kernel, *milliseconds is the mean over repeated runs, else 0. Asynchronous unless
- * timed (host: always done on return). */
+ * timed (host: always done on return): a fault of the kernel is then told by ckgen_device_synchronize. */
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                   void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
 
@@ -49,6 +49,16 @@ int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in
 int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);
+
+/* Device memory and waiting, through the runtime that the library itself uses (host: plain memory), for callers without
+ * one of their own. Copies wait for earlier work. Synchronising waits for a stream, with NULL for the whole device, and
+ * fails with the runtime's text if a kernel faulted. ckgen_device_use chooses this thread's device for all calls. */
+int32_t ckgen_device_malloc(int64_t bytes, void** memory);
+int32_t ckgen_device_free(void* memory);
+int32_t ckgen_device_copy_to(void* device, const void* host, int64_t bytes);
+int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes);
+int32_t ckgen_device_synchronize(void* stream);
+int32_t ckgen_device_use(int32_t device, int32_t* previous);
 
 /* The C++ reference operator on host memory. dtype: f16, bf16, f32 or bf16_f32_bf16. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);

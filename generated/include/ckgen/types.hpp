@@ -3,7 +3,17 @@
 // No C++ standard header is included: device code must compile with a bare compiler (-nostdinc).
 #pragma once
 
-#if defined(__HIP__) || defined(__HIPCC__) || defined(__CUDACC__)
+#if !defined(CKGEN_DEVICE_ONLY) && __has_include("ckgen/config.h")
+#include "ckgen/config.h"
+#endif
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+#include <cuda_fp16.h>
+#endif
+
+#if defined(__CUDACC__)
+#define CKGEN_HD __host__ __device__ __forceinline__
+#define CKGEN_DEVICE __device__ __forceinline__
+#elif defined(__HIP__) || defined(__HIPCC__)
 #define CKGEN_HD __attribute__((host)) __attribute__((device)) inline __attribute__((always_inline))
 #define CKGEN_DEVICE __attribute__((device)) inline __attribute__((always_inline))
 #else
@@ -18,7 +28,7 @@
 #define CKGEN_DEVICE_PASS 0
 #endif
 
-#if defined(__clang__)
+#if defined(__clang__) || defined(__CUDACC__)
 #define CKGEN_UNROLL _Pragma("unroll")
 #else
 #define CKGEN_UNROLL
@@ -35,8 +45,13 @@ using uint16 = __UINT16_TYPE__;
 using index_t = int32;
 using long_index_t = int64;
 
-// IEEE binary16. clang and g++ >= 12 have it as a native type.
+// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class; a client of an nvidia library takes the
+// class too, whatever compiles it, so that both mean one type.
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+using half_t = __half;
+#else
 using half_t = _Float16;
+#endif
 
 // bfloat16: the upper 16 bits of a binary32, as a type of its own so that overloads can tell it from an integer.
 struct bhalf_t {

@@ -244,11 +244,39 @@ int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
     return rows;
 }
 
+// What a tensor map in im2col order can describe: CUDA driver API, cuTensorMapEncodeIm2col.
+std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
+    const int64 corner[] = {32767, 127, 15};    // most a box corner may lie outside the image, by ndim
+    const int64 furthest[] = {65535, 255, 31};  // largest tap offset
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 reach = (p.wei.lengths[3 + d] - 1) * p.dilations[d];
+        const int64 last = (p.out.lengths[3 + d] - 1) * p.strides[d] - p.left_pads[d];
+        if(p.left_pads[d] > corner[p.ndim - 1] || p.in.lengths[3 + d] - 1 - last > corner[p.ndim - 1] ||
+           last - p.in.lengths[3 + d] + 1 > corner[p.ndim - 1] || reach > furthest[p.ndim - 1])
+            return refuse("copy-engine", "padding or the filter's extent of dimension " + number(d) +
+                                             " is beyond what a tensor map can describe (" +
+                                             number(corner[p.ndim - 1]) + " and " + number(furthest[p.ndim - 1]) + ")");
+        if(p.strides[d] > 8)
+            return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
+                                             " is more than the 8 a tensor map can describe");
+    }
+    for(const Tensor* tensor : {&p.in, &p.out})
+        for(int index = 0; index < 3 + p.ndim; ++index)
+            if(index != 2 && tensor->lengths[index] > 1 && tensor->strides[index] * t.elem_bytes % 16 != 0)
+                return refuse("copy-engine", "a stride of " + number(tensor->strides[index]) +
+                                                 " elements is not a multiple of 16 bytes");
+    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0 || position_stride(p.out, p.ndim) * t.elem_bytes % 16 != 0)
+        return refuse("copy-engine", "an image or a position is not a multiple of 16 bytes");
+    return {};
+}
+
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.gemm_k() > INT_MAX - 4096)
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+    if(t.copy_engine)
+        return check_copy_engine(t, p);
     if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
         return refuse("tile-reach", "what the " + number(t.k_per_block) +
                                         " output positions of a tile read spans more " +

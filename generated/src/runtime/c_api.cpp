@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
@@ -88,6 +89,15 @@ conv::Problem problem_of(const ckgen_problem* p) {
     return result;
 }
 
+// For calls that can fail but have nothing to refuse.
+template <class Call>
+int32_t done_or_failed(const Call& call) {
+    return guarded([&]() -> Status {
+        call();
+        return done;
+    });
+}
+
 // Makes the argument, and if the instance takes it, calls use(instance, argument).
 template <class Use>
 int32_t with_argument(int32_t index, const ckgen_problem* p, const void* in, void* wei, const void* out,
@@ -117,10 +127,12 @@ bool reference(const char* dtype, const conv::Problem& problem, const void* in, 
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 1; }
+int32_t ckgen_abi_version(void) { return 2; }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";
+#elif CKGEN_PLATFORM_NVIDIA
+    return "nvidia";
 #else
     return "amd";
 #endif
@@ -179,6 +191,25 @@ int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, 
         if(args != nullptr && capacity >= *args_bytes)
             std::memcpy(args, &plan, sizeof(plan));
     });
+}
+
+int32_t ckgen_device_malloc(int64_t bytes, void** memory) {
+    return done_or_failed([&] { *memory = platform::allocate(static_cast<std::size_t>(bytes)); });
+}
+int32_t ckgen_device_free(void* memory) {
+    return done_or_failed([&] { platform::release(memory); });
+}
+int32_t ckgen_device_copy_to(void* device, const void* host, int64_t bytes) {
+    return done_or_failed([&] { platform::copy_to_device(device, host, static_cast<std::size_t>(bytes)); });
+}
+int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes) {
+    return done_or_failed([&] { platform::copy_from_device(host, device, static_cast<std::size_t>(bytes)); });
+}
+int32_t ckgen_device_synchronize(void* stream) {
+    return done_or_failed([&] { platform::synchronize(static_cast<platform::Stream>(stream)); });
+}
+int32_t ckgen_device_use(int32_t device, int32_t* previous) {
+    return done_or_failed([&] { *previous = platform::use_device(device); });
 }
 
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {

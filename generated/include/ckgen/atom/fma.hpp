@@ -3,16 +3,26 @@
 // second opinion on the host. It reads the same LDS layout, so that kernels need not know which atom they use.
 #pragma once
 
-#include "ckgen/atom/mfma.hpp"
+#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
 
 template <int Size>
 struct FmaAtom {
     using Map = FmaAccumulator<Size>;
-    static constexpr bool is_mfma = false;
+    static constexpr int planes = 64 / Size;
     static constexpr int rows = Map::rows;
 
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
+                                  Accumulator<Size> (&acc)[MR][NR]) {
+        for(int plane = 0; plane < planes; ++plane)
+            multiply<T, LayoutA, LayoutB>(thread, lane, a_base + LayoutA::byte_of(plane, 0),
+                                          b_base + LayoutB::byte_of(plane, 0), acc);
+    }
+
+private:
     // One plane (K1 positions of GEMM-K): every lane multiplies its rows of A with its four columns of B.
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void multiply(const platform::Thread& thread, int lane, int a_plane, int b_plane,
@@ -40,38 +50,5 @@ struct FmaAtom {
         }
     }
 };
-
-template <int Size>
-struct MfmaAtom {
-    using Map = MfmaAccumulator<Size>;
-    static constexpr bool is_mfma = true;
-};
-
-// The atom of the architecture being compiled for. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM
-// asks for the portable one.
-template <bool HasMfma, int Size>
-struct SelectAtom {
-    using type = MfmaAtom<Size>;
-};
-template <int Size>
-struct SelectAtom<false, Size> {
-    using type = FmaAtom<Size>;
-};
-#if defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM
-inline constexpr bool has_mfma = false;
-#elif defined(CKGEN_HAS_MFMA) && !CKGEN_HAS_MFMA
-inline constexpr bool has_mfma = false;
-#else
-inline constexpr bool has_mfma = true;
-#endif
-template <int Size>
-using Select = typename SelectAtom<has_mfma, Size>::type;
-
-#if defined(CKGEN_HAS_MFMA) && !CKGEN_HAS_MFMA
-// Never called: `if constexpr` discards the branch, but its name must exist.
-template <int Size, class T, int MR, int NR>
-CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&)[MR], const Fragment<T> (&)[NR],
-                           Accumulator<Size> (&)[MR][NR]) {}
-#endif
 
 }  // namespace ckgen::atom

@@ -7,6 +7,13 @@
 
 namespace ckgen::atom {
 
+template <class T>
+using Fragment = Vec<T, 16 / static_cast<int>(sizeof(T))>;
+
+// A lane's share of an atom's results: as many registers whatever the instruction.
+template <int Size>
+using Accumulator = Vec<float, Size * Size / 64>;
+
 // A and B fragments are alike for every MFMA shape here. A lane holds one row of A (one column of B) and, of the GEMM-K
 // positions of a step, the 16 consecutive bytes of "plane" lane / Size: 8 f16 or bf16, or 4 f32.
 // AMD "MI300 CDNA3 ISA", 7.1.4 (matrix element to VGPR mapping); AMD matrix instruction calculator,
@@ -30,6 +37,26 @@ struct MfmaAccumulator {
         return Size == 32 ? 8 * (r / 4) + 4 * (lane / 32) + r % 4 : 4 * (lane / 16) + r;
     }
     static CKGEN_HD constexpr int column(int lane, int) { return lane % Size; }
+};
+
+// Two warps of mma.sync, each with half of the atom's columns. PTX ISA 9.0, 9.7.14.5.8: results 0..3 of m16n8 lie in
+// rows lane / 4 and lane / 4 + 8, columns lane % 4 * 2 and the next. Registers are ordered so that four in a row cover
+// the same rows as MFMA's.
+template <int Size>
+struct MmaSyncAccumulator {
+    static constexpr int registers = Size * Size / 64;
+    static constexpr int rows_per_chunk = 256 / Size;
+    static constexpr int column_blocks = Size / 16;
+    static CKGEN_HD constexpr int row(int lane, int r) {
+        return Size == 32 ? 8 * (r / 4) + lane % 32 / 4 : lane % 32 / 4 + 8 * (r / 2);
+    }
+    static CKGEN_HD constexpr int column(int lane, int r) {
+        return lane / 32 * (Size / 2) + (Size == 32 ? r / 2 % 2 * 8 : 0) + lane % 4 * 2 + r % 2;
+    }
+    // The register of result q of block (m, n): rows m * 16, columns n * 8 of the warp's half.
+    static CKGEN_HD constexpr int register_of(int m, int n, int q) {
+        return (2 * m + q / 2) * (2 * column_blocks) + 2 * n + q % 2;
+    }
 };
 
 // The portable atom's own map: lanes form a grid, each owns a small block of outputs and multiplies with plain FMA.

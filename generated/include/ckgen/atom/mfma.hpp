@@ -9,12 +9,6 @@
 
 namespace ckgen::atom {
 
-template <class T>
-using Fragment = Vec<T, 16 / static_cast<int>(sizeof(T))>;
-
-template <int Size>
-using Accumulator = Vec<float, MfmaAccumulator<Size>::registers>;
-
 #if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
 #if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
 #define CKGEN_HAS_MFMA 1
@@ -159,6 +153,32 @@ void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const 
     LaneOperands<Size, T, MR, NR> mine{a, b, &acc[0][0]};
     thread.collective(&mine, &LaneOperands<Size, T, MR, NR>::execute, site);
 }
+#endif
+
+#if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
+template <int Size>
+struct MfmaAtom {
+    using Map = MfmaAccumulator<Size>;
+    using Operand = MfmaOperand<Size>;
+
+    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the first
+    // slot of the wave's first atom in the step's first plane.
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
+                                  Accumulator<Size> (&acc)[MR][NR]) {
+        const int a_lane = a_base + LayoutA::byte_of(Operand::plane(lane), Operand::row(lane));
+        const int b_lane = b_base + LayoutB::byte_of(Operand::plane(lane), Operand::row(lane));
+        Fragment<T> a[MR];
+        Fragment<T> b[NR];
+        CKGEN_UNROLL
+        for(int i = 0; i < MR; ++i)
+            a[i] = thread.lds_load<Fragment<T>>(a_lane + LayoutA::byte_of(0, i * Size));
+        CKGEN_UNROLL
+        for(int j = 0; j < NR; ++j)
+            b[j] = thread.lds_load<Fragment<T>>(b_lane + LayoutB::byte_of(0, j * Size));
+        multiply<Size>(thread, a, b, acc);
+    }
+};
 #endif
 
 }  // namespace ckgen::atom

@@ -2,8 +2,7 @@
 // A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers.
 #pragma once
 
-#include "ckgen/atom/fma.hpp"
-#include "ckgen/atom/mfma.hpp"
+#include "ckgen/atom/select.hpp"
 #include "ckgen/block/lds_layout.hpp"
 
 namespace ckgen::block {
@@ -15,10 +14,9 @@ struct WaveMma {
     static constexpr int size = D::m_per_xdl;
     static constexpr int mr = D::m_xdl_per_wave;
     static constexpr int nr = D::n_xdl_per_wave;
-    using Atom = atom::Select<size>;
+    using Atom = atom::Select<T, size>;
     using Acc = atom::Accumulator<size>[mr][nr];
-    using Operand = atom::MfmaOperand<size>;
-    static constexpr int planes = Operand::planes;
+    static constexpr int planes = D::wave_size / size;
     static constexpr int steps = D::k_per_block / D::k_step;
 
     // First slot of this wave's atom i of A (j of B).
@@ -31,7 +29,7 @@ struct WaveMma {
             CKGEN_UNROLL
         for(int j = 0; j < nr; ++j)
             CKGEN_UNROLL
-        for(int r = 0; r < atom::MfmaAccumulator<size>::registers; ++r)
+        for(int r = 0; r < Atom::Map::registers; ++r)
             acc[i][j][r] = 0.f;
     }
 
@@ -39,27 +37,11 @@ struct WaveMma {
     static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, int a_base, int b_base, Acc& acc) {
         const int wave = thread.uniform(math_id / D::wave_size);
         const int lane = math_id % D::wave_size;
-        if constexpr(Atom::is_mfma) {
-            const int a_lane = a_base + LayoutA::byte_of(Operand::plane(lane), a_slot(wave, 0) + Operand::row(lane));
-            const int b_lane = b_base + LayoutB::byte_of(Operand::plane(lane), b_slot(wave, 0) + Operand::row(lane));
-            CKGEN_UNROLL
-            for(int step = 0; step < steps; ++step) {
-                atom::Fragment<T> a[mr];
-                atom::Fragment<T> b[nr];
-                CKGEN_UNROLL
-                for(int i = 0; i < mr; ++i)
-                    a[i] = thread.lds_load<atom::Fragment<T>>(a_lane + LayoutA::byte_of(step * planes, i * size));
-                CKGEN_UNROLL
-                for(int j = 0; j < nr; ++j)
-                    b[j] = thread.lds_load<atom::Fragment<T>>(b_lane + LayoutB::byte_of(step * planes, j * size));
-                atom::multiply<size>(thread, a, b, acc);
-            }
-        } else {
-            for(int plane = 0; plane < steps * planes; ++plane)
-                atom::FmaAtom<size>::template multiply<T, LayoutA, LayoutB>(
-                    thread, lane, a_base + LayoutA::byte_of(plane, a_slot(wave, 0)),
-                    b_base + LayoutB::byte_of(plane, b_slot(wave, 0)), acc);
-        }
+        CKGEN_UNROLL
+        for(int step = 0; step < steps; ++step)
+            Atom::template step<T, LayoutA, LayoutB>(thread, lane,
+                                                     a_base + LayoutA::byte_of(step * planes, a_slot(wave, 0)),
+                                                     b_base + LayoutB::byte_of(step * planes, b_slot(wave, 0)), acc);
     }
 };
 

@@ -17,23 +17,26 @@ struct BwdWeightTraits {
     int a_vector, b_vector, c_vector;
     int elem_bytes, wei_bytes;
     int launch_threads;
+    bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
 };
 
+// The traits that follow from an instance in the same way for every family.
 template <class D>
-constexpr BwdWeightTraits traits_of() {
+constexpr BwdWeightTraits common_traits() {
     return {D::Layout::ndim,
             D::Layout::groups_outermost,
             D::conv_spec,
             D::m_per_block,
             D::n_per_block,
             D::k_per_block,
-            D::load_waves > 0 ? D::stages / 2 : 1,
+            1,
             D::a_vector,
             D::b_vector,
             D::c_vector,
             D::elem_bytes,
             D::wei_bytes,
-            D::launch_threads};
+            D::launch_threads,
+            false};
 }
 
 // Empty if the instance takes the problem. Pointers may be null (not yet allocated); others must be aligned.

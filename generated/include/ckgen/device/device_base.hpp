@@ -7,7 +7,7 @@
 #include <string>
 #include <typeinfo>
 
-#include "ckgen/platform/platform.hpp"
+#include "ckgen/platform/runtime.hpp"
 
 // CK keeps this one in the global namespace. Aggregate: StreamConfig{stream, true} times a run.
 struct StreamConfig {

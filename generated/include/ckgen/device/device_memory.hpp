@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "ckgen/platform/platform.hpp"
+#include "ckgen/platform/runtime.hpp"
 
 namespace ckgen {
 

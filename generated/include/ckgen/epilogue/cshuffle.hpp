@@ -3,7 +3,7 @@
 // at a time, in two buffers, so that one barrier a chunk suffices.
 #pragma once
 
-#include "ckgen/atom/fma.hpp"
+#include "ckgen/atom/select.hpp"
 #include "ckgen/conv/bwd_weight_loader.hpp"
 
 namespace ckgen::epilogue {
@@ -11,7 +11,7 @@ namespace ckgen::epilogue {
 template <class D>
 struct CShuffle {
     static constexpr int size = D::m_per_xdl;
-    using Atom = atom::Select<size>;
+    using Atom = atom::Select<typename D::Out, size>;
     using Map = typename Atom::Map;
     using Acc = atom::Accumulator<size>[D::m_xdl_per_wave][D::n_xdl_per_wave];
     using Layouts = conv::BwdWeightLayouts<D>;

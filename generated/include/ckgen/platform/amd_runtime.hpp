@@ -53,6 +53,19 @@ inline void copy_from_device(void* host, const void* device, std::size_t bytes) 
     check_hip(hipMemcpy(host, device, bytes, hipMemcpyDeviceToHost), "hipMemcpy");
 }
 
+// Waits for the work of one stream, or with nullptr of the whole device; a kernel that faulted is told here.
+inline void synchronize(Stream stream) {
+    check_hip(stream == nullptr ? hipDeviceSynchronize() : hipStreamSynchronize(stream), "kernel");
+}
+// Makes a device this thread's current one; gives the one before.
+inline int use_device(int device) {
+    int previous = 0;
+    check_hip(hipGetDevice(&previous), "hipGetDevice");
+    if(device != previous)
+        check_hip(hipSetDevice(device), "hipSetDevice");
+    return previous;
+}
+
 // Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
 template <class Work>
 float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {

@@ -140,6 +140,8 @@ inline void* allocate(std::size_t bytes) {
 inline void release(void* memory) { ::operator delete(memory, std::align_val_t{256}); }
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
 inline void copy_from_device(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
+inline void synchronize(Stream) {}        // a launch returns when it is done
+inline int use_device(int) { return 0; }  // there is one
 
 float elapsed_milliseconds(void (*call)(void*), void* context, int repeats);
 

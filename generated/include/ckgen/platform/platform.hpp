@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/platform.hpp. Do not edit; run: ckgen generate
-// The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD} is 1 (ckgen/config.h).
+// The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD,NVIDIA} is 1 (ckgen/config.h).
 //
 // Every platform offers to kernels:
 //   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives
@@ -29,6 +29,11 @@ inline constexpr int kWaveSize = 64;
 #if !CKGEN_DEVICE_PASS
 #include "ckgen/platform/amd_runtime.hpp"
 #endif
+#elif defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+#include "ckgen/platform/nvidia.hpp"
+#if !CKGEN_DEVICE_PASS
+#include "ckgen/platform/nvidia_runtime.hpp"
+#endif
 #else
-#error "ckgen: no platform chosen; define CKGEN_PLATFORM_HOST=1 or CKGEN_PLATFORM_AMD=1 (ckgen/config.h does)"
+#error "ckgen: no platform chosen; define CKGEN_PLATFORM_HOST, _AMD or _NVIDIA as 1 (ckgen/config.h does)"
 #endif

@@ -2,7 +2,6 @@
 // The concrete operator of one instance: binds a kernel (family) and a Config to CK's interface.
 #pragma once
 
-#include "ckgen/instance/checked.hpp"
 #include "ckgen/platform/platform.hpp"
 
 #if !CKGEN_DEVICE_PASS
@@ -12,14 +11,13 @@
 
 namespace ckgen::tensor_operation::device {
 
-// Entry() gives what platform::launch takes for KernelOf<Checked<Config>>.
-template <class Config, template <class> class KernelOf, platform::KernelEntry (*Entry)()>
+// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>() and launch<Kernel>() of the
+// kernel's family. Entry() gives what platform::launch takes for Kernel.
+template <class D, class Family, class Kernel, platform::KernelEntry (*Entry)()>
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
-    : public BwdWeightOperator<typename Config::Layout, typename Config::DataType>,
+    : public BwdWeightOperator<typename D::Layout, typename D::DataType>,
       public BwdWeightRunner {
-    using D = Checked<Config>;
-    using Kernel = KernelOf<D>;
-    using Interface = BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
+    using Interface = BwdWeightOperator<typename D::Layout, typename D::DataType>;
     using PassThrough = element_wise::PassThrough;
     using typename Interface::Lengths;
     using typename Interface::Spatial;
@@ -37,11 +35,13 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
         const int regions = 0;
         (void)in, (void)in_bytes, (void)wei, (void)wei_bytes, (void)out, (void)out_bytes;
 #endif
-        platform::launch<Kernel>(Entry(), blocks, args, regions, stream);
+        Family::template launch<Kernel>(Entry(), blocks, args, regions, stream);
     }
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
-    static BwdWeightKernel kernel() { return {conv::traits_of<D>(), &launch, &reduce_partials<typename D::Wei>}; }
+    static BwdWeightKernel kernel() {
+        return {Family::template traits<D>(), &launch, &reduce_partials<typename D::Wei>};
+    }
 
     struct Invoker final : BaseInvoker {
         float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
@@ -58,7 +58,7 @@ public:
                                                       const Spatial& left_pads, const Spatial& right_pads, PassThrough,
                                                       PassThrough, PassThrough, index_t split_k) override {
         conv::Problem problem;
-        problem.ndim = Config::Layout::ndim;
+        problem.ndim = D::Layout::ndim;
         problem.split_k = split_k;
         const auto copy = [](const auto& from, auto& to) {
             for(std::size_t i = 0; i < from.size(); ++i)
@@ -87,29 +87,24 @@ public:
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return bwd_weight_workspace_size(kernel(), argument);
     }
-    std::string GetIdentity() const override { return Config::name; }
-    std::string GetTypeString() const override {
-        return bwd_weight_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle"
-                                                         : "DeviceGroupedConvBwdWeight_Xdl_CShuffle",
-                                       D::block_size, D::m_per_block, D::n_per_block, D::k_per_block / D::k1,
-                                       D::conv_spec, D::k1, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector,
-                                       D::a_dst_vector, D::b_vector, D::b_dst_vector, D::c_vector});
-    }
+    std::string GetIdentity() const override { return D::name; }
+    std::string GetTypeString() const override { return bwd_weight_type_string(Family::template type_fields<D>()); }
 };
 
 }  // namespace ckgen::tensor_operation::device
 
-// The kernel's symbol is the identity with _kernel behind it.
-#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL)                                                                       \
-    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)                                                 \
+// The kernel's symbol is the identity with _kernel behind it. CHECKED: the template that derives and checks.
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, CHECKED, FAMILY, KERNEL)                                                      \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CHECKED<NAME>>)                                                          \
     std::unique_ptr<tensor_operation::device::BwdWeightOperator<NAME::Layout, NAME::DataType>> make_##NAME() {         \
         return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<                     \
-            NAME, KERNEL, &entry_##NAME##_kernel>>();                                                                  \
+            CHECKED<NAME>, FAMILY, KERNEL<CHECKED<NAME>>, &entry_##NAME##_kernel>>();                                  \
     }
 
 #else
 
 // A device pass needs the kernel and nothing else.
-#define CKGEN_DEFINE_INSTANCE_WITH(NAME, KERNEL) CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<::ckgen::Checked<NAME>>)
+#define CKGEN_DEFINE_INSTANCE_WITH(NAME, CHECKED, FAMILY, KERNEL)                                                      \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CHECKED<NAME>>)
 
 #endif

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "ckgen/conv/layout.hpp"
-#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/device/impl/matrix_family.hpp"
 #include "ckgen/pipeline/wavelet.hpp"
 
 #undef CKGEN_DEFINE_INSTANCE
-#define CKGEN_DEFINE_INSTANCE(NAME) CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::pipeline::WaveletKernel)
+#define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
+    CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::Checked, ::ckgen::tensor_operation::device::MatrixFamily,                \
+                               ::ckgen::pipeline::WaveletKernel)

@@ -1,0 +1,85 @@
+// Copied by ckgen from templates/include/ckgen/atom/mma_sync.hpp. Do not edit; run: ckgen generate
+// NVIDIA's mma.sync atoms for f16 and bf16. A logical wave of 64 lanes is two warps; each takes half of an atom's
+// columns and issues m16n8k16. PTX ISA 9.0, 9.7.14.5.8 (fragments of mma.m16n8k16) and 9.7.14.5.15 (ldmatrix): a row of
+// an 8x8 matrix is 16 bytes of GEMM-K for one row of A or column of B, which is exactly one slot of LdsLayout.
+#pragma once
+
+#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::atom {
+
+CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1, half_t) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1, bhalf_t) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+template <int Size>
+struct MmaSyncAtom {
+    using Map = MmaSyncAccumulator<Size>;
+    static constexpr int planes = 64 / Size;
+    static constexpr int row_blocks = Size / 16;     // m16 per atom
+    static constexpr int column_blocks = Size / 16;  // n8 per warp and atom: half of the atom's columns
+
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
+                                  Accumulator<Size> (&acc)[MR][NR]) {
+        const int warp = lane / 32;
+        // ldmatrix.x4 takes row addresses from lanes 0-7, 8-15, 16-23, 24-31 for its four matrices.
+        const int matrix = lane % 32 / 8;
+        const int line = lane % 8;
+        CKGEN_UNROLL
+        for(int pair = 0; pair < planes; pair += 2) {  // 16 positions of GEMM-K are two planes
+            uint32 b[NR][column_blocks][2];
+            CKGEN_UNROLL
+            for(int j = 0; j < NR; ++j) {
+                // Matrices: (n8 block, plane); for a single n8 block the second half repeats the first.
+                const int block = column_blocks == 2 ? matrix / 2 : 0;
+                const int slot = j * Size + warp * (Size / 2) + block * 8 + line;
+                uint32 r[4];
+                thread.load_matrices(b_base + LayoutB::byte_of(pair + matrix % 2, slot), r);
+                CKGEN_UNROLL
+                for(int n = 0; n < column_blocks; ++n)
+                    b[j][n][0] = r[2 * n], b[j][n][1] = r[2 * n + 1];
+            }
+            CKGEN_UNROLL
+            for(int i = 0; i < MR; ++i)
+                CKGEN_UNROLL
+            for(int m = 0; m < row_blocks; ++m) {
+                uint32 a[4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
+                const int slot = i * Size + m * 16 + matrix % 2 * 8 + line;
+                thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a);
+                CKGEN_UNROLL
+                for(int j = 0; j < NR; ++j)
+                    CKGEN_UNROLL
+                for(int n = 0; n < column_blocks; ++n)
+                    multiply_block<T>(acc[i][j], m, n, a, b[j][n]);
+            }
+        }
+    }
+
+private:
+    // The four results of an m16n8 block are rows q / 2 * 8 apart and columns q % 2: see MmaSyncAccumulator.
+    template <class T>
+    static CKGEN_DEVICE void multiply_block(Accumulator<Size>& acc, int m, int n, const uint32 (&a)[4],
+                                            const uint32 (&b)[2]) {
+        float c[4];
+        CKGEN_UNROLL
+        for(int q = 0; q < 4; ++q)
+            c[q] = acc[Map::register_of(m, n, q)];
+        mma_m16n8k16(c, a, b[0], b[1], T{});
+        CKGEN_UNROLL
+        for(int q = 0; q < 4; ++q)
+            acc[Map::register_of(m, n, q)] = c[q];
+    }
+};
+
+}  // namespace ckgen::atom

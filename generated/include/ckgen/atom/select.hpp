@@ -1,0 +1,46 @@
+// Copied by ckgen from templates/include/ckgen/atom/select.hpp. Do not edit; run: ckgen generate
+// The atom for the architecture being compiled for.
+#pragma once
+
+#include "ckgen/atom/fma.hpp"
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+#include "ckgen/atom/mma_sync.hpp"
+#else
+#include "ckgen/atom/mfma.hpp"
+#endif
+
+namespace ckgen::atom {
+
+// f32 has no mma.sync of full precision, so NVIDIA takes the portable atom there; AMD architectures without MFMA take
+// it always. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM asks for the portable one.
+template <bool Portable, class T, int Size>
+struct SelectAtom {
+    using type = FmaAtom<Size>;
+};
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+template <class T, int Size>
+struct SelectAtom<false, T, Size> {
+    using type = MmaSyncAtom<Size>;
+};
+template <class T>
+inline constexpr bool portable = sizeof(T) == 4;
+#else
+#if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
+template <class T, int Size>
+struct SelectAtom<false, T, Size> {
+    using type = MfmaAtom<Size>;
+};
+#endif
+#if (defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM) || (defined(CKGEN_HAS_MFMA) && !CKGEN_HAS_MFMA)
+template <class T>
+inline constexpr bool portable = true;
+#else
+template <class T>
+inline constexpr bool portable = false;
+#endif
+#endif
+
+template <class T, int Size>
+using Select = typename SelectAtom<portable<T>, T, Size>::type;
+
+}  // namespace ckgen::atom

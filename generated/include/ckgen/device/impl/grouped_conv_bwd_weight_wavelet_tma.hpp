@@ -1,0 +1,89 @@
+// Copied by ckgen from templates/include/ckgen/device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp. Do not edit; run: ckgen generate
+// Family wavelet_tma of grouped convolution backward weight (sm_90a): what a generated instance includes.
+#pragma once
+
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/instance/checked_tma.hpp"
+#include "ckgen/pipeline/wavelet_tma.hpp"
+
+#if !CKGEN_DEVICE_PASS
+
+#include "ckgen/platform/nvidia_tensor_map.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// Makes the tensor maps that the kernel's copies go through, and starts one workgroup a multiprocessor at most.
+struct TmaFamily {
+    template <class D>
+    static constexpr conv::BwdWeightTraits traits() {
+        conv::BwdWeightTraits traits = conv::common_traits<D>();
+        traits.tiles_per_half = 1;
+        traits.copy_engine = true;
+        return traits;
+    }
+
+    template <class D>
+    static BwdWeightTypeFields type_fields() {
+        return {"DeviceGroupedConvBwdWeight_Wgmma_WaveletModel",
+                D::block_size,
+                D::m_per_block,
+                D::n_per_block,
+                D::k_per_block / 8,
+                D::conv_spec,
+                8,
+                1,
+                1,
+                D::a_vector,
+                D::a_vector,
+                D::b_vector,
+                D::b_vector,
+                D::c_vector};
+    }
+
+    template <class Kernel, class Regions>
+    static void launch(platform::KernelEntry entry, uint32 blocks, const conv::BwdWeightArgs& p, const Regions& regions,
+                       platform::Stream stream) {
+        using T = typename Kernel::T;
+        typename Kernel::Args args;
+        args.problem = p;
+        args.tiles = static_cast<int32>(blocks);
+        args.out_group_columns = static_cast<int32>(p.out_group_bytes / 2);
+        args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
+        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
+                                           Kernel::rows_per_copy);
+        args.in = platform::image_map<T>(p.in, image_of<Kernel::ndim>(p), Kernel::rows_per_copy);
+        const auto units = static_cast<uint32>(platform::compute_units());
+        platform::launch<Kernel>(entry, blocks < units ? blocks : units, args, regions, stream);
+    }
+
+private:
+    template <int NDim>
+    static platform::ImageMap image_of(const conv::BwdWeightArgs& p) {
+        platform::ImageMap image{};
+        image.ndim = NDim;
+        image.channels = (p.groups - 1) * p.in_group_bytes / 2 + p.c;
+        image.images = p.k;
+        image.image_bytes = p.in_image_bytes;
+        for(int d = 0; d < NDim; ++d) {
+            const int s = NDim - 1 - d;  // innermost first
+            image.images /= p.out_length[s];
+            image.length[d] = p.in_length[s];
+            image.stride_bytes[d] = p.in_stride_bytes[s];
+            image.step[d] = p.stride[s];
+            image.lower[d] = -p.pad[s];
+            // The last position the walk may start at: tap 0 of the last output.
+            image.upper[d] = (p.out_length[s] - 1) * p.stride[s] - p.pad[s] - (p.in_length[s] - 1);
+        }
+        return image;
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+#endif
+
+#undef CKGEN_DEFINE_INSTANCE
+#define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
+    CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::CheckedTma, ::ckgen::tensor_operation::device::TmaFamily,                \
+                               ::ckgen::pipeline::WaveletTmaKernel)

@@ -1,0 +1,38 @@
+// Copied by ckgen from templates/include/ckgen/instance/derived_tma.hpp. Do not edit; run: ckgen generate
+// Everything about an instance of family wavelet_tma that follows from its Config. The same names and formulas are
+// properties of ckgen.instance.Instance in Python; a test compares the two for every instance.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen {
+
+// A is m_per_block x k_per_block, B n_per_block x k_per_block, both of 16-bit elements in shared memory.
+template <class Config>
+struct TmaDerived : Config {
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using Config::k_per_block;
+    using Config::load_waves;
+    using Config::m_per_block;
+    using Config::math_waves;
+    using Config::n_per_block;
+    using Config::stages;
+
+    static constexpr int wave_size = 64;
+    static constexpr int elem_bytes = sizeof(Out);
+    static constexpr int wei_bytes = sizeof(Wei);
+
+    static constexpr int block_size = wave_size * math_waves;
+    static constexpr int launch_threads = wave_size * (load_waves + math_waves);
+    // A warpgroup is 128 threads; one of the math role holds 64 rows of the tile, n_per_block / 2 floats a thread.
+    static constexpr int warpgroups = math_waves / 2;
+    static constexpr int acc_registers = n_per_block / 2;
+
+    static constexpr int lds_stage_bytes = (m_per_block + n_per_block) * k_per_block * 2;
+    // The swizzle wants stages to begin at multiples of 1024 bytes; a stage has two mbarriers of 8 bytes.
+    static constexpr int lds_bytes = ceil_div(stages * (lds_stage_bytes + 16) + 1024, 16) * 16;
+};
+
+}  // namespace ckgen

@@ -1,0 +1,193 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/wavelet_tma.hpp. Do not edit; run: ckgen generate
+// Family wavelet_tma: Hopper's wavelet. The load role is one thread that issues bulk tensor copies, dOut as a matrix
+// and the input in im2col order, into a ring of stages; the math role is warpgroups on wgmma that read both operands
+// where the copies put them. Full and empty mbarriers guard each stage, so that neither role ever waits for the other's
+// code. Workgroups are persistent: each takes every gridDim-th tile, and the ring runs on from one tile to the next.
+#pragma once
+
+#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/platform/nvidia_tma.hpp"
+
+namespace ckgen::pipeline {
+
+struct WaveletTmaArgs {
+    CUtensorMap out, in;
+    conv::BwdWeightArgs problem;
+    int32 tiles;  // m_tiles * n_tiles * groups * split_k
+    int32 out_group_columns, in_group_channels;
+};
+
+template <class D>
+struct WaveletTmaKernel {
+    using Args = WaveletTmaArgs;
+    using T = typename D::Out;
+    using Wei = typename D::Wei;
+    static constexpr int ndim = D::Layout::ndim;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr int rows_per_copy = D::k_per_block;
+    static constexpr int block_bytes = D::k_per_block * 128;  // 64 columns of a stage
+    static constexpr int a_blocks = D::m_per_block / 64;
+    static constexpr int b_blocks = D::n_per_block / 64;
+    // Two math warpgroups with 128 accumulators each need more registers than an even share.
+    static constexpr bool moves_registers = D::warpgroups == 2 && D::n_per_block == 256;
+
+    // Where a stage and its barriers lie in shared memory.
+    struct Ring {
+        uint32 base;
+        int stage = 0;
+        int parity = 0;
+
+        CKGEN_DEVICE uint32 data() const { return base + static_cast<uint32>(stage * D::lds_stage_bytes); }
+        CKGEN_DEVICE uint32 full() const {
+            return base + D::stages * D::lds_stage_bytes + static_cast<uint32>(stage) * 16;
+        }
+        CKGEN_DEVICE uint32 empty() const { return full() + 8; }
+        CKGEN_DEVICE void next() {
+            if(++stage == D::stages) {
+                stage = 0;
+                parity ^= 1;
+            }
+        }
+    };
+
+    struct LoadRole {
+        static CKGEN_DEVICE void run(const Args& args, Ring ring) {
+            for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
+                const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
+                Column columns[b_blocks];
+                for(int j = 0; j < b_blocks; ++j)
+                    columns[j].seek(args, tile, tile.n_first + j * 64);
+                for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
+                    platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
+                    platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+                    copy_tile(args, ring, tile, (tile.k_tile_first + k) * D::k_per_block, columns);
+                }
+            }
+        }
+
+    private:
+        // A tap and 64 channels of the input: the columns of one copy.
+        struct Column {
+            int channel;
+            uint16 tap[ndim];
+
+            CKGEN_DEVICE void seek(const Args& args, const conv::BwdWeightTile& tile, int column) {
+                const conv::BwdWeightArgs& p = args.problem;
+                int index = column / p.c;
+                channel = tile.group * args.in_group_channels + column - index * p.c;
+                for(int d = ndim - 1; d >= 0; --d) {
+                    tap[ndim - 1 - d] = static_cast<uint16>(index % p.filter[d] * p.dilation[d]);
+                    index /= p.filter[d];
+                }
+                if(index > 0)  // past the last column: past the last channel, which reads as zero
+                    channel = 0x7fffff00;
+            }
+        };
+
+        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile, int row,
+                                           const Column (&columns)[b_blocks]) {
+            for(int i = 0; i < a_blocks; ++i)
+                platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(),
+                                   tile.group * args.out_group_columns + tile.m_first + i * 64, row);
+            const conv::BwdWeightArgs& p = args.problem;
+            int position[ndim];
+            for(int d = ndim - 1; d >= 0; --d) {
+                const int next = row / p.out_length[d];
+                position[ndim - 1 - d] = (row - next * p.out_length[d]) * p.stride[d] - p.pad[d];
+                row = next;
+            }
+            for(int j = 0; j < b_blocks; ++j)
+                platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
+                                            columns[j].channel, position, row, columns[j].tap);
+        }
+    };
+
+    struct MathRole {
+        // `warpgroup` has rows 64 * warpgroup of the tile, `id` counts its threads.
+        static CKGEN_DEVICE void run(const Args& args, Ring ring, int warpgroup, int id) {
+            for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
+                const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
+                float acc[D::n_per_block / 2];
+                CKGEN_UNROLL
+                for(int i = 0; i < D::n_per_block / 2; ++i)
+                    acc[i] = 0.f;
+                uint32 previous = 0;  // the empty barrier of the stage whose products may still run
+                for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
+                    platform::mbarrier_wait(ring.full(), ring.parity);
+                    atom::wgmma_fence();
+                    multiply(ring.data() + warpgroup * block_bytes, ring.data() + a_blocks * block_bytes, acc);
+                    atom::wgmma_commit();
+                    atom::wgmma_wait<1>();
+                    if(previous != 0 && id == 0)
+                        platform::mbarrier_arrive(previous);
+                    previous = ring.empty();
+                }
+                atom::wgmma_wait<0>();
+                if(previous != 0 && id == 0)
+                    platform::mbarrier_arrive(previous);
+                write(args.problem, tile, warpgroup, id, acc);
+            }
+        }
+
+    private:
+        static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2]) {
+            CKGEN_UNROLL
+            for(int k = 0; k < D::k_per_block / 16; ++k)
+                atom::wgmma<T, D::n_per_block>(acc, atom::wgmma_descriptor(a + k * 2048, block_bytes),
+                                               atom::wgmma_descriptor(b + k * 2048, block_bytes));
+        }
+
+        static CKGEN_DEVICE void write(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
+                                       int id, const float (&acc)[D::n_per_block / 2]) {
+            if(p.partial != nullptr) {
+                const int64 slice = (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
+                write_to(p, tile, warpgroup, id, acc, p.partial + slice);
+            } else {
+                write_to(p, tile, warpgroup, id, acc,
+                         reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements);
+            }
+        }
+
+        template <class Target>
+        static CKGEN_DEVICE void write_to(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
+                                          int id, const float (&acc)[D::n_per_block / 2], Target* target) {
+            CKGEN_UNROLL
+            for(int i = 0; i < D::n_per_block / 2; i += 2) {
+                const int m = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, i);
+                const int n = tile.n_first + atom::WgmmaAccumulator::column(id, i);
+                if(m < p.m && n < p.n) {  // n is even and C a multiple of 64: both neighbours are inside
+                    const Vec<Target, 2> pair{Convert<Target>::from(acc[i]), Convert<Target>::from(acc[i + 1])};
+                    *reinterpret_cast<Vec<Target, 2>*>(target + static_cast<int64>(m) * p.n + n) = pair;
+                }
+            }
+        }
+    };
+
+    static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
+        const uint32 start = static_cast<uint32>(__cvta_generic_to_shared(platform::dynamic_lds));
+        const Ring ring{(start + 1023u) & ~1023u};
+        const int id = thread.thread_id();
+        if(id == 0) {
+            for(Ring each = ring; each.parity == 0; each.next()) {
+                platform::mbarrier_init(each.full(), 1);
+                platform::mbarrier_init(each.empty(), D::warpgroups);
+            }
+            platform::mbarrier_publish();
+        }
+        thread.barrier();
+        if(id < 128) {
+            if constexpr(moves_registers)
+                platform::give_registers<40>();
+            if(id == 0)
+                LoadRole::run(args, ring);
+        } else {
+            if constexpr(moves_registers)
+                platform::take_registers<232>();
+            MathRole::run(args, ring, id / 128 - 1, id % 128);
+        }
+    }
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,91 @@
+// Copied by ckgen from templates/include/ckgen/platform/nvidia.hpp. Do not edit; run: ckgen generate
+// NVIDIA device code: bounded windows, shared memory as LDS, barriers. Compiled by nvcc; an ordinary C++ compiler,
+// which the host side is compiled with, sees the type of a kernel alone.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+
+using KernelEntry = const void*;  // what cudaLaunchKernel takes
+
+}  // namespace ckgen::platform
+
+#if defined(__CUDACC__)
+namespace ckgen::platform {
+
+extern __shared__ __align__(1024) char dynamic_lds[];
+
+class Thread {
+public:
+    CKGEN_DEVICE int thread_id() const { return static_cast<int>(threadIdx.x); }
+    CKGEN_DEVICE uint32 block_id() const { return blockIdx.x; }
+    // A logical wave is two warps; what is uniform over it is uniform over each.
+    CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
+    CKGEN_DEVICE void barrier() const { asm volatile("bar.sync 0;" ::: "memory"); }
+
+    template <class V>
+    CKGEN_DEVICE V lds_load(int byte_offset) const {
+        return *reinterpret_cast<const V*>(dynamic_lds + byte_offset);
+    }
+    template <class V>
+    CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {
+        *reinterpret_cast<V*>(dynamic_lds + byte_offset) = value;
+    }
+    // ldmatrix.x4: every lane gives the address of a 16-byte row. PTX ISA 9.0, 9.7.14.5.15.
+    CKGEN_DEVICE void load_matrices(int byte_offset, uint32 (&r)[4]) const {
+        const auto address = static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds + byte_offset));
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                     : "r"(address)
+                     : "memory");
+    }
+    template <class V>
+    CKGEN_DEVICE V global_load(const void* address) const {
+        return *static_cast<const V*>(address);
+    }
+    template <class V>
+    CKGEN_DEVICE void global_store(void* address, const V& value) const {
+        *static_cast<V*>(address) = value;
+    }
+};
+
+// A window of global memory: a load at or past `bytes` gives zero. One predicate a load, as there is no such hardware.
+class GlobalBuffer {
+public:
+    CKGEN_DEVICE GlobalBuffer(const void* base, uint32 bytes) : base_(static_cast<const char*>(base)), bytes_(bytes) {}
+    template <class V>
+    CKGEN_DEVICE V load(const Thread&, uint32 byte_offset) const {
+        V value{};
+        if(byte_offset < bytes_)
+            value = *reinterpret_cast<const V*>(base_ + byte_offset);
+        return value;
+    }
+
+private:
+    const char* base_;
+    uint32 bytes_;
+};
+
+}  // namespace ckgen::platform
+
+// Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
+// entry_SYMBOL() that names it to launch(). The body exists in device passes only.
+#define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads) SYMBOL(                                  \
+        const __grid_constant__ __VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(SYMBOL)
+
+#if CKGEN_DEVICE_PASS
+#define CKGEN_KERNEL_BODY(...)                                                                                         \
+    ::ckgen::platform::Thread thread;                                                                                  \
+    __VA_ARGS__::run(args, thread);
+#define CKGEN_KERNEL_ENTRY(SYMBOL)
+#else
+#define CKGEN_KERNEL_BODY(...) (void)args;
+#define CKGEN_KERNEL_ENTRY(SYMBOL)                                                                                     \
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() {                                                           \
+        return reinterpret_cast<::ckgen::platform::KernelEntry>(&SYMBOL);                                              \
+    }
+#endif
+
+#endif  // __CUDACC__

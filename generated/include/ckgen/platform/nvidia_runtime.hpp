@@ -1,0 +1,93 @@
+// Copied by ckgen from templates/include/ckgen/platform/nvidia_runtime.hpp. Do not edit; run: ckgen generate
+// Host side of the NVIDIA platform: CUDA runtime calls, every error an exception with CUDA's own text.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace ckgen::platform {
+
+using Stream = cudaStream_t;
+
+class LaunchError : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+inline void check_cuda(cudaError_t status, const char* what) {
+    if(status != cudaSuccess)
+        throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+// `regions` is what the host platform checks accesses against; a GPU has its own page tables.
+template <class Kernel, class Regions>
+void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
+    typename Kernel::Args copy = args;
+    void* pointers[] = {&copy};
+    if constexpr(Kernel::lds_bytes > 48 * 1024)  // more needs asking for
+        check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::lds_bytes),
+                   "cudaFuncSetAttribute");
+    check_cuda(cudaLaunchKernel(entry, dim3(blocks), dim3(Kernel::launch_threads), pointers, Kernel::lds_bytes, stream),
+               "cudaLaunchKernel");
+    check_cuda(cudaGetLastError(), "kernel launch");
+}
+
+// Multiprocessors of the current device. Without a device (a build machine that only plans) it is an H100's count.
+inline int compute_units() {
+    int device = 0;
+    int units = 0;
+    const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                       cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+    return known ? units : 132;
+}
+
+inline void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    if(bytes > 0)
+        check_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+    return memory;
+}
+inline void release(void* memory) { static_cast<void>(cudaFree(memory)); }
+inline void copy_to_device(void* device, const void* host, std::size_t bytes) {
+    check_cuda(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+}
+inline void copy_from_device(void* host, const void* device, std::size_t bytes) {
+    check_cuda(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+// Waits for the work of one stream, or with nullptr of the whole device; a kernel that faulted is told here.
+inline void synchronize(Stream stream) {
+    check_cuda(stream == nullptr ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream), "kernel");
+}
+// Makes a device this thread's current one; gives the one before.
+inline int use_device(int device) {
+    int previous = 0;
+    check_cuda(cudaGetDevice(&previous), "cudaGetDevice");
+    if(device != previous)
+        check_cuda(cudaSetDevice(device), "cudaSetDevice");
+    return previous;
+}
+
+// Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
+template <class Work>
+float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {
+    cudaEvent_t begin = nullptr;
+    cudaEvent_t end = nullptr;
+    check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+    for(int i = 0; i < warm_ups; ++i)
+        work();
+    check_cuda(cudaEventRecord(begin, stream), "cudaEventRecord");
+    for(int i = 0; i < repeats; ++i)
+        work();
+    check_cuda(cudaEventRecord(end, stream), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(end), "cudaEventSynchronize");
+    float total = 0.f;
+    check_cuda(cudaEventElapsedTime(&total, begin, end), "cudaEventElapsedTime");
+    check_cuda(cudaEventDestroy(begin), "cudaEventDestroy");
+    check_cuda(cudaEventDestroy(end), "cudaEventDestroy");
+    return total / static_cast<float>(repeats);
+}
+
+}  // namespace ckgen::platform

@@ -1,0 +1,84 @@
+// Copied by ckgen from templates/include/ckgen/platform/nvidia_tensor_map.hpp. Do not edit; run: ckgen generate
+// Tensor maps for the copy engine, made on the host through the driver (no -lcuda: the runtime finds the entry points).
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <string>
+
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::platform {
+
+template <class Function>
+Function driver_function(const char* name) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found), name);
+    if(found != cudaDriverEntryPointSuccess || function == nullptr)
+        throw LaunchError(std::string(name) + ": the driver has no such function");
+    return reinterpret_cast<Function>(function);
+}
+
+inline void check_driver(CUresult status, const char* what) {
+    if(status != CUDA_SUCCESS)
+        throw LaunchError(std::string(what) + ": CUDA driver error " + std::to_string(static_cast<int>(status)));
+}
+
+template <class T>
+constexpr CUtensorMapDataType tensor_map_type() {
+    return IsSame<T, half_t>::value ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+}
+
+// A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied as boxes of box_rows x 64 columns in
+// 128-byte swizzle. What lies outside reads as zero.
+template <class T>
+CUtensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_bytes, int box_rows) {
+    static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
+    const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
+    const cuuint64_t strides[] = {static_cast<cuuint64_t>(row_bytes)};
+    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)};
+    const cuuint32_t steps[] = {1, 1};
+    CUtensorMap map;
+    check_driver(encode(&map, tensor_map_type<T>(), 2, const_cast<void*>(base), sizes, strides, box, steps,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                 "cuTensorMapEncodeTiled");
+    return map;
+}
+
+// A channels-last image tensor seen through a convolution's positions. Spatial arrays are innermost first.
+struct ImageMap {
+    int ndim;
+    int64 channels, images;
+    int64 length[3], stride_bytes[3], image_bytes;
+    int lower[3], upper[3];  // corners of the box that tap 0 walks: -left pad, right pad - (filter - 1) * dilation
+    int step[3];             // the convolution's stride
+};
+
+// Copied as `pixels` positions of 64 channels in 128-byte swizzle; padding reads as zero.
+template <class T>
+CUtensorMap image_map(const void* base, const ImageMap& image, int pixels) {
+    static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
+    cuuint64_t sizes[5] = {static_cast<cuuint64_t>(image.channels)};
+    cuuint64_t strides[4] = {};
+    cuuint32_t steps[5] = {1};
+    for(int d = 0; d < image.ndim; ++d) {
+        sizes[1 + d] = static_cast<cuuint64_t>(image.length[d]);
+        strides[d] = static_cast<cuuint64_t>(image.stride_bytes[d]);
+        steps[1 + d] = static_cast<cuuint32_t>(image.step[d]);
+    }
+    sizes[1 + image.ndim] = static_cast<cuuint64_t>(image.images);
+    strides[image.ndim] = static_cast<cuuint64_t>(image.image_bytes);
+    steps[1 + image.ndim] = 1;
+    CUtensorMap map;
+    check_driver(encode(&map, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2), const_cast<void*>(base),
+                        sizes, strides, image.lower, image.upper, 64, static_cast<cuuint32_t>(pixels), steps,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                 "cuTensorMapEncodeIm2col");
+    return map;
+}
+
+}  // namespace ckgen::platform

@@ -1,0 +1,78 @@
+// Copied by ckgen from templates/include/ckgen/platform/nvidia_tma.hpp. Do not edit; run: ckgen generate
+// Hopper's asynchronous machinery as kernels use it: mbarriers and bulk tensor copies. PTX ISA 9.0, 9.7.13.15
+// (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
+#pragma once
+
+#include <cuda.h>
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+
+// `arrivals`: how many threads arrive before a phase completes.
+CKGEN_DEVICE void mbarrier_init(uint32 barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+// Makes initialised barriers visible to the copy engine; a workgroup barrier follows.
+CKGEN_DEVICE void mbarrier_publish() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// Arrives and says how many bytes of copies the phase also waits for.
+CKGEN_DEVICE void mbarrier_expect(uint32 barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+CKGEN_DEVICE void mbarrier_arrive(uint32 barrier) {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+// Waits for the phase of the given parity to complete.
+CKGEN_DEVICE void mbarrier_wait(uint32 barrier, int parity) {
+    asm volatile("{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n@!done bra "
+                 "AGAIN;\n}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// A box of a two-dimensional tensor: x along the contiguous dimension.
+CKGEN_DEVICE void copy_box(uint32 target, const CUtensorMap& map, uint32 barrier, int x, int y) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+            target),
+        "l"(&map), "r"(barrier), "r"(x), "r"(y)
+        : "memory");
+}
+
+// Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
+// tap[0] that dimension's tap offset.
+template <int NDim>
+CKGEN_DEVICE void copy_pixels(uint32 target, const CUtensorMap& map, uint32 barrier, int channel,
+                              const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
+    if constexpr(NDim == 1) {
+        asm volatile("cp.async.bulk.tensor.3d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                     "[%1, {%3, %4, %5}], [%2], {%6};" ::"r"(target),
+                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(image), "h"(tap[0])
+                     : "memory");
+    } else if constexpr(NDim == 2) {
+        asm volatile("cp.async.bulk.tensor.4d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                     "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(target),
+                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(position[1]), "r"(image), "h"(tap[0]),
+                     "h"(tap[1])
+                     : "memory");
+    } else {
+        asm volatile("cp.async.bulk.tensor.5d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                     "[%1, {%3, %4, %5, %6, %7}], [%2], {%8, %9, %10};" ::"r"(target),
+                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(position[1]), "r"(position[2]),
+                     "r"(image), "h"(tap[0]), "h"(tap[1]), "h"(tap[2])
+                     : "memory");
+    }
+}
+
+// Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
+// all.
+template <int Count>
+CKGEN_DEVICE void give_registers() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+}
+template <int Count>
+CKGEN_DEVICE void take_registers() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+}
+
+}  // namespace ckgen::platform
