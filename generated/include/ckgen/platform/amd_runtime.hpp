@@ -16,8 +16,10 @@ class LaunchError : public std::runtime_error {
 };
 
 inline void check_hip(hipError_t status, const char* what) {
-    if(status != hipSuccess)
-        throw LaunchError(std::string(what) + ": " + hipGetErrorString(status));
+    if(status == hipSuccess)
+        return;
+    static_cast<void>(hipGetLastError());  // or the next launch would report it again
+    throw LaunchError(std::string(what) + ": " + hipGetErrorString(status));
 }
 
 // `regions` is what the host platform checks accesses against; a GPU has its own page tables.

@@ -16,8 +16,10 @@ class LaunchError : public std::runtime_error {
 };
 
 inline void check_cuda(cudaError_t status, const char* what) {
-    if(status != cudaSuccess)
-        throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
+    if(status == cudaSuccess)
+        return;
+    static_cast<void>(cudaGetLastError());  // or the next launch would report it again
+    throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
 // `regions` is what the host platform checks accesses against; a GPU has its own page tables.
