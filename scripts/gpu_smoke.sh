@@ -3,7 +3,7 @@
 #   scripts/gpu_smoke.sh build/ci/nvidia/libckgen_conv.so | generated
 # A generated tree is built first. Logs go to $OUT (default build/gpu); the exit code says whether all was well.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 what=${1:?use: scripts/gpu_smoke.sh LIBRARY|TREE}
 out=${OUT:-build/gpu}
 python=${PYTHON:-python3}
@@ -20,6 +20,7 @@ step() {
   tail -n 6 "$out/$name.log"
 }
 
+# shellcheck disable=SC2329 # step calls it through bash -c
 build() {
   cmake -S "$what" -B build/gpu-build -DCKGEN_PLATFORM=nvidia -DCMAKE_BUILD_TYPE=Release -DGPU_TARGETS="${GPU_TARGETS:-sm_90a}" \
     && cmake --build build/gpu-build --parallel "$(nproc)"
