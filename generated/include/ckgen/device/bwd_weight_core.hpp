@@ -30,7 +30,6 @@ struct BwdWeightRunner {
     virtual ~BwdWeightRunner() = default;
     virtual std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
                                                             const void* p_out) const = 0;
-    virtual BaseOperator& Operator() = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
     virtual BwdWeightKernel KernelInfo() const = 0;
 };

@@ -78,7 +78,6 @@ public:
 
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
-    BaseOperator& Operator() override { return *this; }
     BwdWeightKernel KernelInfo() const override { return kernel(); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
