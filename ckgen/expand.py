@@ -148,7 +148,7 @@ class _Work:
 
 class _Shapes:
     """Builds and checks each shape once: of the layout, which is the outermost axis, neither depends on more
-    than whether it has the groups outermost."""
+    than its number of dimensions and whether it has the groups outermost."""
 
     def __init__(self, family: str, generic: bool, part: Product, checker: Checker) -> None:
         self._family = family
@@ -161,7 +161,7 @@ class _Shapes:
         """The instance of a combination with its archs, and the rules it breaks."""
         layout = combination[0]
         assert layout is not None, "spec checks see to it that a group has layouts"
-        key = (int(layout.value.startswith("G")), *map(id, combination[1:]))
+        key = (len(layout.value), int(layout.value.startswith("G")), *map(id, combination[1:]))
         known = self._known.get(key)
         if known is None:
             instance = build(self._family, self._generic, values_of(combination))

@@ -9,7 +9,7 @@ from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
 
 # The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
-WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma"), "block_size": ("xdl",)}
+WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma", "halo"), "block_size": ("xdl",)}
 NEED_WAVES = ("wavelet", "xdl")
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 

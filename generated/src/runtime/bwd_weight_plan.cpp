@@ -270,13 +270,46 @@ std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
+bool is_halo(const BwdWeightTraits& t) { return t.halo.positions > 0; }
+
+// What family halo takes: filters of 3x3, strides of 1 or 2, groups side by side of just the tile's channels (or, where
+// a workgroup has 64 channels of one group, of any number), and rows short enough for its rings.
+std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
+    for(int d = 0; d < p.ndim; ++d) {
+        if(p.wei.lengths[3 + d] != kHaloTaps)
+            return refuse("halo-filter",
+                          "the filter has " + number(p.wei.lengths[3 + d]) + " taps in a dimension, not 3");
+        if(p.strides[d] > 2)
+            return refuse("halo-stride", "stride " + number(p.strides[d]) + " is not 1 or 2");
+    }
+    const auto beside = [&](const char* name, const Tensor& tensor, int channels) -> std::string {
+        const bool fit = channels == tensor.lengths[2] && (p.groups() == 1 || tensor.strides[0] == tensor.lengths[2]);
+        return fit ? ""
+                   : refuse("halo-groups", std::string(name) + " has groups of " + number(tensor.lengths[2]) +
+                                               " channels, " + number(tensor.strides[0]) +
+                                               " apart; the instance needs " + number(channels) + " side by side");
+    };
+    std::string reason;
+    if(t.groups_per_block > 1) {
+        reason = beside("input", p.in, t.n_per_block);
+        if(reason.empty())
+            reason = beside("output", p.out, t.m_per_block);
+    }
+    if(reason.empty() && make_args(t, p, 1).k_tiles == 0)
+        reason = refuse("halo-rows", "rows of " + number(p.out.lengths[4]) +
+                                         " output positions are too long for its rings in shared memory");
+    return reason;
+}
+
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.gemm_k() > INT_MAX - 4096)
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
-    if(t.copy_engine)
-        return check_copy_engine(t, p);
+    if(t.copy_engine) {
+        const std::string reason = check_copy_engine(t, p);
+        return reason.empty() && is_halo(t) ? check_halo(t, p) : reason;
+    }
     if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
         return refuse("tile-reach", "what the " + number(t.k_per_block) +
                                         " output positions of a tile read spans more " +
@@ -356,9 +389,10 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     a.m_tiles = ceil_div(a.m, t.m_per_block);
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.groups = static_cast<int32>(p.groups());
+    a.groups_per_block = t.groups_per_block;
+    a.group_tiles = ceil_div(a.groups, a.groups_per_block);
     a.split_k = split_k;
     a.k_tiles = ceil_div(a.k, t.k_per_block);
-    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
     a.out_group_bytes = p.out.strides[0] * bytes;
     a.out_row_bytes = static_cast<int32>(position_stride(p.out, p.ndim) * bytes);
     a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
@@ -391,12 +425,18 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     }
     a.row_step_bytes = static_cast<uint32>(a.stride[p.ndim - 1] * a.in_stride_bytes[p.ndim - 1]);
     a.tile_step_bytes += static_cast<uint32>(step * a.in_image_bytes);
+    if(is_halo(t)) {
+        a.n_tiles = ceil_div(a.c, t.n_per_block);
+        const HaloGeometry rings = halo_geometry(halo_shape(a), t.halo);
+        a.k_tiles = rings.lds_bytes > 0 ? static_cast<int32>(p.in.lengths[1] * rings.steps_per_image) : 0;
+    }
+    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
     return a;
 }
 
 int64 grid_size(const BwdWeightArgs& a) {
     int64 blocks = a.m_tiles;
-    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.groups) || !multiply(blocks, a.split_k))
+    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.group_tiles) || !multiply(blocks, a.split_k))
         return -1;
     return blocks;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
+#include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/conv/problem.hpp"
 
 namespace ckgen::conv {
@@ -18,6 +19,8 @@ struct BwdWeightTraits {
     int elem_bytes, wei_bytes;
     int launch_threads;
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
+    int groups_per_block = 1;
+    HaloLimits halo{};  // of family halo: a workgroup has all taps, and GEMM-K goes in steps of rows
 };
 
 // The traits that follow from an instance in the same way for every family.
