@@ -12,11 +12,17 @@ if TYPE_CHECKING:
     from ckgen.errors import CkgenError
     from ckgen.library import Library
     from ckgen.problem import ConvProblem
+    from ckgen.selection import select
 
 __version__ = "0.1.0"
-__all__ = ["CkgenError", "ConvProblem", "Library", "__version__"]
+__all__ = ["CkgenError", "ConvProblem", "Library", "__version__", "select"]
 
-_HOME = {"CkgenError": "ckgen.errors", "ConvProblem": "ckgen.problem", "Library": "ckgen.library"}
+_HOME = {
+    "CkgenError": "ckgen.errors",
+    "ConvProblem": "ckgen.problem",
+    "Library": "ckgen.library",
+    "select": "ckgen.selection",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ckgen.c_api import (
     UNSUPPORTED,
+    CCandidate,
     CProblem,
     LibraryError,
     UnsupportedProblem,
@@ -29,9 +30,10 @@ from ckgen.device_memory import DeviceMemory
 from ckgen.element import Array
 from ckgen.errors import did_you_mean
 from ckgen.instance import Instance, parse
-from ckgen.layout import TensorName
+from ckgen.layout import CHANNELS_LAST, TensorName
 from ckgen.operands import Operands, Tensor
 from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.selector import SOURCES, Choice
 from ckgen.tensors import logical_strides, require, view
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -113,6 +115,53 @@ class Library:
         c_problem = self._accepted(name, problem, requested)
         self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
         return chosen.value
+
+    def select(
+        self, problem: ConvProblem, dtype: str = "f16", *, layout: str | None = None, arch: str | None = None
+    ) -> Choice:
+        """The likely fastest instance for a problem that this library holds and that supports it.
+
+        The library's own selector: see ckgen.selector. ``layout`` is channels-last unless given, ``arch`` the
+        current device's. Raises UnsupportedProblem when there is none.
+        """
+        return self.candidates(problem, dtype, layout=layout, arch=arch, most=1)[0]
+
+    def candidates(
+        self,
+        problem: ConvProblem,
+        dtype: str = "f16",
+        *,
+        layout: str | None = None,
+        arch: str | None = None,
+        most: int | None = None,
+    ) -> tuple[Choice, ...]:
+        """All (at most ``most``) that ``select`` could give, best first; never empty."""
+        where = layout or CHANNELS_LAST[problem.ndim]
+        return self.candidates_for(CProblem.make(problem, where, 1), dtype, where, arch, (0, 0, 0), most)
+
+    def candidates_for(
+        self,
+        c_problem: CProblem,
+        dtype: str,
+        layout: str,
+        arch: str | None,
+        addresses: tuple[int, int, int],
+        most: int | None = None,
+    ) -> tuple[Choice, ...]:
+        """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
+        found = (CCandidate * (most or len(self.names)))()
+        count = ctypes.c_int32()
+        words = (word.encode() if word else None for word in (layout, dtype, arch))
+        status = self._api.ckgen_select(
+            *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)
+        )
+        self._expect(f"a {dtype} instance of {self.path}", status)
+        return tuple(self._choice(candidate) for candidate in found[: count.value])
+
+    def _choice(self, found: CCandidate) -> Choice:
+        source = SOURCES[found.source]
+        time = found.microseconds if source in ("measured", "neighbour") else None
+        return Choice(self.names[found.instance], found.split_k, source, time)
 
     def run(
         self,
