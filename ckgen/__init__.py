@@ -26,6 +26,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # needs PyTorch, so it is imported when somebody asks for it
+        return importlib.import_module("ckgen.torch")
     if name not in _HOME:
         raise AttributeError(f"module 'ckgen' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)

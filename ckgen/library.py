@@ -12,6 +12,7 @@ uint16, see ``ckgen.element``.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -218,16 +219,22 @@ class Library:
         ``addresses`` are those of gap-free in, wei and out, which the caller keeps alive and whose fit nobody
         checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
-        index, c_problem = self._find(name), self._accepted(name, problem, split_k)
-        start, arguments = self._api.ckgen_run, ctypes.byref(c_problem)
-        unused = ctypes.byref(ctypes.c_float())
+        start, _ = self.prepare(name, self._accepted(name, problem, split_k))
+        return functools.partial(start, *addresses, workspace, stream)
 
-        def launch() -> None:
-            status = start(index, arguments, *addresses, workspace, stream, 0, unused)
+    def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
+        """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
+        in C form, with its own strides and split_k; and the bytes of workspace. Raises UnsupportedProblem."""
+        index, size, problem = self._find(name), ctypes.c_int64(), ctypes.byref(c_problem)
+        self._expect(name, self._api.ckgen_workspace_size(index, problem, ctypes.byref(size)))
+        run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
+
+        def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
+            status = run(index, problem, in_, wei, out, workspace, stream, 0, unused)
             if status:
                 self._expect(name, status)
 
-        return launch
+        return start, size.value
 
     def reference(self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array) -> None:
         """Run the library's own C++ reference on host arrays in ``layout``'s order. Raises LibraryError."""
