@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.expand_errors import Reporter
+from ckgen.filters import filtered, parse_terms
 from ckgen.group import Combination, Product, build, exclusions, products, values_of
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
-from ckgen.select import parse_terms, select
 from ckgen.source import Document
 from ckgen.spec import Spec, collect
 from ckgen.spec_checks import IMPLIED_SETS
@@ -214,7 +214,7 @@ def _line(
 ) -> list[str]:
     """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
     try:
-        return [instance.name for instance in select(instances, line.split(), sets=sets)]
+        return [instance.name for instance in filtered(instances, line.split(), sets=sets)]
     except CkgenError as error:
         problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
         return []

@@ -9,6 +9,7 @@ from ckgen.absent import explain_absent
 from ckgen.derived import derived_names
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.expand import Expansion
+from ckgen.filters import Term, matching, parse_terms, suggest_names
 from ckgen.hardware import ARCHES, DTYPES, NVIDIA_ARCHES
 from ckgen.instance import (
     CONV_SPECS,
@@ -18,7 +19,6 @@ from ckgen.instance import (
     Instance,
     parse,
 )
-from ckgen.select import Term, matching, parse_terms, suggest_names
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {

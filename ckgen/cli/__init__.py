@@ -30,6 +30,8 @@ COMMANDS = {
     "smoke": "proofs",
     "bench": "measure",
     "report": "measure",
+    "tune": "tuning",
+    "select": "tuning",
 }
 INTERRUPTED = 130
 CLOSED_PIPE = 141

@@ -12,11 +12,11 @@ from ckgen.cli import console
 from ckgen.cli.selection import Selection
 from ckgen.cli.workshop import Workplace, build_library, workplace
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.filters import filtered
 from ckgen.instance import Instance
 from ckgen.library import Library
 from ckgen.manifest import load_manifest
 from ckgen.problem_sets import NamedProblem, load_problems
-from ckgen.select import select
 from ckgen.smoke import Row, run_plan
 
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
@@ -48,7 +48,7 @@ class SmokeOptions:
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print; 1 when any row failed."""
     library, sets = _library(options)
-    chosen = select(library.instances, options.filters, sets=sets)
+    chosen = filtered(library.instances, options.filters, sets=sets)
     problems, names = _matched(options, chosen)
     plan = smoke_plan.make_plan(
         library,

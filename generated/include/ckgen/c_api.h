@@ -23,7 +23,7 @@ typedef struct {
     int64_t strides[3], dilations[3], left_pads[3], right_pads[3];
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 2; changes when this header does */
+int32_t ckgen_abi_version(void);    /* 3; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" when there was none */
 
@@ -42,6 +42,20 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
  * timed (host: always done on return): a fault of the kernel is then told by ckgen_device_synchronize. */
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                   void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
+
+/* An instance for a problem: measured 0 (on this very problem, in `microseconds`), neighbour 1 (on the nearest measured
+ * one), rule 2 or generic 3 (nothing like it was measured). split_k -1: the library's choice. */
+typedef struct {
+    int32_t instance, split_k, source;
+    float microseconds;
+} ckgen_candidate;
+
+/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many. layout
+ * is for example "NHWGC/GKYXC/NHWGK", dtype as below, arch for example "sm_90a" or, with NULL, the current device's.
+ * The problem's split_k is not looked at. Gives 1 with the last instance's reason if there is none. */
+int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
+                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
+                     int32_t* count);
 
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
  * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError
-from ckgen.select import KEYS, Term, parse_terms, select, values_of
+from ckgen.filters import KEYS, Term, filtered, parse_terms, values_of
 from tests.specs import default_expansion
 
 EXPANSION = default_expansion()
 
 
 def count(*filters: str) -> int:
-    return len(select(EXPANSION.instances, filters, sets=EXPANSION.sets))
+    return len(filtered(EXPANSION.instances, filters, sets=EXPANSION.sets))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_filters(filters: list[str], expected: int) -> None:
 
 
 def test_the_order_is_kept() -> None:
-    chosen = select(EXPANSION.instances, ["*generic", "*wavelet*"], sets=EXPANSION.sets)
+    chosen = filtered(EXPANSION.instances, ["*generic", "*wavelet*"], sets=EXPANSION.sets)
     positions = [EXPANSION.instances.index(instance) for instance in chosen]
     assert positions == sorted(positions)
 
@@ -125,7 +125,7 @@ def test_all_wrong_words_are_told_at_once() -> None:
 
 def test_selecting_from_nothing_is_an_error() -> None:
     with pytest.raises(CkgenError, match="there are no instances"):
-        select((), (), sets={})
+        filtered((), (), sets={})
 
 
 def test_terms() -> None:
@@ -137,7 +137,7 @@ def test_terms() -> None:
 def test_an_instance_passes_a_filter_for_each_of_its_own_values(instance: object, key: str) -> None:
     values = values_of(key, instance, EXPANSION.sets)  # type: ignore[arg-type]
     for value in values:
-        assert instance in select(EXPANSION.instances, [f"{key}={value}"], sets=EXPANSION.sets)
+        assert instance in filtered(EXPANSION.instances, [f"{key}={value}"], sets=EXPANSION.sets)
         if len(values) == 1 and key != "name":
             left = count() - count(f"{key}={value}")
             if left:
