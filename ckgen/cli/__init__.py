@@ -30,6 +30,7 @@ COMMANDS = {
     "smoke": "proofs",
     "bench": "measure",
     "report": "measure",
+    "isa": "machine",
 }
 INTERRUPTED = 130
 CLOSED_PIPE = 141
