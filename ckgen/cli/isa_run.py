@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ckgen.bank_conflicts import LDS, conflicts_of
 from ckgen.cli import console
 from ckgen.cli.authoring import write_new
 from ckgen.cli.selection import Loaded, Selection, load
@@ -152,7 +153,13 @@ def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Inst
 
 def _record(item: Found, report: CodeReport, instance: Instance) -> dict[str, object]:
     bound = bound_of(report, instance)
-    return {**asdict(report), "compiler": item.release, "bound": None if bound is None else asdict(bound)}
+    conflicts = conflicts_of(instance, item.arch) if item.arch in LDS else ()
+    return {
+        **asdict(report),
+        "compiler": item.release,
+        "bound": None if bound is None else asdict(bound),
+        "bank_conflicts": {found.what: found.extra for found in conflicts},
+    }
 
 
 def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
