@@ -3,7 +3,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: help demo test lint format generate check build smoke docs bench clean
+.PHONY: help demo test lint format generate check isa build smoke docs bench clean
 .DEFAULT_GOAL := help
 
 help: ## list these verbs
@@ -29,6 +29,9 @@ generate: $(READY) ## bring generated/ up to date with instances.yaml
 
 check: $(READY) ## fail if generated/, tables, docs/ or the schema drifted from what they are made from
 	@$(RUN) ckgen check && $(RUN) ckgen tune --check && $(RUN) python scripts/docs.py --check
+
+isa: $(READY) ## hold the AMD machine code of set ci against the limits of instances.yaml and docs/isa/
+	@$(RUN) ckgen isa --set ci --check
 
 build: $(READY) ## the host library of set ci
 	@$(RUN) ckgen build --platform host --set ci

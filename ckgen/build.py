@@ -30,7 +30,7 @@ _COMPILER_ERROR = re.compile(
 )
 _LINKER_ERROR = re.compile(r".*(undefined reference|undefined symbol|cannot find -l|multiple definition).*")
 # Every kernel header compiles without the C++ library and HIP's headers in this mode.
-_DEVICE_FLAGS = (
+DEVICE_FLAGS = (
     *("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"),
     *("-std=c++17", "-O3", "-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_AMD=1"),
 )
@@ -118,7 +118,7 @@ def compile_device_only(
     output.parent.mkdir(parents=True, exist_ok=True)
     arguments = (
         f"--offload-arch={arch}",
-        *_DEVICE_FLAGS,
+        *DEVICE_FLAGS,
         *folders,
         *extra,
         "-c",

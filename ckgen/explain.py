@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ckgen.absent import explain_absent
+from ckgen.cost_model import code_sentence
 from ckgen.derived import derived_names
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.expand import Expansion
@@ -19,6 +20,7 @@ from ckgen.instance import (
     Instance,
     parse,
 )
+from ckgen.isa_table import Table
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -30,8 +32,9 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def explain(expansion: Expansion, words: Sequence[str]) -> str:
-    """What `ckgen explain WORDS` prints. One instance, by name or filter: where each value comes from.
+def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Table] | None = None) -> str:
+    """What `ckgen explain WORDS` prints. One instance, by name or filter: where each value comes from, and what
+    `tables` (by architecture) say about its machine code.
 
     Several: their names. None: which rule, exclude, set or missing axis value keeps it out, and the nearest
     change that would admit it. Raises CkgenError (exit 2) for words that are neither a filter nor a name.
@@ -40,7 +43,7 @@ def explain(expansion: Expansion, words: Sequence[str]) -> str:
     _check_words(expansion, terms)
     found = matching(terms, expansion.instances, expansion.sets)
     if len(found) == 1:
-        return explain_instance(expansion, found[0])
+        return explain_instance(expansion, found[0]) + explain_code(found[0], tables or {})
     if found:
         names = [f"  {instance.name}" for instance in found[:MAX_LISTED]]
         more = [f"  and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
@@ -70,6 +73,15 @@ def explain_instance(expansion: Expansion, instance: Instance) -> str:
     lines += ["", "derived"]
     lines += _columns([(name, str(getattr(instance, name)), _meaning(name)) for name in derived_names(instance.family)])
     return "\n".join(lines) + "\n"
+
+
+def explain_code(instance: Instance, tables: Mapping[str, Table]) -> str:
+    """What the committed tables say about an instance's machine code; empty where they do not hold it."""
+    rows = []
+    for arch, table in tables.items():
+        if instance.name in table.rows:
+            rows.append((arch, code_sentence(table.rows[instance.name], instance, arch), table.compiler))
+    return "\n".join(["", "machine code", *_columns(rows)]) + "\n" if rows else ""
 
 
 def _terms(expansion: Expansion, words: Sequence[str]) -> tuple[Term, ...]:

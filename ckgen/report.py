@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ckgen.cost_model import bound_of_row
+from ckgen.instance import parse
+from ckgen.isa_table import Table as CodeTable
 from ckgen.paths import PACKAGE
 from ckgen.report_plots import Mark, PlotRow, make_axis, plot
 from ckgen.results import Origin, ResultRow
@@ -18,6 +21,7 @@ from ckgen.summary import Shape, Summary, Total
 TEMPLATES = PACKAGE / "report_templates"
 _MISSING = "–"
 _MOST_FAILURES = 200
+_CODE_HEADERS = ("registers", "spills", "LDS", "waves", "VALU/matrix", "bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,8 @@ class Figure:
     svg: str
 
 
-def render_report(summary: Summary) -> str:
-    """The page's HTML."""
+def render_report(summary: Summary, table: CodeTable | None = None) -> str:
+    """The page's HTML. `table` adds what is known of the instances' machine code on one AMD architecture."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -63,7 +67,7 @@ def render_report(summary: Summary) -> str:
         totals=[_total(total, summary.reference_name) for total in summary.totals],
         figures=[figure for total in summary.totals for figure in _figures(summary, total.dtype)],
         shapes=_shape_table(summary),
-        runners=_runner_table(summary.shapes),
+        runners=_runner_table(summary.shapes, table),
         failures=_failure_table(summary.failures),
         failure_count=len(summary.failures),
     )
@@ -191,18 +195,35 @@ def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
     )
 
 
-def _runner_table(shapes: Iterable[Shape]) -> Table:
+def _runner_table(shapes: Iterable[Shape], code: CodeTable | None) -> Table:
     rows = tuple(
         (
             *(Cell(shape.problem_name), Cell(shape.dtype), Cell(str(place), place)),
             *(_number(row.ms), _spread(row), _number(row.max_error, ".2e"), _number(row.tolerance, ".2e")),
-            *(_number(row.split_k, "d"), Cell("yes" if row.automatic else ""), Cell(row.name, style="id")),
+            *(_number(row.split_k, "d"), Cell("yes" if row.automatic else "")),
+            *_code_cells(row, code),
+            Cell(row.name, style="id"),
         )
         for shape in shapes
         for place, row in enumerate(shape.top, 1)
     )
-    headers = ("shape", "type", "place", "ms", "spread", "error", "tolerance", "split_k", "chosen", "instance")
+    own = ("shape", "type", "place", "ms", "spread", "error", "tolerance", "split_k", "chosen")
+    headers = (*own, *(() if code is None else _CODE_HEADERS), "instance")
     return Table(headers, rows)
+
+
+def _code_cells(row: ResultRow, code: CodeTable | None) -> tuple[Cell, ...]:
+    """What the table of an architecture says about a row's instance; dashes where it does not hold it."""
+    if code is None:
+        return ()
+    line = code.rows.get(row.name)
+    if line is None:
+        return (Cell(_MISSING),) * len(_CODE_HEADERS)
+    bound = bound_of_row(line, parse(row.name), code.arch)
+    ratio = int(line["main_valu"]) / int(line["main_matrix"]) if int(line["main_matrix"]) else None
+    numbers = (float(line[column]) for column in ("vgprs", "spills", "lds", "waves"))
+    fraction = Cell(_MISSING) if bound is None else Cell(str(bound), bound.fraction)
+    return *(_number(number, "g") for number in numbers), _number(ratio, ".2f"), fraction
 
 
 def _failure_table(failures: Sequence[ResultRow]) -> Table:

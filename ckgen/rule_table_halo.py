@@ -77,7 +77,8 @@ HALO_RULES: tuple[Rule, ...] = (
     Rule(
         "halo-registers",
         "instance",
-        "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72) or acc_registers <= 40",
+        "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72)"
+        " or acc_registers <= 40",
         "accumulators and some 50 other registers fit a thread",
         "{acc_registers} accumulator registers a thread and {math_waves} math waves",
         "use a smaller k_per_block or tile",

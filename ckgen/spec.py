@@ -20,6 +20,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.source import Document, Key
 from ckgen.spec_errors import Path, empty_values, translate
+from ckgen.spec_limits import Limits, LoopLimits
 from ckgen.spec_types import (
     ArchName,
     Axis,
@@ -84,16 +85,22 @@ class Axes(Model):
     )
 
 
-class Defaults(Axes):
+class Limited(Axes):
+    """Axes with limits for the machine code of their instances."""
+
+    limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
+
+
+class Defaults(Limited):
     """Values for the groups that do not give their own; those of a family win over those for all."""
 
-    xdl: Axes | None = Field(None, description="Defaults of family xdl.")
-    wavelet: Axes | None = Field(None, description="Defaults of family wavelet.")
+    xdl: Limited | None = Field(None, description="Defaults of family xdl.")
+    wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
     wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
     halo: Axes | None = Field(None, description="Defaults of family halo.")
 
 
-class Group(Axes):
+class Group(Limited):
     """The product of its axes, plus include, minus exclude."""
 
     name: GroupName = Field(description="Unique name, for messages.")
@@ -143,10 +150,14 @@ class Spec(Model):
 _MODELS: dict[str, type[Model]] = {
     "": Spec,
     "defaults": Defaults,
-    "xdl": Axes,
-    "wavelet": Axes,
+    "xdl": Limited,
+    "wavelet": Limited,
     "wavelet_tma": Axes,
     "halo": Axes,
+    "limits": Limits,
+    "main": LoopLimits,
+    "math": LoopLimits,
+    "load": LoopLimits,
     "groups": Group,
     "include": Axes,
     "exclude": Axes,

@@ -7,16 +7,22 @@ from collections.abc import Iterator
 from ckgen.errors import Diagnostic, Place, did_you_mean
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
+from ckgen.spec_limits import Limits
 
 # The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
 WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma", "halo"), "block_size": ("xdl",)}
+LIMIT_ROLES = {"xdl": ("main",), "wavelet": ("math", "load")}  # the loops that limits can be about
 NEED_WAVES = ("wavelet", "xdl")
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 
 
 def check_names(spec: Spec) -> list[Diagnostic]:
-    """Groups that share a name."""
-    return list(_duplicate_names(spec))
+    """Groups that share a name, and limits of loops that a family does not have in its defaults."""
+    found = list(_duplicate_names(spec))
+    for family in LIMIT_ROLES:
+        limits = getattr(getattr(spec.defaults, family), "limits", None)
+        found += _foreign_limits(spec, family, limits, ("defaults", family))
+    return found
 
 
 def check_group(spec: Spec, index: int) -> list[Diagnostic]:
@@ -28,6 +34,7 @@ def check_group(spec: Spec, index: int) -> list[Diagnostic]:
         *_missing_keys(spec, index),
         *_unknown_sets(spec, group, path),
         *_archs_in_exclude(spec, group, path),
+        *_foreign_limits(spec, group.family, group.limits, path),
     ]
 
 
@@ -90,6 +97,16 @@ def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnost
         if axes.archs is not None:
             place = spec.document.key_place(*path, "exclude", index, "archs")
             yield Diagnostic(place, "foreign-key", "`archs` is no axis", "list the archs you want in `archs`")
+
+
+def _foreign_limits(spec: Spec, family: str, limits: Limits | None, path: Path) -> Iterator[Diagnostic]:
+    """Limits of loops that a family does not have."""
+    roles = LIMIT_ROLES.get(family, ())
+    for role in ("main", "math", "load") if limits is not None else ():
+        if role not in roles and getattr(limits, role) is not None:
+            place = spec.document.key_place(*path, "limits", role)
+            help_text = f"its loops: {', '.join(roles)}" if roles else "its code is not AMD's"
+            yield Diagnostic(place, "foreign-key", f"family {family} has no {role} loop", help_text)
 
 
 def _tile_conflicts(spec: Spec, axes: Axes, where: Path) -> Iterator[Diagnostic]:

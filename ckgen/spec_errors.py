@@ -20,6 +20,7 @@ _EXPECTED = {
     "string_type": "text",
     "int_type": "a number",
     "int_from_float": "a number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",

@@ -67,6 +67,20 @@ class Toolchain:
             raise missing("device", f"no compiler here makes device code for {arch}")
         return chosen
 
+    def assembly_compiler(self, arch: str) -> Command:
+        """The compiler that writes assembly for an AMD architecture; unlike `device_compiler` it needs no linker.
+
+        A clang, else ziglang's, else hipcc, which may know the older architectures only. CkgenError when there is
+        none.
+        """
+        zig = None if self.zig_clang is None else (*self.zig_clang, "-nostdinc")
+        chosen = zig if arch in _NEEDS_ZIG else self.clang or zig
+        if chosen is None and self.hipcc is not None:
+            chosen = ("env", "HIP_PLATFORM=amd", *self.hipcc)  # where nvcc is on PATH hipcc would take that
+        if chosen is None:
+            raise missing("device", f"no compiler here makes device code for {arch}")
+        return chosen
+
 
 def find_toolchain(search_path: str | None = None) -> Toolchain:
     """What is on PATH (or `search_path`), beside this Python, and in its packages."""

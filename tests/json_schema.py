@@ -8,7 +8,7 @@ from typing import Any
 
 Check = Callable[[Any, Any, dict[str, Any]], bool]
 _NOTES = {"$schema", "$defs", "title", "description", "default", "examples"}
-_KINDS = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+_KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
 
 
 def accepts(schema: dict[str, Any], value: Any) -> bool:

@@ -170,7 +170,8 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
         if made.is_halo:  # all taps of the block's groups, once for each share; of 8 channels, ten taps
-            products = made.groups_per_block * made.m_per_block * made.n_per_block * (10 if made.n_per_block == 8 else 9)
+            taps = 10 if made.n_per_block == 8 else 9
+            products = made.groups_per_block * made.m_per_block * made.n_per_block * taps
             assert made.acc_registers * made.block_size == products * made.shares
             continue
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block

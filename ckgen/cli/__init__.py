@@ -32,6 +32,7 @@ COMMANDS = {
     "report": "measure",
     "tune": "tuning",
     "select": "tuning",
+    "isa": "machine",
 }
 INTERRUPTED = 130
 CLOSED_PIPE = 141

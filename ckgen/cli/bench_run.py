@@ -104,20 +104,22 @@ def bench(options: BenchOptions) -> int:
     return 1 if failures(rows) else 0
 
 
-def report(store_path: Path, outs: Sequence[Path], run: int | None, as_json: bool) -> int:
-    """Write each file of ``outs`` in the form its suffix says."""
+def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool) -> int:
+    """Write each file of ``outs`` in the form its suffix says; ``code`` is a table of machine code for the page."""
+    from ckgen.isa_table import read_table
     from ckgen.report import render_report
     from ckgen.results_export import export
 
     for out in outs:
         if out.suffix not in SUFFIXES:
             raise click.BadParameter(f"{out} does not end in {', '.join(SUFFIXES)}", param_hint="--out")
+    table = None if code is None else read_table(code)
     with Store(store_path, create=False) as store:
         summary = load_summary(store, run)
         for out in outs:
             html = out.suffix == ".html"
             out.parent.mkdir(parents=True, exist_ok=True)
-            text = render_report(summary) if html else export(store, summary, out.suffix)
+            text = render_report(summary, table) if html else export(store, summary, out.suffix)
             out.write_text(text, encoding="utf-8")
             console.note(f"wrote {out}")
     if as_json:

@@ -102,9 +102,14 @@ def bench_command(ctx: click.Context, /, **given: object) -> int:
     help="A file to write: .html, .csv or .json; may be given several times.",
 )
 @click.option("--run", type=click.IntRange(1), help="A run's number, as --list shows; default: the newest.")
+@click.option(
+    "--code", type=PATH, help="A table of machine code, as docs/isa/gfx942.csv: adds its columns to the page."
+)
 @click.option("--list", "list_runs", is_flag=True, help="List the runs of the store instead.")
 @json_option
-def report_command(store: Path, outs: tuple[Path, ...], run: int | None, list_runs: bool, as_json: bool) -> int:
+def report_command(
+    store: Path, outs: tuple[Path, ...], run: int | None, code: Path | None, list_runs: bool, as_json: bool
+) -> int:
     """Write what a run and those it continued have measured, as one self-contained page or as data.
 
     \b
@@ -117,4 +122,4 @@ def report_command(store: Path, outs: tuple[Path, ...], run: int | None, list_ru
 
     if list_runs:
         return list_stored_runs(store, as_json)
-    return report(store, outs, run, as_json)
+    return report(store, outs, run, code, as_json)

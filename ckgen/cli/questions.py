@@ -56,7 +56,8 @@ def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: boo
 def explain_command(words: tuple[str, ...], spec: Path) -> int:
     """Say where each value of an instance comes from, or why a combination does not exist.
 
-    An absent combination is explained by the rule, exclude or axis that keeps it out, with the nearest change
+    For instances in the tables of docs/isa there is a line about the machine code on each architecture. An absent
+    combination is explained by the rule, exclude or axis that keeps it out, with the nearest change
     that would admit it.
 
     \b
@@ -65,10 +66,14 @@ def explain_command(words: tuple[str, ...], spec: Path) -> int:
       ckgen explain family=wavelet dtype=f32
       ckgen explain family=xdl tile=256x256 block_size=256
     """
+    from ckgen.cli.machine import TABLES
     from ckgen.cli.selection import load
     from ckgen.explain import explain
+    from ckgen.hardware import ARCHES
+    from ckgen.isa_table import load_tables
 
-    console.say(explain(load(spec).expansion, words).rstrip("\n"))
+    tables = load_tables(spec.parent / TABLES, tuple(ARCHES))
+    console.say(explain(load(spec).expansion, words, tables).rstrip("\n"))
     return 0
 
 

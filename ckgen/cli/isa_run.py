@@ -1,0 +1,188 @@
+"""What `ckgen isa` does between its arguments and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from ckgen.bank_conflicts import LDS, conflicts_of
+from ckgen.cli import console
+from ckgen.cli.authoring import write_new
+from ckgen.cli.selection import Loaded, Selection, load
+from ckgen.cli.workshop import Workplace, workplace
+from ckgen.cost_model import bound_of
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.hardware import ARCHES
+from ckgen.instance import Instance
+from ckgen.isa import CodeReport, Mix
+from ckgen.isa_compile import compile_and_read, identify
+from ckgen.isa_table import differences, load_table, load_tables, make_table, table_path, table_text
+from ckgen.limits import check_limits
+from ckgen.toolchain import find_toolchain
+
+DEFAULT_ARCH = "gfx942"
+TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")
+HEADERS = ("instance", "arch", "vgpr", "agpr", "sgpr", "spill", "scratch", "lds", "waves", "code")
+LOOP_HEADERS = ("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile")
+MIX_HEADERS = (
+    *("instance", "arch", "loop", "way", "tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write"),
+    *("loads", "stores", "waits", "barriers", "total"),
+)
+_MIX_COLUMNS = MIX_HEADERS[5:]
+
+
+@dataclass(frozen=True, slots=True)
+class IsaOptions:
+    """The command line of `ckgen isa`."""
+
+    filters: tuple[str, ...]
+    spec: Path
+    set_name: str
+    archs: tuple[str, ...]
+    jobs: int
+    compiler: str | None
+    loops: bool
+    check: bool
+    write: bool
+    tables: Path
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The reports of one architecture and the release of the compiler they are of."""
+
+    arch: str
+    release: str
+    reports: tuple[CodeReport, ...]
+
+
+def isa(options: IsaOptions) -> int:
+    """Compile, read, show; write or check the tables. 1 when a check fails."""
+    loaded = load(options.spec)
+    archs = options.archs or _default_archs(options)
+    unknown = [arch for arch in archs if arch not in ARCHES]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]} is not one of {', '.join(ARCHES)}", param_hint="--arch")
+    selection = Selection(options.spec, options.set_name, options.filters, Path("generated"))
+    chosen = selection.choose(loaded)
+    place = workplace(selection, chosen=True, platform="isa")
+    found = [_of_arch(options, place, chosen, arch) for arch in archs]
+    found = [item for item in found if item.reports]
+    if not found:
+        message = f"none of {len(chosen)} instances is for {' or '.join(archs)}"
+        raise CkgenError([Diagnostic(None, "empty-selection", message, "choose another --arch or other FILTERs")])
+    console.note(f"assembly in {place.build_dir}")
+    if options.check:
+        return _check(options, loaded, found)
+    if options.write:
+        return _write(options, found)
+    _show(options, found, {instance.name: instance for instance in chosen})
+    return 0
+
+
+def _default_archs(options: IsaOptions) -> tuple[str, ...]:
+    """The tables' own where they are checked, what they should be for where they are written or missing."""
+    if options.check and (there := tuple(load_tables(options.tables, tuple(ARCHES)))):
+        return there
+    return TABLE_ARCHS if options.check or options.write else (DEFAULT_ARCH,)
+
+
+def _of_arch(options: IsaOptions, place: Workplace, chosen: Sequence[Instance], arch: str) -> Found:
+    instances = [instance for instance in chosen if arch in instance.archs]
+    command = (options.compiler,) if options.compiler else find_toolchain().assembly_compiler(arch)
+    compiler = identify(command)
+    with console.progress(f"isa {arch}", len(instances)) as step:
+        out = place.build_dir / arch
+        reports = compile_and_read(place.tree, instances, arch, out, compiler, jobs=options.jobs, on_done=step)
+    return Found(arch, compiler.release, tuple(reports))
+
+
+def _write(options: IsaOptions, found: Sequence[Found]) -> int:
+    options.tables.mkdir(parents=True, exist_ok=True)
+    for item in found:
+        path = table_path(options.tables, item.arch)
+        write_new(path, table_text(make_table(item.arch, item.release, item.reports)), replace=True)
+        console.say(f"wrote {path}: {len(item.reports)} instances, {item.release}")
+    return 0
+
+
+def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
+    """Limits always, tables where the compiler is theirs."""
+    drifted = 0
+    for item in found:
+        table = load_table(options.tables, item.arch)
+        if table is None:
+            console.note(
+                f"{item.arch}: there is no {table_path(options.tables, item.arch)}, so limits alone are checked"
+            )
+        elif table.compiler != item.release:
+            console.note(
+                f"{item.arch}: the table is of {table.compiler}, this is {item.release}: limits alone are checked"
+            )
+        else:
+            lines = differences(table, make_table(item.arch, item.release, item.reports))
+            drifted += len(lines)
+            for line in lines:
+                console.say(f"{item.arch} {line}")
+    broken = [diagnostic for item in found for diagnostic in check_limits(loaded.expansion, item.reports)]
+    console.show_diagnostics(broken) if broken else None
+    count = sum(len(item.reports) for item in found)
+    console.say(f"{count} code objects: {len(broken)} broken limits, {drifted} rows that differ from the tables")
+    if drifted:
+        console.note("if the change is wanted: ckgen isa --set ci --write")
+    return 1 if broken or drifted else 0
+
+
+def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Instance]) -> None:
+    if options.as_json:
+        console.say_json([_record(item, report, instances[report.name]) for item in found for report in item.reports])
+    elif options.loops:
+        rows = [row for item in found for report in item.reports for row in _loop_rows(report)]
+        console.show_table(MIX_HEADERS, rows, right=MIX_HEADERS[4:])
+    else:
+        headers = (*HEADERS, *LOOP_HEADERS, "bound")
+        rows = [_cells(report, instances[report.name]) for item in found for report in item.reports]
+        console.show_table(headers, rows, right=headers[2:])
+    for item in found:
+        console.note(f"{item.arch}: {len(item.reports)} instances, {item.release}")
+
+
+def _record(item: Found, report: CodeReport, instance: Instance) -> dict[str, object]:
+    bound = bound_of(report, instance)
+    conflicts = conflicts_of(instance, item.arch) if item.arch in LDS else ()
+    return {
+        **asdict(report),
+        "compiler": item.release,
+        "bound": None if bound is None else asdict(bound),
+        "bank_conflicts": {found.what: found.extra for found in conflicts},
+    }
+
+
+def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
+    resources, main, load = report.resources, report.loop("main") or report.loop("math"), report.loop("load")
+    assert main is not None
+    hot, bound = main.hot, bound_of(report, instance)
+    ratio = "-" if main.valu_per_matrix is None else f"{main.valu_per_matrix:.2f}"
+    cells: tuple[object, ...] = (
+        *(report.name, report.arch, resources.vgprs, resources.agprs, resources.sgprs),
+        *(resources.vgpr_spills + resources.sgpr_spills, resources.scratch_bytes, resources.lds_bytes),
+        *(f"{report.waves:g}", resources.code_bytes, hot.matrix, hot.valu, hot.salu),
+        *(f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
+        *("-" if load is None else f"{load.valu_per_tile:.1f}", "-" if bound is None else str(bound)),
+    )
+    return tuple(str(cell) for cell in cells)
+
+
+def _loop_rows(report: CodeReport) -> list[tuple[str, ...]]:
+    rows = []
+    for loop in report.loops:
+        ways: list[tuple[str, Mix]] = [("hot", loop.hot)]
+        ways += [("whole", loop.whole)] if loop.whole != loop.hot else []
+        for way, mix in ways:
+            numbers = (str(getattr(mix, column)) for column in _MIX_COLUMNS)
+            rows.append((report.name, report.arch, loop.role, way, str(loop.tiles), *numbers))
+    return rows

@@ -1,0 +1,112 @@
+"""LDS bank conflicts: none in the main loop of any instance, and the count finds planted ones."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen import bank_conflicts
+from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of
+from ckgen.instance import Instance
+from tests.cxx import compile_with
+from tests.specs import ROOT, default_expansion
+
+WIDEST_EPILOGUE_READ = 8  # columns that lie in one bank and are read side by side
+
+
+def shapes() -> Iterator[Instance]:
+    """Every instance of the repository's spec once but for what its LDS does not depend on."""
+    seen = set()
+    for instance in default_expansion().instances:
+        shape = replace(instance, layout="NHWGC/GKYXC/NHWGK", conv_spec="Default", generic=False)
+        if not instance.uses_tma and shape not in seen:
+            seen.add(shape)
+            yield instance
+
+
+@pytest.mark.parametrize("arch", LDS)
+def test_no_instance_has_a_conflict_in_its_main_loop(arch: str) -> None:
+    found = {instance.name: conflicts_of(instance, arch) for instance in shapes()}
+    assert len(found) > 50
+    for name, conflicts in found.items():
+        assert [item.what for item in conflicts][:4] == ["write A", "write B", "read A", "read B"]
+        for item in conflicts:
+            if item.what == "epilogue read":
+                assert item.cycles <= WIDEST_EPILOGUE_READ * (item.cycles - item.extra), f"{name}: {item}"
+            else:
+                assert item.extra == 0, f"{name}: {item}"
+
+
+def test_a_wave_reads_and_writes_the_whole_tile_once() -> None:
+    """Every byte of both operands is written once, and read by every wave that needs its row or column."""
+    for instance in shapes():
+        written = [0] * 2
+        for access in accesses_of(instance):
+            if access.what in ("write A", "write B"):
+                written[access.what == "write B"] += access.size * len(set(access.bytes_of_lanes))
+        tile = instance.k_per_block * instance.elem_bytes
+        assert written == [instance.m_per_block * tile, instance.n_per_block * tile], instance.name
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_a_layout_without_the_deal_of_columns_conflicts(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots in the order of columns: neighbouring threads write whole pieces apart and meet in the same banks."""
+    instance = next(instance for instance in shapes() if instance.a_vector == 8)
+    monkeypatch.setattr(bank_conflicts, "slot_of_column", lambda column, columns, vector: column)
+    writes = next(item for item in conflicts_of(instance, arch) if item.what == "write A")
+    assert writes.extra >= writes.cycles // 2
+
+
+@pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])
+def test_phases_are_those_of_the_architecture(arch: str, beside: int, apart: int) -> None:
+    """All lanes but 0 and another want one word. Where both are in one phase, one phase takes longer, else two."""
+
+    def extra(lane: int) -> int:
+        lanes = [0] * 64
+        lanes[0] = lanes[lane] = 4096
+        used, least = bank_conflicts._cycles(Access("", False, 16, tuple(lanes)), LDS[arch])
+        return used - least
+
+    assert (extra(beside), extra(apart)) == (1, 2)
+
+
+PROGRAM = """
+#include "ckgen/block/tile_copy.hpp"
+#include <cstdio>
+template <class Layout, int K, int Row, int Slices, int Threads>
+void show() {
+    using Copy = ckgen::block::TileCopy<ckgen::uint16, Layout, K, Row, Slices, Threads>;
+    for(int slice = 0; slice < Slices; ++slice)
+        for(int column = 0; column < Layout::vector; ++column)
+            for(int thread = 0; thread < Threads; ++thread)
+                std::printf("%d ", Copy::lds_byte(thread, slice) + column * Layout::group_threads * Layout::slot_bytes);
+    std::puts("");
+}
+int main() {
+"""
+
+
+def test_the_layout_is_that_of_the_headers(tmp_path: Path) -> None:
+    """The same bytes as block/tile_copy.hpp gives, for every 16-bit shape."""
+    chosen = [instance for instance in shapes() if instance.elem_bytes == 2]
+    lines, expected = [], []
+    for i in chosen:
+        for name, n, vector, dst, slices, pad in (
+            ("A", i.m_per_block, i.a_vector, i.a_dst_vector, i.a_slices, i.a_pad),
+            ("B", i.n_per_block, i.b_vector, i.b_dst_vector, i.b_slices, i.b_pad),
+        ):
+            layout = f"ckgen::block::LdsLayout<{n}, {i.k1}, {vector}, {pad}>"
+            lines.append(f"    show<{layout}, {i.k_per_block}, {dst}, {slices}, {i.copy_threads}>();\n")
+            expected.append([a.bytes_of_lanes for a in accesses_of(i) if a.what == f"write {name}"])
+    (tmp_path / "ckgen").mkdir()
+    (tmp_path / "ckgen/config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
+    (tmp_path / "k.cpp").write_text(PROGRAM + "".join(lines) + "}\n")
+    compile_with(tmp_path, ["-I", str(tmp_path), "-I", str(ROOT / "templates/include"), "k.cpp", "-o", "k"])
+    shown = subprocess.run([tmp_path / "k"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(shown) == len(expected)
+    for line, accesses in zip(shown, expected, strict=True):
+        assert sorted(map(int, line.split())) == sorted(byte for access in accesses for byte in access)
