@@ -71,11 +71,11 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     return g;
 }
 
-// The rings that cost least: time goes with the positions that the steps of an image multiply, rounded up and with a
-// little for each step's barriers, and grows where fewer bytes than hide the memory's latency are on their way.
+// The rings that cost least: time goes with the positions of an image's output rows and with its steps, which round
+// them up and wait at barriers, and grows where fewer bytes than hide the memory's latency are on their way.
 CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const HaloLimits& limits) {
     constexpr int64 latency_bytes = 48 * 1024;
-    constexpr int64 step_positions = 24;
+    const int64 step_positions = 24 + limits.positions / 2;
     HaloGeometry best{};
     int64 best_cost = 0;
     const int most = shape.out_rows < 32 ? shape.out_rows : 32;
@@ -86,8 +86,8 @@ CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const Halo
                 break;
             const int64 step = int64{g.ring_bytes} / g.blocks * shape.stride_rows * shape.stride_columns + g.slot_bytes;
             const int64 on_the_way = step * (stages - 1) < latency_bytes ? step * (stages - 1) : latency_bytes;
-            const int64 positions = round_up(int64{rows} * g.plane, limits.positions);
-            const int64 cost = g.steps_per_image * (positions + step_positions) * latency_bytes / on_the_way;
+            const int64 positions = int64{shape.out_rows} * g.plane + g.steps_per_image * step_positions;
+            const int64 cost = positions * latency_bytes / on_the_way;
             if(best.lds_bytes == 0 || cost < best_cost)
                 best = g, best_cost = cost;
         }
