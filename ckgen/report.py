@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ckgen.paths import PACKAGE
-from ckgen.report_plots import Mark, PlotRow, make_axis, plot
+from ckgen.report_plots import Mark, PlotRow, make_axis, plot, plot_size
 from ckgen.results import Origin, ResultRow
 from ckgen.summary import Shape, Summary, Total
 
 TEMPLATES = PACKAGE / "report_templates"
 _MISSING = "–"
 _MOST_FAILURES = 200
+_HEAD = 72  # pixels above a plot that is a file of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +40,64 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot with its heading, a sentence about it and the legend's (style class, text) pairs."""
+    """A plot with its heading, a sentence about it, the legend's (style class, text) pairs and its number of lines."""
 
     title: str
     text: str
     legend: tuple[tuple[str, str], ...]
     svg: str
+    lines: int
 
 
 def render_report(summary: Summary) -> str:
     """The page's HTML."""
-    environment = Environment(
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=f"Weight gradients on {summary.origin.device}",
+            facts=_facts(summary),
+            totals=[_total(total, summary.reference_name) for total in summary.totals],
+            figures=[figure for total in summary.totals for figure in _figures(summary, total.dtype)],
+            shapes=_shape_table(summary),
+            runners=_runner_table(summary.shapes),
+            failures=_failure_table(summary.failures),
+            failure_count=len(summary.failures),
+        )
+    )
+
+
+def floor_plot(summary: Summary, dtype: str) -> str:
+    """The page's plot of times against the floor as an SVG file of its own. Empty when there is nothing to show."""
+    shapes = [shape for shape in summary.shapes if shape.dtype == dtype]
+    figure = _floor_figure(shapes, dtype, summary.reference_name)
+    if figure is None:
+        return ""
+    width, height = plot_size(figure.lines)
+    legend = [(mark, words, 18 + 130 * place) for place, (mark, words) in enumerate(figure.legend)]
+    return (
+        _environment()
+        .get_template("plot.svg.j2")
+        .render(
+            title=f"{figure.title}, {summary.origin.device}",
+            text=figure.text,
+            legend=legend,
+            svg=figure.svg,
+            width=width,
+            height=height + _HEAD,
+            top=_HEAD,
+        )
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-    )
-    return environment.get_template("page.html.j2").render(
-        title=f"Weight gradients on {summary.origin.device}",
-        facts=_facts(summary),
-        totals=[_total(total, summary.reference_name) for total in summary.totals],
-        figures=[figure for total in summary.totals for figure in _figures(summary, total.dtype)],
-        shapes=_shape_table(summary),
-        runners=_runner_table(summary.shapes),
-        failures=_failure_table(summary.failures),
-        failure_count=len(summary.failures),
     )
 
 
@@ -125,7 +157,7 @@ def _floor_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure
     legend = (("own", "best instance"), ("other", reference), ("floor", "floor"))
     text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the floor."
     title = f"Time against the floor, {dtype}"
-    return Figure(title, text, legend, plot(title, rows, make_axis(values)))
+    return Figure(title, text, legend, plot(title, rows, make_axis(values)), len(rows))
 
 
 def _speed_up_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure | None:
@@ -139,7 +171,8 @@ def _speed_up_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Fig
     title = f"Speed-up over {reference}, {dtype}"
     axis = make_axis([value for _, value in found], base=1.0, unit="x")
     legend = (("own", "best instance faster"), ("slow", f"{reference} faster"))
-    return Figure(title, f"Time of {reference} over that of the best instance.", legend, plot(title, rows, axis))
+    text = f"Time of {reference} over that of the best instance."
+    return Figure(title, text, legend, plot(title, rows, axis), len(rows))
 
 
 def _uplift_figure(shapes: Sequence[Shape], dtype: str) -> Figure | None:
@@ -157,7 +190,7 @@ def _uplift_figure(shapes: Sequence[Shape], dtype: str) -> Figure | None:
     title = f"Wavelet against non-wavelet, {dtype}"
     legend = (("own", "wavelet faster"), ("slow", "non-wavelet faster"), ("other", "published"))
     text = "Time of the best non-wavelet instance over that of the best wavelet one."
-    return Figure(title, text, legend, plot(title, rows, make_axis(values, base=1.0, unit="x")))
+    return Figure(title, text, legend, plot(title, rows, make_axis(values, base=1.0, unit="x")), len(rows))
 
 
 def _bar(value: float, hint: str) -> Mark:

@@ -122,6 +122,7 @@ def conv_backward_weight(
     return engine(grad_output, input, weight_size, stride, padding, dilation, groups, weight_dtype=weight_dtype)
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def conv(
     input: Any,
     weight: Any,
