@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.layout import TENSORS, TensorName
@@ -113,7 +114,8 @@ def bind(api: ctypes.CDLL) -> ctypes.CDLL:
 def load(path: str) -> ctypes.CDLL:
     """Load a library and type its functions. Raises LibraryError when it is none of ours."""
     try:
-        api = bind(ctypes.CDLL(path))
+        # A name without a folder would be looked for among the system's libraries alone.
+        api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
     except OSError as error:
         raise LibraryError(f"cannot load {path}: {error}") from error
     except AttributeError as error:

@@ -161,7 +161,7 @@ class Library:
 
     def _choice(self, found: CCandidate) -> Choice:
         source = SOURCES[found.source]
-        time = found.microseconds if source in ("measured", "neighbour") else None
+        time = round(found.microseconds, 1) if source in ("measured", "neighbour") else None
         return Choice(self.names[found.instance], found.split_k, source, time)
 
     def run(
@@ -224,8 +224,12 @@ class Library:
 
     def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
         """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
-        in C form, with its own strides and split_k; and the bytes of workspace. Raises UnsupportedProblem."""
+        in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
+        now, and the problem holds what it chose. Raises UnsupportedProblem."""
         index, size, problem = self._find(name), ctypes.c_int64(), ctypes.byref(c_problem)
+        factor = ctypes.c_int32()
+        self._expect(name, self._api.ckgen_split_k(index, problem, ctypes.byref(factor)))
+        c_problem.split_k = factor.value
         self._expect(name, self._api.ckgen_workspace_size(index, problem, ctypes.byref(size)))
         run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
 

@@ -60,15 +60,15 @@ class ConvBackwardWeight:
         )
         device = input.device
         weight = torch.empty(plan.weight_shape, dtype=plan.weight_dtype, device=device)
-        scratch, stream = 0, 0
+        scratch = 0
         if plan.workspace_bytes:
             workspace = torch.empty(plan.workspace_bytes, dtype=torch.uint8, device=device)
             scratch = workspace.data_ptr()
+        stream = torch.cuda.current_stream(device).cuda_stream if input.is_cuda else 0
         addresses = input.data_ptr(), weight.data_ptr(), grad_output.data_ptr()
-        if not input.is_cuda:
+        if plan.device is None:
             plan.start(*addresses, scratch, stream)
         else:
-            stream = torch.cuda.current_stream(device).cuda_stream
             with self.library.memory.using(plan.device):
                 plan.start(*addresses, scratch, stream)
         return weight.movedim(-1, 1)
@@ -122,6 +122,7 @@ def conv_backward_weight(
     return engine(grad_output, input, weight_size, stride, padding, dilation, groups, weight_dtype=weight_dtype)
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def conv(
     input: Any,
     weight: Any,

@@ -54,6 +54,14 @@ def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> 
     return arrays
 
 
+def test_a_file_of_the_current_folder_needs_no_folder_in_its_name(
+    stub_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = compile_stub(stub_folder)
+    monkeypatch.chdir(stub_folder)
+    assert Library(path.name).names
+
+
 def test_lists_instances_with_their_fields(stub: Library) -> None:
     assert stub.platform == "host"
     assert len(stub.names) == len(stub.instances) == 9

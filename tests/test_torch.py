@@ -245,6 +245,28 @@ def test_gradients_that_nobody_needs_are_not_computed(library: Library) -> None:
     assert input.grad is not None and not engine._plans
 
 
+def test_a_compiled_model_steps_out_of_its_graph(library: Library) -> None:
+    model = block()
+    ct.patch(model, library)
+    compiled = torch.compile(model, backend="eager")
+    assert losses(compiled, False, steps=2) == pytest.approx(losses(block(), False, steps=2), rel=1e-4)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs need a GPU: CKGEN_NVIDIA_LIBRARY names no library for one")
+def test_a_cuda_graph_captures_a_call(library: Library) -> None:
+    input, weight, gradient, settings = make(SHAPES[1], torch.float16)
+    engine = ct.ConvBackwardWeight(library)
+    known = engine(gradient, input, weight.shape, **settings).clone()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = engine(gradient, input, weight.shape, **settings)
+    found.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(found, known)
+
+
 def test_ckgen_alone_does_not_import_torch() -> None:
     program = "import sys, ckgen, ckgen.library; assert 'torch' not in sys.modules; ckgen.torch.conv; print(1)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
