@@ -187,34 +187,41 @@ struct WaveletTmaKernel {
                                        int id, bool first, float (&acc)[D::n_per_block / 2]) {
             if(p.partial == nullptr) {
                 Wei* target = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements;
-                each_pair(p, tile, warpgroup, id, [&](int i, int64 element) {
-                    const Vec<Wei, 2> pair{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])};
-                    *reinterpret_cast<Vec<Wei, 2>*>(target + element) = pair;
+                each_pair(p, tile, warpgroup, id, target, [&](int i, Vec<Wei, 2>& pair) {
+                    pair = Vec<Wei, 2>{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])};
                 });
                 return;
             }
             float* target = p.partial + (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
             if(!first)
-                each_pair(p, tile, warpgroup, id, [&](int i, int64 element) {
-                    const auto before = *reinterpret_cast<const Vec<float, 2>*>(target + element);
+                each_pair(p, tile, warpgroup, id, target, [&](int i, const Vec<float, 2>& pair) {
+                    const Vec<float, 2> before = pair;
                     acc[i] += before[0];
                     acc[i + 1] += before[1];
                 });
-            each_pair(p, tile, warpgroup, id, [&](int i, int64 element) {
-                *reinterpret_cast<Vec<float, 2>*>(target + element) = Vec<float, 2>{acc[i], acc[i + 1]};
-            });
+            each_pair(p, tile, warpgroup, id, target,
+                      [&](int i, Vec<float, 2>& pair) { pair = Vec<float, 2>{acc[i], acc[i + 1]}; });
         }
 
-        // Calls use(i, element) for each pair of accumulators whose elements of the weight exist.
-        template <class Use>
+        // Calls use(i, pair) for each pair of accumulators whose elements of the weight exist. N is a multiple of 64,
+        // as C is, so that one comparison does for 64 columns, and addresses differ by constants: code that runs once a
+        // tile is fetched from memory each time.
+        template <class Target, class Use>
         static CKGEN_DEVICE void each_pair(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
-                                           int id, const Use& use) {
+                                           int id, Target* target, const Use& use) {
+            const int row = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, 0);
+            target += static_cast<int64>(row) * p.n + tile.n_first + atom::WgmmaAccumulator::column(id, 0);
             CKGEN_UNROLL
-            for(int i = 0; i < D::n_per_block / 2; i += 2) {
-                const int m = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, i);
-                const int n = tile.n_first + atom::WgmmaAccumulator::column(id, i);
-                if(m < p.m && n < p.n)  // n is even and C a multiple of 64: both neighbours are inside
-                    use(i, static_cast<int64>(m) * p.n + n);
+            for(int half = 0; half < 2; ++half) {
+                Target* line = target + static_cast<int64>(8 * half) * p.n;
+                CKGEN_UNROLL
+                for(int block = 0; block < b_blocks; ++block)
+                    if(row + 8 * half < p.m && tile.n_first + 64 * block < p.n) {
+                        CKGEN_UNROLL
+                        for(int pair = 0; pair < 8; ++pair)
+                            use(4 * (8 * block + pair) + 2 * half,
+                                *reinterpret_cast<Vec<Target, 2>*>(line + 64 * block + 8 * pair));
+                    }
             }
         }
     };
