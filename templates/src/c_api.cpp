@@ -198,15 +198,20 @@ int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, co
 int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads) {
-    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
-        instance.op->SetWorkSpacePointer(&argument, workspace);
+    return guarded([&]() -> int32_t {
+        const Instance& instance = instance_at(index);
         const auto kernel = instance.runner->KernelInfo();
-        const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
-        *args_bytes = sizeof(plan);
-        *blocks = static_cast<uint32_t>(conv::grid_size(plan));
-        *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
-        if(args != nullptr && capacity >= *args_bytes)
-            std::memcpy(args, &plan, sizeof(plan));
+        if(kernel.traits.copy_engine)
+            return report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes");
+        return with_argument(index, problem, in, wei, out, [&](const Instance&, auto& argument) {
+            instance.op->SetWorkSpacePointer(&argument, workspace);
+            const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
+            *args_bytes = sizeof(plan);
+            *blocks = static_cast<uint32_t>(conv::grid_size(plan));
+            *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
+            if(args != nullptr && capacity >= *args_bytes)
+                std::memcpy(args, &plan, sizeof(plan));
+        });
     });
 }
 

@@ -310,6 +310,7 @@ struct HaloKernel {
         }
         platform::publish_lds_to_copies();
         thread.barrier();
+        platform::let_next_kernel_begin();
         if(id < load_threads) {
             if constexpr(moves_registers)
                 platform::give_registers<40>();

@@ -49,6 +49,22 @@ public:
     }
 };
 
+// Nothing unless the kernel was launched to begin before the one ahead of it on the stream is done. PTX ISA 9.0,
+// 9.7.13.13 (griddepcontrol).
+CKGEN_DEVICE void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// From here on the next kernel of the stream may begin, if it was launched to overlap: in all workgroups before it
+// does.
+CKGEN_DEVICE void let_next_kernel_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // A window of global memory: a load at or past `bytes` gives zero. One predicate a load, as there is no such hardware.
 class GlobalBuffer {
 public:

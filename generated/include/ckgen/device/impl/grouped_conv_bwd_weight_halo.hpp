@@ -18,7 +18,6 @@ struct HaloFamily {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = conv::common_traits<D>();
-        traits.tiles_per_half = 1;
         traits.copy_engine = true;
         traits.groups_per_block = D::groups_per_block;
         traits.halo = {D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
