@@ -25,7 +25,7 @@ OPERATION = "grouped_conv_bwd_weight"
     multiple=True,
     type=PATH,
     metavar="FILE",
-    help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite); of a job in several files the last one's counts.",
+    help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite); of a job in several files the last row counts.",
 )
 @click.option("--arch", metavar="NAME", help="The architecture that they were measured on, for example sm_90a.")
 @click.option("--operation", default=OPERATION, show_default=True, help="The operation to make the table of.")
