@@ -26,10 +26,13 @@ from ckgen.toolchain import find_toolchain
 DEFAULT_ARCH = "gfx942"
 TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")
 HEADERS = ("instance", "arch", "vgpr", "agpr", "sgpr", "spill", "scratch", "lds", "waves", "code")
-LOOP_HEADERS = ("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile")
+LOOP_HEADERS = (
+    *("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile", "exposed"),
+    "bound",
+)
 MIX_HEADERS = (
     *("instance", "arch", "loop", "way", "tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write"),
-    *("loads", "stores", "waits", "barriers", "total"),
+    *("loads", "exposed", "stores", "waits", "barriers", "total"),
 )
 _MIX_COLUMNS = MIX_HEADERS[5:]
 
@@ -144,7 +147,7 @@ def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Inst
         rows = [row for item in found for report in item.reports for row in _loop_rows(report)]
         console.show_table(MIX_HEADERS, rows, right=MIX_HEADERS[4:])
     else:
-        headers = (*HEADERS, *LOOP_HEADERS, "bound")
+        headers = (*HEADERS, *LOOP_HEADERS)
         rows = [_cells(report, instances[report.name]) for item in found for report in item.reports]
         console.show_table(headers, rows, right=headers[2:])
     for item in found:
@@ -172,7 +175,8 @@ def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
         *(resources.vgpr_spills + resources.sgpr_spills, resources.scratch_bytes, resources.lds_bytes),
         *(f"{report.waves:g}", resources.code_bytes, hot.matrix, hot.valu, hot.salu),
         *(f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
-        *("-" if load is None else f"{load.valu_per_tile:.1f}", "-" if bound is None else str(bound)),
+        *("-" if load is None else f"{load.valu_per_tile:.1f}", (load or main).exposed_loads),
+        "-" if bound is None else str(bound),
     )
     return tuple(str(cell) for cell in cells)
 
