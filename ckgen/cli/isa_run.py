@@ -11,11 +11,12 @@ import click
 from ckgen.bank_conflicts import LDS, conflicts_of
 from ckgen.cli import console
 from ckgen.cli.authoring import write_new
+from ckgen.cli.isa_nvidia_run import isa_nvidia
 from ckgen.cli.selection import Loaded, Selection, load
 from ckgen.cli.workshop import Workplace, workplace
 from ckgen.cost_model import bound_of
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.hardware import ARCHES
+from ckgen.hardware import ARCHES, NVIDIA_ARCHES
 from ckgen.instance import Instance
 from ckgen.isa import CodeReport, Mix
 from ckgen.isa_compile import compile_and_read, identify
@@ -67,12 +68,17 @@ def isa(options: IsaOptions) -> int:
     """Compile, read, show; write or check the tables. 1 when a check fails."""
     loaded = load(options.spec)
     archs = options.archs or _default_archs(options)
-    unknown = [arch for arch in archs if arch not in ARCHES]
+    unknown = [arch for arch in archs if arch not in (*ARCHES, *NVIDIA_ARCHES)]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]} is not one of {', '.join(ARCHES)}", param_hint="--arch")
+        known = ", ".join((*ARCHES, *NVIDIA_ARCHES))
+        raise click.BadParameter(f"{unknown[0]} is not one of {known}", param_hint="--arch")
     selection = Selection(options.spec, options.set_name, options.filters, Path("generated"))
     chosen = selection.choose(loaded)
     place = workplace(selection, chosen=True, platform="isa")
+    if any(arch in NVIDIA_ARCHES for arch in archs):
+        if options.check or options.write:
+            raise click.UsageError("limits and tables are for AMD architectures")
+        return isa_nvidia(place, chosen, archs, options.compiler, options.jobs, options.as_json)
     found = [_of_arch(options, place, chosen, arch) for arch in archs]
     found = [item for item in found if item.reports]
     if not found:
