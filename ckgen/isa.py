@@ -8,6 +8,7 @@ with the most LDS reads of those that also load. Counts are those of one wave.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,12 +23,13 @@ from ckgen.occupancy import waves_per_simd
 
 ROLES = ("main", "math", "load")
 _LOADS = ("global_load", "to_lds")
+_LOAD_WAIT = re.compile(r"vmcnt\((\d+)\)|^s_wait_loadcnt (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
     """How many instructions of each kind a piece of code has; `slow` of the VALU ones take four times as long.
-    Bytes are those of one lane."""
+    `exposed` of the loads are waited for in the iteration that starts them. Bytes are those of one lane."""
 
     matrix: int
     valu: int
@@ -39,6 +41,7 @@ class Mix:
     stores: int
     waits: int
     barriers: int
+    exposed: int
     total: int
     lds_read_bytes: int
     lds_write_bytes: int
@@ -59,6 +62,11 @@ class LoopReport:
     def valu_per_matrix(self) -> float | None:
         """VALU instructions a matrix instruction, on the hot path."""
         return self.hot.valu / self.hot.matrix if self.hot.matrix else None
+
+    @property
+    def exposed_loads(self) -> int:
+        """Loads that are waited for in the iteration that starts them."""
+        return self.hot.exposed
 
     @property
     def valu_per_tile(self) -> float:
@@ -117,11 +125,25 @@ def count(instructions: Iterable[Instruction]) -> Mix:
         stores=kinds["global_store"],
         waits=kinds["wait"],
         barriers=kinds["barrier"],
+        exposed=_exposed(items),
         total=len(items),
         lds_read_bytes=bytes_of("lds_read"),
         lds_write_bytes=bytes_of("lds_write", "to_lds"),
         load_bytes=bytes_of(*_LOADS),
     )
+
+
+def _exposed(items: Sequence[Instruction]) -> int:
+    """Loads of a path that a wait on the same path asks for. Nothing hides their latency but other waves: a loop that
+    loads ahead waits at its beginning for what the iteration before has started."""
+    outstanding = exposed = 0
+    for item in items:
+        if item.kind in _LOADS:
+            outstanding += 1
+        elif item.kind == "wait" and (match := _LOAD_WAIT.search(f"{item.mnemonic} {item.operands}")):
+            arrived = max(0, outstanding - int(match[1] or match[2], 0))
+            outstanding, exposed = outstanding - arrived, exposed + arrived
+    return exposed
 
 
 def _loops(kernel: Kernel, instance: Instance, arch: str) -> tuple[LoopReport, ...]:

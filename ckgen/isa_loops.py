@@ -18,7 +18,8 @@ _ALWAYS = ("s_branch", "s_setpc_b64")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A natural loop: all its instructions, those of the hot path, and how many loops are nested in it."""
+    """A natural loop: all its instructions in the order of the text, those of the hot path in the order in which they
+    run, and how many loops are nested in it."""
 
     body: tuple[Instruction, ...]
     hot: tuple[Instruction, ...]
@@ -149,7 +150,7 @@ def _hot_path(kernel: Kernel, graph: _Graph, head: int, body: set[int]) -> list[
         if ways:
             rest = max(ways, key=lambda way: way[:2])
             best[block] = work + rest[0], start - end + rest[1], (block, *rest[2])
-    return sorted(best[head][2])
+    return list(best[head][2])
 
 
 def _instructions(kernel: Kernel, graph: _Graph, blocks: list[int]) -> tuple[Instruction, ...]:

@@ -20,7 +20,10 @@ from ckgen.isa import CodeReport, LoopReport
 
 RESOURCE_COLUMNS = ("vgprs", "agprs", "sgprs", "spills", "scratch", "lds", "waves", "code")
 # Of the hot path of one iteration; `tiles` is how many tiles that works on.
-LOOP_COLUMNS = ("tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write", "loads", "waits", "barriers", "all")
+LOOP_COLUMNS = (
+    *("tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write", "loads", "exposed", "waits", "barriers"),
+    "all",
+)
 # Of all the loop's code, rare blocks too.
 WHOLE_COLUMNS = ("whole_valu", "whole_all")
 COLUMNS = (

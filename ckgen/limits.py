@@ -20,7 +20,11 @@ _RESOURCES = {
     "lds_bytes": "bytes of LDS",
     "code_bytes": "bytes of code",
 }
-_RATIOS = {"valu_per_matrix": "VALU instructions a matrix instruction", "valu_per_tile": "VALU instructions a tile"}
+_RATIOS = {
+    "valu_per_matrix": "VALU instructions a matrix instruction",
+    "valu_per_tile": "VALU instructions a tile",
+    "exposed_loads": "loads waited for at once",
+}
 _LAYER_KEYS = ((*_RESOURCES, "waves"), tuple(_RATIOS))
 
 

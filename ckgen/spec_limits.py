@@ -25,6 +25,7 @@ class LoopLimits(Model):
 
     valu_per_matrix: Ratio | None = Field(None, description="VALU instructions a matrix instruction, at most.")
     valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave a tile, at most.")
+    exposed_loads: AtMost | None = Field(None, description="Loads waited for in the iteration that starts them.")
 
 
 class Limits(Model):

@@ -22,6 +22,22 @@ def test_the_hot_path_loads_but_does_not_move_the_window() -> None:
     assert whole.total - hot.total == 3
 
 
+def test_loads_that_are_waited_for_at_once_are_exposed() -> None:
+    """LOAD_LOOP waits at its beginning, for what the iteration before has started."""
+    assert count(loops_of(LOAD_LOOP)[0].hot).exposed == 0
+    body = """\
+.LBB0_1:
+	buffer_load_dwordx4 v[2:5], v1, s[4:7], 0 offen
+	buffer_load_dwordx4 v[6:9], v1, s[4:7], 0 offen
+	s_waitcnt vmcnt(1) lgkmcnt(0)
+	ds_write_b128 v0, v[2:5]
+	s_cbranch_scc1 .LBB0_1
+"""
+    assert count(loops_of(body)[0].hot).exposed == 1
+    assert count(loops_of(body.replace("s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_loadcnt 0x0"))[0].hot).exposed == 2
+    assert count(loops_of(body.replace("vmcnt(1) ", ""))[0].hot).exposed == 0
+
+
 def test_a_straight_loop_is_all_hot() -> None:
     (loop,) = loops_of(MATH_LOOP)
     assert loop.hot == loop.body and loop.inner == 0

@@ -13,8 +13,8 @@ from ckgen.isa_table import COLUMNS, Table, differences, load_table, load_tables
 from ckgen.isa_text import Resources
 from tests.specs import ROOT, default_expansion
 
-HOT = Mix(16, 3, 0, 13, 8, 0, 0, 0, 4, 1, 46, 128, 0, 0)
-LOAD = Mix(0, 123, 4, 13, 0, 4, 8, 0, 8, 1, 168, 0, 32, 32)
+HOT = Mix(16, 3, 0, 13, 8, 0, 0, 0, 4, 1, 0, 46, 128, 0, 0)
+LOAD = Mix(0, 123, 4, 13, 0, 4, 8, 0, 8, 1, 6, 168, 0, 32, 32)
 RESOURCES = Resources(88, 0, 68, 1, 2, 0, 32768, 64, 21992)
 
 

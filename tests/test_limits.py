@@ -35,10 +35,11 @@ def test_each_limit_is_checked() -> None:
 
 
 def test_loops_have_limits_of_their_own() -> None:
-    limits = {"math": {"valu_per_matrix": 0.18, "valu_per_tile": 3}, "load": {"valu_per_tile": 16}}
+    limits = {"math": {"valu_per_matrix": 0.18, "valu_per_tile": 3}, "load": {"valu_per_tile": 16, "exposed_loads": 5}}
     assert broken({**WAVELET, "limits": limits}) == [
         "0.1875 VALU instructions a matrix instruction in the math loop, at most 0.18",
         "123 VALU instructions a tile in the load loop, at most 16",
+        "6 loads waited for at once in the load loop, at most 5",
     ]
 
 

@@ -11,12 +11,14 @@ import pytest
 
 from ckgen.cli import main
 from ckgen.errors import CkgenError
+from ckgen.isa_table import make_table, table_text
 from ckgen.report import render_report
 from ckgen.report_plots import Mark, PlotRow, make_axis, plot
 from ckgen.results import Store
 from ckgen.summary import Summary, load_summary, summarise
 from tests.bench_rows import ORIGIN, POINT, row, rows
-from tests.trees import WAVELET
+from tests.test_isa_table import report
+from tests.trees import WAVELET, XDL
 
 VOID = {"meta", "br", "link", "input"}
 
@@ -84,6 +86,17 @@ def test_the_floor_does_not_count_input_that_is_not_read() -> None:
     assert unread == problem.elements("in") * 3 // 4 * 2
 
 
+def test_a_table_of_machine_code_adds_its_columns(summary: Summary) -> None:
+    table = make_table("gfx942", "clang 19.1.7", [report(WAVELET.name)])
+    text = render_report(summary, table)
+    plain = re.sub(r"<[^>]+>|\s+", "|", text)
+    plain = re.sub(r"\|+", "|", plain)
+    assert "|chosen|registers|spills|LDS|waves|VALU/matrix|bound|instance|" in plain
+    assert f"|88|3|32768|4|0.19|83%|vector|{WAVELET.name}|" in plain
+    assert f"|–|–|–|–|–|–|{XDL.name}|" in plain, "an instance that the table does not hold"
+    assert "VALU/matrix" not in render_report(summary)
+
+
 def test_the_page_is_whole_and_loads_nothing(summary: Summary) -> None:
     text = render_report(summary)
     page = Page(text)
@@ -145,6 +158,12 @@ def test_the_command_writes_each_kind(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr()
     assert re.search(r"plane +f16 +\S+wavelet\S+ +1 +0\.3200 +\S+ +0\.5000 +1\.56x", said.out)
     assert "wrote" in said.err
+    code = tmp_path / "gfx942.csv"
+    code.write_text(table_text(make_table("gfx942", "clang 19.1.7", [report(WAVELET.name)])))
+    page = tmp_path / "code.html"
+    assert main(["report", "--store", store, "--out", str(page), "--code", str(code)]) == 0
+    assert "VALU/matrix" in page.read_text()
+    capsys.readouterr()
     assert main(["report", "--store", store, "--list"]) == 0
     assert re.search(r"2 +2026-01-02T03:04:05Z +Test GPU <1> +nvidia +c{12} +6{12} +7", capsys.readouterr().out)
 

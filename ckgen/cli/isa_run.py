@@ -11,11 +11,12 @@ import click
 from ckgen.bank_conflicts import LDS, conflicts_of
 from ckgen.cli import console
 from ckgen.cli.authoring import write_new
+from ckgen.cli.isa_nvidia_run import isa_nvidia
 from ckgen.cli.selection import Loaded, Selection, load
 from ckgen.cli.workshop import Workplace, workplace
 from ckgen.cost_model import bound_of
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.hardware import ARCHES
+from ckgen.hardware import ARCHES, NVIDIA_ARCHES
 from ckgen.instance import Instance
 from ckgen.isa import CodeReport, Mix
 from ckgen.isa_compile import compile_and_read, identify
@@ -26,10 +27,13 @@ from ckgen.toolchain import find_toolchain
 DEFAULT_ARCH = "gfx942"
 TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")
 HEADERS = ("instance", "arch", "vgpr", "agpr", "sgpr", "spill", "scratch", "lds", "waves", "code")
-LOOP_HEADERS = ("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile")
+LOOP_HEADERS = (
+    *("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile", "exposed"),
+    "bound",
+)
 MIX_HEADERS = (
     *("instance", "arch", "loop", "way", "tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write"),
-    *("loads", "stores", "waits", "barriers", "total"),
+    *("loads", "exposed", "stores", "waits", "barriers", "total"),
 )
 _MIX_COLUMNS = MIX_HEADERS[5:]
 
@@ -64,12 +68,17 @@ def isa(options: IsaOptions) -> int:
     """Compile, read, show; write or check the tables. 1 when a check fails."""
     loaded = load(options.spec)
     archs = options.archs or _default_archs(options)
-    unknown = [arch for arch in archs if arch not in ARCHES]
+    unknown = [arch for arch in archs if arch not in (*ARCHES, *NVIDIA_ARCHES)]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]} is not one of {', '.join(ARCHES)}", param_hint="--arch")
+        known = ", ".join((*ARCHES, *NVIDIA_ARCHES))
+        raise click.BadParameter(f"{unknown[0]} is not one of {known}", param_hint="--arch")
     selection = Selection(options.spec, options.set_name, options.filters, Path("generated"))
     chosen = selection.choose(loaded)
     place = workplace(selection, chosen=True, platform="isa")
+    if any(arch in NVIDIA_ARCHES for arch in archs):
+        if options.check or options.write:
+            raise click.UsageError("limits and tables are for AMD architectures")
+        return isa_nvidia(place, chosen, archs, options.compiler, options.jobs, options.as_json)
     found = [_of_arch(options, place, chosen, arch) for arch in archs]
     found = [item for item in found if item.reports]
     if not found:
@@ -144,7 +153,7 @@ def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Inst
         rows = [row for item in found for report in item.reports for row in _loop_rows(report)]
         console.show_table(MIX_HEADERS, rows, right=MIX_HEADERS[4:])
     else:
-        headers = (*HEADERS, *LOOP_HEADERS, "bound")
+        headers = (*HEADERS, *LOOP_HEADERS)
         rows = [_cells(report, instances[report.name]) for item in found for report in item.reports]
         console.show_table(headers, rows, right=headers[2:])
     for item in found:
@@ -172,7 +181,8 @@ def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
         *(resources.vgpr_spills + resources.sgpr_spills, resources.scratch_bytes, resources.lds_bytes),
         *(f"{report.waves:g}", resources.code_bytes, hot.matrix, hot.valu, hot.salu),
         *(f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
-        *("-" if load is None else f"{load.valu_per_tile:.1f}", "-" if bound is None else str(bound)),
+        *("-" if load is None else f"{load.valu_per_tile:.1f}", (load or main).exposed_loads),
+        "-" if bound is None else str(bound),
     )
     return tuple(str(cell) for cell in cells)
 

@@ -20,8 +20,8 @@ TABLES = Path("docs/isa")
     "--arch",
     "archs",
     multiple=True,
-    metavar="GFX",
-    help="An AMD architecture; may be given several times. Default: gfx942; those of the tables for --check, --write.",
+    metavar="GFX|SM",
+    help="An architecture; may be given several times. Default: gfx942; those of the tables for --check, --write.",
 )
 @jobs_option
 @click.option("--compiler", metavar="PATH", help="A clang for AMD GPUs. Default: clang, ziglang or hipcc, as found.")
@@ -50,6 +50,8 @@ def isa_command(
     either role), the instructions of one iteration on the way that nearly all iterations take. docs/isa.md explains
     the columns. The assembly stays below build/. A table is only compared where its compiler's release is the one
     here; limits always hold.
+
+    For NVIDIA architectures the answer is ptxas's own: registers, spills, shared memory and how many blocks fit.
 
     \b
     Examples:

@@ -1,0 +1,158 @@
+"""The cost model against measured rows: python bench/cost_model.py [--rows FILE] [--write]
+
+Predicts every timed row of an NVIDIA run (default: the committed one on an H200) and tells predicted over measured time
+by family, and what the model's choice of instance and split-K costs beside the best that was measured. --write puts the
+page into docs/cost_model_h200.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckgen.cost_rank import CodeBook, predict
+from ckgen.hardware_units import RATES
+from ckgen.instance import Instance, parse
+from ckgen.isa_table import read_table
+from ckgen.problem import ConvProblem
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = ROOT / "bench" / "results" / "2026-11-21-h200" / "rows.csv.gz"
+PAGE = ROOT / "docs" / "cost_model_h200.md"
+TABLE = ROOT / "docs" / "isa" / "gfx942.csv"
+ARCH = "sm_90a"
+_INTRODUCTION = """\
+Predicted over measured time of every timed row of the RetinaNet weight gradients, batch 32, f16 and bf16. The model
+knows the vendor's rates, the tile and gfx942's instruction mix of the same source, and nothing of what was measured:
+no number in it is fitted. 1 would be a kernel that keeps its busiest resource busy all the time.
+"""
+FAMILIES = ("wavelet_tma", "wavelet", "xdl")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured row and the model's time for it, in milliseconds."""
+
+    instance: Instance
+    problem_name: str
+    split_k: int
+    measured: float
+    predicted: float
+    limiter: str
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over measured: below 1 where the model promises too much."""
+        return self.predicted / self.measured
+
+
+def load_points(rows: Path) -> list[Point]:
+    """Every row of an instance that has a time."""
+    book, rates = CodeBook(ARCH, read_table(TABLE)), RATES[ARCH]
+    points = []
+    with gzip.open(rows, "rt", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if row["kind"] != "instance" or not row["ms"] or row["verdict"] not in ("ok", "inexact"):
+                continue
+            fields = json.loads(row["problem_fields"])
+            problem = ConvProblem(**{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()})
+            instance, split_k = parse(row["name"]), int(row["split_k"])
+            made = predict(instance, problem, split_k, book.code_of(instance), rates)
+            points.append(
+                Point(instance, row["problem_name"], split_k, float(row["ms"]), 1e3 * made.seconds, made.limiter)
+            )
+    return points
+
+
+def page(points: Sequence[Point], rows: Path) -> str:
+    """The comparison as a page."""
+    lines = [
+        f"<!-- Written by bench/cost_model.py from {rows.relative_to(ROOT)}. Do not edit; run it with --write -->\n",
+        "# The cost model on an H200\n",
+        _INTRODUCTION,
+        "## By family\n",
+        _table(
+            ("family", "rows", "median", "10 % below", "90 % below", "within 2x of the median"),
+            [_family_row(family, [p for p in points if p.instance.family == family]) for family in FAMILIES],
+        ),
+        "## By what limits the main loop\n",
+        _table(
+            ("family", "limiter", "rows", "median", "10 % below", "90 % below"),
+            [
+                (family, limiter, *_spread([p.ratio for p in group])[:4])
+                for family in FAMILIES
+                for limiter, group in _by_limiter([p for p in points if p.instance.family == family])
+            ],
+        ),
+        "## What its choice costs\n",
+        "Time of the instance and factor that the model ranks first over the best measured, for each shape and type,\n"
+        "among all rows and among those of each family.\n",
+        _table(
+            ("among", "shapes x types", "geometric mean", "worst", "where", "within 1.1x", "within 1.5x"),
+            [_choice_row("all", points)]
+            + [_choice_row(f, [p for p in points if p.instance.family == f]) for f in FAMILIES],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _spread(ratios: Sequence[float]) -> tuple[str, ...]:
+    """Count, median, deciles, and the share within a factor of two of the median."""
+    middle = statistics.median(ratios)
+    deciles = statistics.quantiles(ratios, n=10) if len(ratios) > 1 else [ratios[0]] * 9
+    near = sum(middle / 2 <= ratio <= middle * 2 for ratio in ratios) / len(ratios)
+    return (str(len(ratios)), f"{middle:.2f}", f"{deciles[0]:.2f}", f"{deciles[-1]:.2f}", f"{100 * near:.0f} %")
+
+
+def _family_row(family: str, points: Sequence[Point]) -> tuple[str, ...]:
+    return (family, *_spread([point.ratio for point in points]))
+
+
+def _by_limiter(points: Sequence[Point]) -> list[tuple[str, list[Point]]]:
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.limiter, []).append(point)
+    return sorted(found.items())
+
+
+def _choice_row(label: str, points: Iterable[Point]) -> tuple[str, ...]:
+    shapes: dict[tuple[str, str], list[Point]] = {}
+    for point in points:
+        shapes.setdefault((point.problem_name, point.instance.dtype), []).append(point)
+    costs = []
+    for (name, dtype), group in shapes.items():
+        chosen = min(group, key=lambda point: point.predicted)
+        costs.append((chosen.measured / min(point.measured for point in group), f"{name} {dtype}"))
+    worst, where = max(costs)
+    mean = math.exp(statistics.fmean(math.log(cost) for cost, _ in costs))
+    shares = [sum(cost <= limit for cost, _ in costs) / len(costs) for limit in (1.1, 1.5)]
+    return label, str(len(costs)), f"{mean:.2f}", f"{worst:.2f}", where, *(f"{100 * share:.0f} %" for share in shares)
+
+
+def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    text = page(load_points(options.rows), options.rows.resolve())
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

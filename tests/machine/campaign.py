@@ -1,0 +1,133 @@
+"""Which instances run as machine code on which problems, and the table of what came out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckgen.build import compile_device_only
+from ckgen.instance import Instance, parse
+from ckgen.library import Library
+from ckgen.problem import ConvProblem, make_problem
+from ckgen.smoke import make_data
+from tests.machine.code_object import CodeObject
+from tests.machine.convolution import Machine, Outcome, Reducer
+from tests.machine.engine import Engine, load_tinygrad
+from tests.machine.memory import Fault
+
+SPLIT_KS = (1, 2, 3)
+# Loads that arrive at once and waves in order; loads that arrive at their waits and waves in a shuffled order.
+MODES = ((False, 0), (True, 1))
+SEED = 1
+COLUMNS = ("arch", "compiler", "instance", "runs", "wrong", "error", "tolerance", "instructions", "fault")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One instance on one architecture: its runs, the worst element of all, and the first fault's text."""
+
+    arch: str
+    compiler: str
+    instance: str
+    runs: int
+    wrong: int
+    error: float
+    tolerance: float
+    instructions: int
+    fault: str
+
+
+def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
+    """Small problems for an instance: few positions with a tile that hangs over every edge, and many, so that its
+    ring of LDS stages goes round. Channels are multiples of its vectors and, but for those, odd."""
+    ndim = instance.ndim
+    k, c = (step * (7 if step == 1 else 5 if step < 8 else 3) for step in _channel_steps(instance))
+    if instance.pointwise:
+        sizes = ((1,) * ndim, (5, 7, 3)[:ndim], 1, 1, 0)
+        return tuple(make_problem(groups=2, batch=n, k=k, c=c, filter=sizes[0], input=sizes[1]) for n in (1, 5))
+    few = make_problem(
+        groups=2,
+        batch=1,
+        k=k,
+        c=c,
+        filter=(3, 2, 1)[:ndim],
+        input=(6, 5, 3)[:ndim],
+        stride=(2, 1, 1)[:ndim],
+        dilation=(1, 2, 1)[:ndim],
+        pad=(1, 0, 1)[:ndim],
+        right_pad=(0, 2, 1)[:ndim],
+    )
+    many = make_problem(groups=1, batch=5, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
+    return few, many
+
+
+def _channel_steps(instance: Instance) -> tuple[int, int]:
+    """What K and C must be multiples of."""
+    return instance.a_vector, max(instance.b_vector, instance.c_vector)
+
+
+class Campaign:
+    """Runs instances of one architecture. `folder` is for code objects, `tree` the library's sources."""
+
+    def __init__(self, tinygrad: Path, library: Library, tree: Path, arch: str, compiler: str, folder: Path) -> None:
+        self.library, self.tree, self.arch, self.compiler, self.folder = library, tree, arch, compiler, folder
+        reducer = self.compile(tree / "src/runtime/reduce.cpp")
+        engine = Engine(load_tinygrad(tinygrad), reducer.arch, reducer.is_gfx90a)
+        self.machine = Machine(engine, library, Reducer.make(reducer, tree))
+
+    def compile(self, source: Path) -> CodeObject:
+        """The code object of one source."""
+        target = self.folder / self.arch / f"{source.stem}.co"
+        return CodeObject(compile_device_only(source, self.arch, target, include=[self.tree / "include"]).path)
+
+    def code_of(self, name: str) -> CodeObject:
+        """The code object of an instance."""
+        return self.compile(next(self.tree.rglob(f"{name}.cpp")))
+
+    def outcomes(
+        self, name: str, problems: Sequence[ConvProblem] = (), split_ks: Sequence[int] = SPLIT_KS
+    ) -> Iterator[Outcome]:
+        """Each run of an instance: every problem, split-K factor and mode. Fault ends it."""
+        code = self.code_of(name)
+        instance = parse(name)
+        for problem in problems or problems_of(instance):
+            data = make_data(problem, instance.dtype, SEED)
+            for split_k in split_ks:
+                for lazy, seed in MODES:
+                    yield self.machine.run(code, name, problem, data, split_k, lazy=lazy, seed=seed)
+
+    def result_of(self, name: str) -> Result:
+        """All runs of an instance as one line."""
+        found: list[Outcome] = []
+        fault = ""
+        try:
+            found += self.outcomes(name)
+        except (Fault, NotImplementedError) as error:
+            fault = f"{type(error).__name__}: {error}"
+        worst = max(found, key=lambda o: o.error / o.tolerance, default=Outcome(0.0, 0.0, 0, 0))
+        wrong = sum(not outcome.ok for outcome in found) + bool(fault)
+        done = sum(outcome.instructions for outcome in found)
+        runs = len(found) + bool(fault)
+        return Result(self.arch, self.compiler, name, runs, wrong, worst.error, worst.tolerance, done, fault)
+
+    def run(self, names: Sequence[str], on_result: Callable[[Result], None]) -> list[Result]:
+        """The results of some instances, each told as it comes."""
+        results = []
+        for name in names:
+            results.append(self.result_of(name))
+            on_result(results[-1])
+        return results
+
+
+def table_text(results: Sequence[Result]) -> str:
+    """The results as CSV, errors with three digits."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for item in results:
+        row = (getattr(item, column) for column in COLUMNS)
+        writer.writerow(f"{value:.3g}" if isinstance(value, float) else value for value in row)
+    return out.getvalue()

@@ -1,0 +1,127 @@
+"""One convolution on emulated machine code: the launch that the library would do, and its result against float64."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ckgen.c_api import CProblem
+from ckgen.element import decode, element_of
+from ckgen.layout import TensorName, to_physical
+from ckgen.library import Library
+from ckgen.problem import ConvProblem
+from ckgen.reference import tolerance
+from ckgen.smoke import Data
+from tests.machine.code_object import CodeObject
+from tests.machine.engine import Engine
+from tests.machine.launch import launch
+from tests.machine.memory import Memory
+
+POISON = 0xFFFD  # NaN in every type, alone or doubled
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The element nearest to its tolerance or furthest beyond it, the split-K factor, and instructions run."""
+
+    error: float
+    tolerance: float
+    split_k: int
+    instructions: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether every element is within its tolerance (NaN is not)."""
+        return self.error <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """The kernel that sums the partials of split-K: its code and, from its header, the threads of a workgroup.
+
+    It is given a workgroup for as many elements as it has threads; one that does more a thread leaves some idle.
+    """
+
+    code: CodeObject
+    threads: int
+
+    @classmethod
+    def make(cls, code: CodeObject, tree: Path) -> Reducer:
+        text = (tree / "include/ckgen/epilogue/split_k_reduce.hpp").read_text()
+        (threads,) = re.findall(r"int launch_threads = (\d+);", text)
+        return cls(code, int(threads))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything but the instance: the engine, the host library that plans launches, and the reducer."""
+
+    engine: Engine
+    library: Library
+    reducer: Reducer
+
+    def run(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, *, lazy: bool, seed: int
+    ) -> Outcome:
+        """Run an instance and compare. Fault when the machine code does what it must not."""
+        instance = self.library.instance(name)
+        layout, dtype = instance.layout, instance.dtype
+        memory = Memory()
+        sources: dict[TensorName, np.ndarray] = {"in": data.in_, "out": data.out}
+        inputs = {
+            tensor: np.ascontiguousarray(a.transpose(to_physical(tensor, layout))) for tensor, a in sources.items()
+        }
+        wei = np.empty(problem.shape("wei", layout), element_of(dtype, "wei").storage)
+        workspace = np.empty(self.library.workspace_size(name, problem, split_k=split_k) // 2, np.uint16)
+        for array in (wei, workspace):
+            array.reshape(-1).view(np.uint16)[:] = POISON
+        address = {tensor: memory.add(tensor, array, writable=False) for tensor, array in inputs.items()}
+        address["wei"] = memory.add("wei", wei, writable=True)
+        partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
+        arguments, blocks, threads = self._plan(name, problem, split_k, address, partials)
+        kernel = f"{name}_kernel"
+        self.engine.forget()
+        done = launch(self.engine, code, kernel, blocks, threads, arguments, memory, lazy=lazy, seed=seed)
+        used = self.library.split_k(name, problem, split_k)
+        if used > 1:
+            done += self._reduce(dtype, wei.size, used, address["wei"], partials, memory, lazy=lazy, seed=seed)
+        expected = data.expected.transpose(to_physical("wei", layout))
+        error = np.abs(decode(wei, element_of(dtype, "wei")) - expected)
+        limit = tolerance(dtype, problem.gemm[2], data.scale, expected)
+        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
+        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+
+    def _plan(
+        self, name: str, problem: ConvProblem, split_k: int, address: dict[TensorName, int], partials: int
+    ) -> tuple[bytes, int, int]:
+        """The kernel's arguments, workgroups and threads: `ckgen_plan` of the C API."""
+        c_problem = CProblem.make(problem, self.library.instance(name).layout, split_k)
+        space = (ctypes.c_char * 4096)()
+        size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
+        pointers = [ctypes.c_void_p(address[tensor]) for tensor in ("in", "wei", "out")]
+        plan = ctypes.CDLL(self.library.path).ckgen_plan
+        status = plan(
+            ctypes.c_int32(self.library.names.index(name)),
+            ctypes.byref(c_problem),
+            *pointers,
+            ctypes.c_void_p(partials),
+            space,
+            ctypes.c_int64(len(space)),
+            *(ctypes.byref(out) for out in (size, blocks, threads)),
+        )
+        assert status == 0 and 0 < size.value <= len(space), f"{name}: ckgen_plan failed with {status}"
+        return space.raw[: size.value], blocks.value, threads.value
+
+    def _reduce(
+        self, dtype: str, elements: int, split_k: int, wei: int, partials: int, memory: Memory, *, lazy: bool, seed: int
+    ) -> int:
+        kernel = f"ckgen_split_k_reduce_{element_of(dtype, 'wei').name}"
+        arguments = struct.pack("<QQqi4x", partials, wei, elements, split_k)
+        blocks, threads = -(-elements // self.reducer.threads), self.reducer.threads
+        self.engine.forget()
+        return launch(self.engine, self.reducer.code, kernel, blocks, threads, arguments, memory, lazy=lazy, seed=seed)
