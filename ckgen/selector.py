@@ -31,6 +31,7 @@ Source = Literal["measured", "neighbour", "rule", "generic"]
 SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic")
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
+MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
 FARTHEST = 6 * OCTAVE
 MOST_SPLITS = 1 << 16  # that instances take
 CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
@@ -126,17 +127,28 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 
 def _tiles(instance: Instance, problem: ConvProblem) -> int:
-    """Tiles of all groups' weight gradients."""
+    """Tiles of all groups' weight gradients; one of family halo has all taps."""
     rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
-    return _product((rows, _ceil(_product((problem.c, *problem.filter)), instance.n_per_block)))
+    columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
+    return _product((rows, _ceil(columns, instance.n_per_block)))
 
 
 def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, int, bool, str]:
     """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
-    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not."""
-    traffic = _product((_tiles(instance, problem), instance.m_per_block + instance.n_per_block))
+    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
+    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes."""
+    values = instance.m_per_block + instance.n_per_block
+    if instance.is_halo:
+        macs = _product((instance.m_per_block, instance.n_per_block, *problem.filter))
+        values = max(values, macs // MACS_A_VALUE)
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
-    return instance.generic, traffic, -vectors, instance.conv_spec == "Default", instance.name
+    return (
+        instance.generic,
+        _product((_tiles(instance, problem), values)),
+        -vectors,
+        instance.conv_spec == "Default",
+        instance.name,
+    )
 
 
 def _distance(one: ConvProblem, other: ConvProblem) -> int:

@@ -23,6 +23,7 @@ struct InstanceFields {
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
     bool any_filter;  // its conv_spec is Default
+    bool all_taps;    // a tile has the weights of all taps: family halo
     bool generic;
 };
 
