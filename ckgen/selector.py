@@ -27,8 +27,9 @@ from ckgen.measured import Candidate, Table
 from ckgen.problem import ConvProblem
 from ckgen.problem_text import problem_fields
 
-Source = Literal["measured", "neighbour", "rule", "generic"]
-SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic")
+Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
+SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
+TIMED: tuple[Source, ...] = ("measured", "neighbour", "predicted")  # those that come with microseconds
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
 MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
@@ -51,9 +52,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A measured problem at a distance; ``exact`` when it is the problem itself."""
+    """A measured or predicted problem at a distance; ``exact`` when it is the problem itself."""
 
     exact: bool
+    predicted: bool
     distance: int
     problem: ConvProblem
     candidates: tuple[Candidate, ...]
@@ -105,15 +107,16 @@ def _neighbours(
             other = ConvProblem(**problem_fields(row.problem))
             exact, distance = other == problem, _distance(problem, other)
             if exact or (_single_tap(other) == _single_tap(problem) and distance <= FARTHEST):
-                found.append(_Neighbour(exact, distance, other, candidates))
+                found.append(_Neighbour(exact, table.predicted, distance, other, candidates))
     return sorted(found, key=lambda item: (not item.exact, item.distance))[:NEIGHBOURS]
 
 
 def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, problem: ConvProblem) -> Choice:
-    if neighbour.exact:
-        return Choice(candidate.name, candidate.split_k, "measured", candidate.microseconds, str(problem))
-    split_k = _scaled(candidate, instance, neighbour.problem, problem)
-    return Choice(candidate.name, split_k, "neighbour", candidate.microseconds, str(neighbour.problem))
+    split_k = candidate.split_k
+    if not neighbour.exact:
+        split_k = _scaled(candidate, instance, neighbour.problem, problem)
+    source: Source = "predicted" if neighbour.predicted else "measured" if neighbour.exact else "neighbour"
+    return Choice(candidate.name, split_k, source, candidate.microseconds, str(neighbour.problem))
 
 
 def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:

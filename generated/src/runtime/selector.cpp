@@ -44,7 +44,7 @@ struct Candidate {
 };
 
 struct Neighbour {
-    bool exact;
+    bool exact, predicted;
     int64 distance;
     Sizes sizes;
     std::vector<MeasuredCandidate> candidates;
@@ -181,7 +181,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
         if(plain(row.arch) != plain(arch) || query.layout != row.layout || query.dtype != row.dtype)
             continue;
         const Sizes other = sizes_of(row);
-        Neighbour neighbour{other.key() == sizes.key(), distance(sizes, other), other, {}};
+        Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
         std::copy_if(row.candidates, row.candidates + row.count, std::back_inserter(neighbour.candidates),
                      [&](const MeasuredCandidate& c) { return own[static_cast<std::size_t>(c.instance)]; });
         const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
@@ -217,7 +217,10 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
             own[position] = false;
             const InstanceFields& fields = instance_fields().data[position];
             found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
-                             neighbour.exact ? SelectedBy::Measured : SelectedBy::Neighbour, c.microseconds});
+                             neighbour.predicted ? SelectedBy::Predicted
+                             : neighbour.exact   ? SelectedBy::Measured
+                                                 : SelectedBy::Neighbour,
+                             c.microseconds});
         }
     std::vector<int> rest;
     for(std::size_t position = 0; position < own.size(); ++position)
