@@ -183,12 +183,12 @@ def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str) -> None:
     found = next(table for table in load_tables() if table.arch == arch)
     assert found.predicted and f"docs/isa/{arch}.csv" in found.origin.results and not found.origin.measured
-    assert {row.dtype for row in found.rows} == {"f16", "bf16", "f32", "bf16_f32_bf16"}
-    for row in found.rows:
-        times = [candidate.microseconds for candidate in row.candidates]
+    assert {line.dtype for line in found.rows} == {"f16", "bf16", "f32", "bf16_f32_bf16"}
+    for line in found.rows:
+        times = [candidate.microseconds for candidate in line.candidates]
         assert times == sorted(times) and times[0] > 0
-        kinds = {parse(candidate.name).family for candidate in row.candidates}
-        assert "xdl" in kinds and any(parse(candidate.name).generic for candidate in row.candidates)
+        kinds = {parse(candidate.name).family for candidate in line.candidates}
+        assert "xdl" in kinds and any(parse(candidate.name).generic for candidate in line.candidates)
 
 
 def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> None:
