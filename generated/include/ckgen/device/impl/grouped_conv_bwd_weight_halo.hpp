@@ -3,13 +3,11 @@
 #pragma once
 
 #include "ckgen/conv/layout.hpp"
-#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/device/impl/copy_engine_family.hpp"
 #include "ckgen/instance/checked_halo.hpp"
 #include "ckgen/pipeline/halo.hpp"
 
 #if !CKGEN_DEVICE_PASS
-
-#include "ckgen/platform/nvidia_tensor_map.hpp"
 
 namespace ckgen::tensor_operation::device {
 
@@ -17,8 +15,7 @@ namespace ckgen::tensor_operation::device {
 struct HaloFamily {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
-        conv::BwdWeightTraits traits = conv::common_traits<D>();
-        traits.copy_engine = true;
+        conv::BwdWeightTraits traits = copy_engine_traits<D>();
         traits.groups_per_block = D::groups_per_block;
         traits.halo = {D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
         return traits;
@@ -26,20 +23,7 @@ struct HaloFamily {
 
     template <class D>
     static BwdWeightTypeFields type_fields() {
-        return {"DeviceGroupedConvBwdWeight_Halo",
-                D::block_size,
-                D::m_per_block,
-                D::n_per_block,
-                D::k_per_block / 8,
-                D::conv_spec,
-                8,
-                1,
-                1,
-                D::a_vector,
-                D::a_vector,
-                D::b_vector,
-                D::b_vector,
-                D::c_vector};
+        return copy_engine_type_fields<D>("DeviceGroupedConvBwdWeight_Halo");
     }
 
     template <class Kernel, class Regions>

@@ -2,13 +2,11 @@
 #pragma once
 
 #include "ckgen/conv/layout.hpp"
-#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/device/impl/copy_engine_family.hpp"
 #include "ckgen/instance/checked_tma.hpp"
 #include "ckgen/pipeline/wavelet_tma.hpp"
 
 #if !CKGEN_DEVICE_PASS
-
-#include "ckgen/platform/nvidia_tensor_map.hpp"
 
 namespace ckgen::tensor_operation::device {
 
@@ -16,29 +14,14 @@ namespace ckgen::tensor_operation::device {
 struct TmaFamily {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
-        conv::BwdWeightTraits traits = conv::common_traits<D>();
-        traits.tiles_per_half = 1;
-        traits.copy_engine = true;
+        conv::BwdWeightTraits traits = copy_engine_traits<D>();
         traits.persistent = true;
         return traits;
     }
 
     template <class D>
     static BwdWeightTypeFields type_fields() {
-        return {"DeviceGroupedConvBwdWeight_Wgmma_WaveletModel",
-                D::block_size,
-                D::m_per_block,
-                D::n_per_block,
-                D::k_per_block / 8,
-                D::conv_spec,
-                8,
-                1,
-                1,
-                D::a_vector,
-                D::a_vector,
-                D::b_vector,
-                D::b_vector,
-                D::c_vector};
+        return copy_engine_type_fields<D>("DeviceGroupedConvBwdWeight_Wgmma_WaveletModel");
     }
 
     template <class Kernel, class Regions>
