@@ -27,8 +27,8 @@ format: $(READY) ## rewrite Python and C++ in the project's style
 generate: $(READY) ## bring generated/ up to date with instances.yaml
 	@$(RUN) ckgen generate
 
-check: $(READY) ## fail if generated/, docs/ or the schema drifted from instances.yaml
-	@$(RUN) ckgen check && $(RUN) python scripts/docs.py --check
+check: $(READY) ## fail if generated/, tables, docs/ or the schema drifted from what they are made from
+	@$(RUN) ckgen check && $(RUN) ckgen tune --check && $(RUN) python scripts/docs.py --check
 
 isa: $(READY) ## hold the AMD machine code of set ci against the limits of instances.yaml and docs/isa/
 	@$(RUN) ckgen isa --set ci --check

@@ -7,13 +7,13 @@ from fnmatch import fnmatch
 from typing import Any
 
 from ckgen.expand import Expansion
+from ckgen.filters import Term, matching
 from ckgen.group import Product, build, products, values_of
 from ckgen.hardware import DTYPES, WAVE_SIZE
 from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
 from ckgen.provenance import Provenance, show
 from ckgen.repair import repairs
 from ckgen.rules import Checker
-from ckgen.select import Term, matching
 from ckgen.spec import AXES
 from ckgen.spec_checks import WAVE_KEYS, wave_key
 from ckgen.spec_types import MAX_EXTENT, Tile, Vector

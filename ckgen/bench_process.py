@@ -21,7 +21,7 @@ from ckgen.paths import PACKAGE
 
 _CHUNK = 65536
 _SAID = 400  # characters of a dead worker's last words
-# ckgen need not be installed where it runs, and its own folder must not be on the path: it has a select.py.
+# ckgen need not be installed where it runs, and its own folder must not be on the path: it has a torch.py.
 _START = "import sys; sys.path.insert(0, {root!r}); from ckgen.bench_worker import main; sys.exit(main(sys.argv[1:]))"
 
 

@@ -12,9 +12,9 @@ from ckgen import bench_job
 from ckgen.bench_job import Job, Outcome, Settings, timed
 from ckgen.element import element_of
 from ckgen.guarded import OUTPUT_POISONS, WORKSPACE_POISONS
-from ckgen.layout import to_logical
+from ckgen.layout import CHANNELS_LAST, to_logical
 from ckgen.library import Library
-from ckgen.torch_conv import CHANNELS_LAST, gradient_launcher, prepare
+from ckgen.torch_conv import gradient_launcher, prepare
 from ckgen.torch_conv import to_logical as gradient_to_logical
 from ckgen.torch_tensors import GuardedTensor, TorchData, judge, torch_type
 from ckgen.torch_timer import TorchTimer

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.layout import TENSORS, TensorName
 from ckgen.problem import ConvProblem
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -62,6 +63,17 @@ class CProblem(ctypes.Structure):
         setattr(self, f"{tensor}_strides", _Lengths(*strides))
 
 
+class CCandidate(ctypes.Structure):
+    """``ckgen_candidate``: an instance for a problem. ``source`` counts as ``selector.SOURCES``."""
+
+    _fields_ = [
+        ("instance", ctypes.c_int32),
+        ("split_k", ctypes.c_int32),
+        ("source", ctypes.c_int32),
+        ("microseconds", ctypes.c_float),
+    ]
+
+
 _INT, _TEXT, _POINTER = ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p
 _PROBLEM = ctypes.POINTER(CProblem)
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
@@ -74,6 +86,10 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_is_supported": (_INT, (_INT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
     "ckgen_workspace_size": (_INT, (_INT, _PROBLEM, ctypes.POINTER(ctypes.c_int64))),
     "ckgen_split_k": (_INT, (_INT, _PROBLEM, ctypes.POINTER(_INT))),
+    "ckgen_select": (
+        _INT,
+        (_TEXT, _TEXT, _TEXT, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
+    ),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
     "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
     "ckgen_device_malloc": (_INT, (ctypes.c_int64, ctypes.POINTER(_POINTER))),
@@ -98,7 +114,8 @@ def bind(api: ctypes.CDLL) -> ctypes.CDLL:
 def load(path: str) -> ctypes.CDLL:
     """Load a library and type its functions. Raises LibraryError when it is none of ours."""
     try:
-        api = bind(ctypes.CDLL(path))
+        # A name without a folder would be looked for among the system's libraries alone.
+        api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
     except OSError as error:
         raise LibraryError(f"cannot load {path}: {error}") from error
     except AttributeError as error:

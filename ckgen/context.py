@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckgen.manifest import digest
+from ckgen.measured import TABLES, load_texts
 from ckgen.paths import PACKAGE, templates_dir
 
 # Where the way from a spec's text to a tree begins; what these import belongs to "the tool" too.
-_ENTRY_MODULES = ("source", "spec", "expand", "select", "render")
+_ENTRY_MODULES = ("source", "spec", "expand", "filters", "render")
 _IMPORT = re.compile(r"^\s*from ckgen\.(\w+) import ", re.MULTILINE)
 
 
@@ -27,7 +28,8 @@ class RenderContext:
     """What a tree says about itself, and what it is rendered with.
 
     `spec` and `command` stand in every file: the spec's name and the command line that makes the tree again.
-    `sets` maps each set of the spec to the names of its instances.
+    `sets` maps each set of the spec to the names of its instances, `tables` the file name of each table of
+    measurements to its text.
     """
 
     templates: Templates
@@ -36,6 +38,7 @@ class RenderContext:
     tool_sha256: str
     command: str
     sets: Mapping[str, Sequence[str]]
+    tables: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_templates(folder: Path) -> Templates:
@@ -48,7 +51,8 @@ def load_context(spec: str, spec_text: str, command: str, sets: Mapping[str, Seq
     """The context of this installation: its templates and the digest of its generator modules."""
     modules = generator_modules()
     tool = digest("\0".join(f"{name}\0{modules[name]}" for name in sorted(modules)).encode())
-    return RenderContext(load_templates(templates_dir()), spec, digest(spec_text.encode()), tool, command, sets)
+    templates, spec_sha256 = load_templates(templates_dir()), digest(spec_text.encode())
+    return RenderContext(templates, spec, spec_sha256, tool, command, sets, load_texts())
 
 
 def generator_modules() -> dict[str, str]:
@@ -71,4 +75,5 @@ def input_files() -> tuple[Path, ...]:
     """
     folder = templates_dir()
     templates = (path for path in folder.rglob("*") if path.is_file() or path.is_dir())
-    return (*(PACKAGE / f"{name}.py" for name in sorted(generator_modules())), folder, *sorted(templates))
+    modules = (PACKAGE / f"{name}.py" for name in sorted(generator_modules()))
+    return (*modules, folder, *sorted(templates), TABLES, *sorted(TABLES.glob("*.json")))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES, TMA_FAMILIES
+from ckgen.derived import (
+    COPY_FAMILIES,
+    HALO_ATOM,
+    HALO_CHANNELS,
+    HALO_FAMILIES,
+    STAGE_BARRIER_BYTES,
+    SWIZZLE_BYTES,
+    TMA_FAMILIES,
+)
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
 from ckgen.spec_types import Vector
@@ -14,9 +22,12 @@ BANK_BYTES = 4
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 CONV_SPEC = "Default"
-TMA_VECTORS = (8, 64, 2)  # A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights
-TMA_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
-TMA_MAX_STAGES = 6  # more hide no more latency
+# wavelet_tma: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights. halo: four weights
+# are 16 bytes of f32.
+COPY_VECTORS = {"wavelet_tma": (8, 64, 2), "halo": (8, 8, 4)}
+COPY_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
+COPY_MAX_STAGES = 6  # more hide no more latency
+HALO_MATH_WARPS = 8  # as many as leave each other the registers of 180 accumulators
 
 # Why a value that the file does not give is what it is, for `ckgen explain`.
 REASONS = {
@@ -39,6 +50,15 @@ _TMA_REASONS = {
     "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
     "vector": "by rule: 16 bytes of A, a box of 64 channels of B, two weights",
 }
+_HALO_REASONS = {
+    "k_per_block": "by rule: 16 positions for each share of eight warps",
+    "m_per_xdl": "by rule: mma.sync's atom has 16 rows",
+    "load_waves": "by rule: one warpgroup of two waves",
+    "math_waves": "by rule: a warp for each unit of channels and share of positions",
+    "stages": "by rule: at most 6; how many fit follows from the problem",
+    "vector": "by rule: 16 bytes of A and of B, four weights",
+}
+_FAMILY_REASONS = {"wavelet_tma": _TMA_REASONS, "halo": _HALO_REASONS}
 
 
 class Shape(NamedTuple):
@@ -55,11 +75,14 @@ class Shape(NamedTuple):
 
 def reason(field: str, family: str) -> str:
     """Why a field that the file does not give is what it is."""
-    return (_TMA_REASONS.get(field) if family in TMA_FAMILIES else None) or REASONS[field]
+    return _FAMILY_REASONS.get(family, {}).get(field) or REASONS[field]
 
 
-def k_per_block(family: str, dtype: str) -> int:
+def k_per_block(family: str, dtype: str, n_per_block: int) -> int:
     """GEMM-K of a tile by rule."""
+    if family in HALO_FAMILIES:
+        units = max(1, HALO_CHANNELS // max(1, min(n_per_block, HALO_ATOM[0])))
+        return HALO_ATOM[2] * max(1, HALO_MATH_WARPS // units)
     if family in TMA_FAMILIES:
         return 64
     return 64 // DTYPES[dtype].elem_bytes
@@ -67,21 +90,26 @@ def k_per_block(family: str, dtype: str) -> int:
 
 def m_per_xdl(family: str) -> int:
     """Rows of the matrix atom by rule."""
-    return 64 if family in TMA_FAMILIES else 32
+    return {"wavelet_tma": 64, "halo": HALO_ATOM[0]}.get(family, 32)
 
 
-def waves(family: str, m_per_block: int, block_size: int) -> tuple[int, int]:
-    """Load and math waves where the file gives no wave ratio; the block size is of family xdl."""
+def waves(family: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+    """Load and math waves where the file gives no wave ratio; `extents` are M, N and K of the tile, the block size
+    is of family xdl."""
+    m, n, k = extents
+    if family in HALO_FAMILIES:
+        units = HALO_CHANNELS // max(1, min(n, HALO_ATOM[0]))
+        return COPY_LOAD_WAVES, max(1, units * (k // HALO_ATOM[2]) // 2)
     if family in TMA_FAMILIES:
-        return TMA_LOAD_WAVES, max(1, 2 * m_per_block // 64)
+        return COPY_LOAD_WAVES, max(1, 2 * m // 64)
     return 0, block_size // WAVE_SIZE
 
 
 def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
     """The a, b and c vectors: what the file wants, a number or a word each, else the rule of the family."""
     a, b, c = (wanted.a, wanted.b, wanted.c) if wanted else (None, None, None)
-    if shape.family in TMA_FAMILIES:
-        given = zip((a, b, c), TMA_VECTORS, strict=True)
+    if shape.family in COPY_FAMILIES:
+        given = zip((a, b, c), COPY_VECTORS[shape.family], strict=True)
         a, b, c = (rule if width in (None, "full") else width for width, rule in given)
     return (
         a if isinstance(a, int) else _read_width(a, shape, shape.m_per_block),
@@ -106,9 +134,11 @@ def vector_reason(wanted: Vector | None, which: str, instance: Instance) -> str:
 
 def stages(instance: Instance) -> int:
     """LDS buffers by rule for an instance; the number it has does not matter."""
+    if instance.is_halo:
+        return COPY_MAX_STAGES
     if instance.uses_tma:
         most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
-        return max(2, min(TMA_MAX_STAGES, (most - SWIZZLE_BYTES) // (instance.lds_stage_bytes + STAGE_BARRIER_BYTES)))
+        return max(2, min(COPY_MAX_STAGES, (most - SWIZZLE_BYTES) // (instance.lds_stage_bytes + STAGE_BARRIER_BYTES)))
     if not instance.load_waves:
         return 1
     return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2

@@ -1,7 +1,7 @@
 """What follows from an instance's fields: integers with the same names and formulas as in C++.
 
-Families of AMD's matrix cores (MFMA_FAMILIES): templates/include/ckgen/instance/derived.hpp. Hopper's own
-(TMA_FAMILIES): derived_tma.hpp beside it, where only the names in TMA_NAMES have a meaning.
+Families of AMD's matrix cores (MFMA_FAMILIES): templates/include/ckgen/instance/derived.hpp. Hopper's own:
+derived_tma.hpp and derived_halo.hpp beside it, where only the names in TMA_NAMES and HALO_NAMES have a meaning.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
 
 MFMA_FAMILIES = ("xdl", "wavelet")
 TMA_FAMILIES = ("wavelet_tma",)
+HALO_FAMILIES = ("halo",)
+COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage is empty
+HALO_CHANNELS = 64  # input channels of a workgroup of family halo: rows of 128 bytes
+HALO_LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
+HALO_ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
 
 
 def wave_grid(math_waves: int, m_per_block: int, n_per_block: int) -> tuple[int, int]:
@@ -54,8 +59,13 @@ class Derived:
 
     @property
     def uses_tma(self) -> bool:
-        """True where bulk tensor copies fill shared memory and warpgroups multiply out of it."""
-        return self.family in TMA_FAMILIES
+        """True where bulk tensor copies fill shared memory: families of Hopper alone."""
+        return self.family in COPY_FAMILIES
+
+    @property
+    def is_halo(self) -> bool:
+        """True where all taps read the same rows in shared memory."""
+        return self.family in HALO_FAMILIES
 
     @property
     def groups_outermost(self) -> bool:
@@ -130,6 +140,8 @@ class Derived:
     @property
     def acc_registers(self) -> int:
         """Accumulator registers a lane; a warpgroup of 128 threads holds 64 rows of the tile."""
+        if self.is_halo:
+            return (5 if self.n_per_block < HALO_ATOM[0] else 9) * (self.m_per_block // HALO_ATOM[1]) * 4
         if self.uses_tma:
             return self.n_per_block // 2
         return self.m_xdl_per_wave * self.n_xdl_per_wave * self.m_per_xdl * self.m_per_xdl // WAVE_SIZE
@@ -195,6 +207,8 @@ class Derived:
     @property
     def lds_bytes(self) -> int:
         """Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory."""
+        if self.is_halo:
+            return HALO_LDS_BYTES
         if self.uses_tma:
             used = self.stages * (self.lds_stage_bytes + STAGE_BARRIER_BYTES) + SWIZZLE_BYTES
             return (used + 15) // 16 * 16
@@ -226,27 +240,52 @@ class Derived:
         """Warpgroups of 128 threads that do the matrix work."""
         return self.math_waves // 2
 
+    @property
+    def groups_per_block(self) -> int:
+        """Groups whose channels one workgroup of family halo has beside each other."""
+        return HALO_CHANNELS // self.n_per_block
+
+    @property
+    def unit_channels(self) -> int:
+        """Input channels of one warp."""
+        return min(self.n_per_block, HALO_ATOM[0])
+
+    @property
+    def units(self) -> int:
+        """Warps that a workgroup's channels need."""
+        return HALO_CHANNELS // self.unit_channels
+
+    @property
+    def shares(self) -> int:
+        """Parts into which the positions of a step are dealt: units x shares warps do the matrix work."""
+        return self.k_per_block // HALO_ATOM[2]
+
+    @property
+    def out_pitch(self) -> int:
+        """Bytes of an output position in shared memory."""
+        return self.groups_per_block * self.m_per_block * 2
+
+    @property
+    def lds_products_bytes(self) -> int:
+        """Bytes of the products of all shares, as they pass through shared memory at the end."""
+        return self.shares * self.groups_per_block * self.m_per_block * (9 * self.n_per_block + 4) * 4
+
 
 DERIVED_NAMES = tuple(
     name
     for name, member in vars(Derived).items()
     if isinstance(member, property) and member.fget and member.fget.__annotations__["return"] == "int"
 )
+_HALO_ONLY = ("groups_per_block", "unit_channels", "units", "shares", "out_pitch", "lds_products_bytes")
 _TMA_ONLY = ("wave_size", "warpgroups")
-MFMA_NAMES = tuple(name for name in DERIVED_NAMES if name not in _TMA_ONLY)
-TMA_NAMES = (
-    "ndim",
-    "elem_bytes",
-    "wei_bytes",
-    "block_size",
-    "launch_threads",
-    "acc_registers",
-    "lds_stage_bytes",
-    "lds_bytes",
-    *_TMA_ONLY,
-)
+_COMMON = ("ndim", "elem_bytes", "wei_bytes", "block_size", "launch_threads", "acc_registers", "lds_bytes")
+MFMA_NAMES = tuple(name for name in DERIVED_NAMES if name not in (*_TMA_ONLY, *_HALO_ONLY))
+TMA_NAMES = (*_COMMON, "lds_stage_bytes", *_TMA_ONLY)
+HALO_NAMES = (*_COMMON, *_HALO_ONLY, "wave_size")
 
 
 def derived_names(family: str) -> tuple[str, ...]:
     """The derived values that instances of a family have."""
+    if family in HALO_FAMILIES:
+        return HALO_NAMES
     return TMA_NAMES if family in TMA_FAMILIES else MFMA_NAMES

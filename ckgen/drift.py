@@ -1,4 +1,4 @@
-"""Why a file on disk is not what ckgen would write now: spec, template, tool, command or a hand edit.
+"""Why a file on disk is not what ckgen would write now: spec, template, table, tool, command or a hand edit.
 
 The manifest on disk says what each file was when ckgen wrote it and what it was made from; the new one says
 what it would be and what it would be made from. What differs between disk and old manifest was done by hand;
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ckgen.manifest import MANIFEST_NAME, Manifest, digest
+from ckgen.tree import TABLE_TEMPLATE
 
 Kind = Literal["changed", "missing", "orphan"]
 
@@ -20,7 +21,7 @@ Kind = Literal["changed", "missing", "orphan"]
 class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
-    `causes` are some of "spec", "template", "tool", "command" and "hand edit"; "not generated" where there is
+    `causes` are some of "spec", "template", "table", "tool", "command" and "hand edit"; "not generated" where there is
     no manifest to compare with. `diff` leads from the file on disk to the text it should have; only changed
     files have one.
     """
@@ -73,9 +74,10 @@ def _generator_causes(path: str, previous: Manifest, current: Manifest) -> list[
     else:
         templates = old.templates.get(record.template) != new.templates.get(record.template)
         copied = not record.template.endswith(".j2")
+    table = old.tables != new.tables and (record is None or record.template == TABLE_TEMPLATE)
     spec = not copied and (old.spec_sha256 != new.spec_sha256 or old.spec != new.spec)
     tool = old.tool_sha256 != new.tool_sha256 or old.tool_version != new.tool_version
-    moved = {"spec": spec, "template": templates, "tool": tool, "command": old.command != new.command}
+    moved = {"spec": spec, "template": templates, "table": table, "tool": tool, "command": old.command != new.command}
     return [cause for cause, is_so in moved.items() if is_so]
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.expand_errors import Reporter
+from ckgen.filters import filtered, parse_terms
 from ckgen.group import Combination, Product, build, exclusions, products, values_of
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
-from ckgen.select import parse_terms, select
 from ckgen.source import Document
 from ckgen.spec import Spec, collect
 from ckgen.spec_checks import IMPLIED_SETS
@@ -148,7 +148,7 @@ class _Work:
 
 class _Shapes:
     """Builds and checks each shape once: of the layout, which is the outermost axis, neither depends on more
-    than whether it has the groups outermost."""
+    than its number of dimensions and whether it has the groups outermost."""
 
     def __init__(self, family: str, generic: bool, part: Product, checker: Checker) -> None:
         self._family = family
@@ -161,7 +161,7 @@ class _Shapes:
         """The instance of a combination with its archs, and the rules it breaks."""
         layout = combination[0]
         assert layout is not None, "spec checks see to it that a group has layouts"
-        key = (int(layout.value.startswith("G")), *map(id, combination[1:]))
+        key = (len(layout.value), int(layout.value.startswith("G")), *map(id, combination[1:]))
         known = self._known.get(key)
         if known is None:
             instance = build(self._family, self._generic, values_of(combination))
@@ -214,7 +214,7 @@ def _line(
 ) -> list[str]:
     """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
     try:
-        return [instance.name for instance in select(instances, line.split(), sets=sets)]
+        return [instance.name for instance in filtered(instances, line.split(), sets=sets)]
     except CkgenError as error:
         problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
         return []

@@ -10,6 +10,7 @@ from ckgen.cost_model import code_sentence
 from ckgen.derived import derived_names
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.expand import Expansion
+from ckgen.filters import Term, matching, parse_terms, suggest_names
 from ckgen.hardware import ARCHES, DTYPES, NVIDIA_ARCHES
 from ckgen.instance import (
     CONV_SPECS,
@@ -20,7 +21,6 @@ from ckgen.instance import (
     parse,
 )
 from ckgen.isa_table import Table
-from ckgen.select import Term, matching, parse_terms, suggest_names
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {

@@ -85,11 +85,11 @@ def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
     """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
-    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(family, dtype)
+    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(family, dtype, tile.n_per_block)
     block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
-    load_waves, math_waves = values.get("wave_ratio") or derive.waves(family, tile.m_per_block, block_size)
-    copy_threads = WAVE_SIZE * (load_waves or math_waves)
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
+    load_waves, math_waves = values.get("wave_ratio") or derive.waves(family, extents, block_size)
+    copy_threads = WAVE_SIZE * (load_waves or math_waves)
     vector: Vector | None = values.get("vector")
     a, b, c = derive.vectors(vector, derive.Shape(family, generic, dtype, *extents, copy_threads))
     instance = Instance(

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ckgen.derived import MFMA_FAMILIES, TMA_FAMILIES, Derived, derived_names
+from ckgen.derived import COPY_FAMILIES, MFMA_FAMILIES, Derived, derived_names
 
 OPERATIONS = ("grouped_conv_bwd_weight",)
-FAMILIES = (*MFMA_FAMILIES, *TMA_FAMILIES)
+FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
 # In the YAML and in Python as CK writes them; in names as the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
 
@@ -28,7 +28,7 @@ LAYOUTS = (
 )
 
 _NAME = re.compile(
-    r"grouped_conv[123]d_bwd_weight_(?P<family>xdl|wavelet_tma|wavelet)_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
+    r"grouped_conv[123]d_bwd_weight_(?P<family>xdl|wavelet_tma|wavelet|halo)_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
     r"_(?P<dtype>bf16_f32_bf16|bf16|f16|f32)_(?P<conv_spec>default|1x1s1p0)"
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)_s(?P<stages>\d+)"

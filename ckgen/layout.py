@@ -15,6 +15,9 @@ from typing import Literal
 TensorName = Literal["in", "wei", "out"]
 TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
 
+# The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
+CHANNELS_LAST = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
+
 _HEAD: dict[TensorName, str] = {"in": "GNC", "wei": "GKC", "out": "GNK"}
 _IMAGE = {1: "W", 2: "HW", 3: "DHW"}
 _FILTER = {1: "X", 2: "YX", 3: "ZYX"}

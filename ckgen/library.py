@@ -12,12 +12,14 @@ uint16, see ``ckgen.element``.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ckgen.c_api import (
     UNSUPPORTED,
+    CCandidate,
     CProblem,
     LibraryError,
     UnsupportedProblem,
@@ -29,9 +31,10 @@ from ckgen.device_memory import DeviceMemory
 from ckgen.element import Array
 from ckgen.errors import did_you_mean
 from ckgen.instance import Instance, parse
-from ckgen.layout import TensorName
+from ckgen.layout import CHANNELS_LAST, TensorName
 from ckgen.operands import Operands, Tensor
 from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.selector import SOURCES, Choice
 from ckgen.tensors import logical_strides, require, view
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -114,6 +117,53 @@ class Library:
         self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
         return chosen.value
 
+    def select(
+        self, problem: ConvProblem, dtype: str = "f16", *, layout: str | None = None, arch: str | None = None
+    ) -> Choice:
+        """The likely fastest instance for a problem that this library holds and that supports it.
+
+        The library's own selector: see ckgen.selector. ``layout`` is channels-last unless given, ``arch`` the
+        current device's. Raises UnsupportedProblem when there is none.
+        """
+        return self.candidates(problem, dtype, layout=layout, arch=arch, most=1)[0]
+
+    def candidates(
+        self,
+        problem: ConvProblem,
+        dtype: str = "f16",
+        *,
+        layout: str | None = None,
+        arch: str | None = None,
+        most: int | None = None,
+    ) -> tuple[Choice, ...]:
+        """All (at most ``most``) that ``select`` could give, best first; never empty."""
+        where = layout or CHANNELS_LAST[problem.ndim]
+        return self.candidates_for(CProblem.make(problem, where, 1), dtype, where, arch, (0, 0, 0), most)
+
+    def candidates_for(
+        self,
+        c_problem: CProblem,
+        dtype: str,
+        layout: str,
+        arch: str | None,
+        addresses: tuple[int, int, int],
+        most: int | None = None,
+    ) -> tuple[Choice, ...]:
+        """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
+        found = (CCandidate * (most or len(self.names)))()
+        count = ctypes.c_int32()
+        words = (word.encode() if word else None for word in (layout, dtype, arch))
+        status = self._api.ckgen_select(
+            *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)
+        )
+        self._expect(f"a {dtype} instance of {self.path}", status)
+        return tuple(self._choice(candidate) for candidate in found[: count.value])
+
+    def _choice(self, found: CCandidate) -> Choice:
+        source = SOURCES[found.source]
+        time = round(found.microseconds, 1) if source in ("measured", "neighbour") else None
+        return Choice(self.names[found.instance], found.split_k, source, time)
+
     def run(
         self,
         name: str,
@@ -169,16 +219,26 @@ class Library:
         ``addresses`` are those of gap-free in, wei and out, which the caller keeps alive and whose fit nobody
         checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
-        index, c_problem = self._find(name), self._accepted(name, problem, split_k)
-        start, arguments = self._api.ckgen_run, ctypes.byref(c_problem)
-        unused = ctypes.byref(ctypes.c_float())
+        start, _ = self.prepare(name, self._accepted(name, problem, split_k))
+        return functools.partial(start, *addresses, workspace, stream)
 
-        def launch() -> None:
-            status = start(index, arguments, *addresses, workspace, stream, 0, unused)
+    def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
+        """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
+        in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
+        now, and the problem holds what it chose. Raises UnsupportedProblem."""
+        index, size, problem = self._find(name), ctypes.c_int64(), ctypes.byref(c_problem)
+        factor = ctypes.c_int32()
+        self._expect(name, self._api.ckgen_split_k(index, problem, ctypes.byref(factor)))
+        c_problem.split_k = factor.value
+        self._expect(name, self._api.ckgen_workspace_size(index, problem, ctypes.byref(size)))
+        run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
+
+        def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
+            status = run(index, problem, in_, wei, out, workspace, stream, 0, unused)
             if status:
                 self._expect(name, status)
 
-        return launch
+        return start, size.value
 
     def reference(self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array) -> None:
         """Run the library's own C++ reference on host arrays in ``layout``'s order. Raises LibraryError."""

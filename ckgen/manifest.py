@@ -46,7 +46,8 @@ class InstanceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template."""
+    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template, `tables` one for
+    each table of measurements."""
 
     tool_version: str
     spec: str
@@ -54,6 +55,7 @@ class Origin:
     spec_sha256: str
     tool_sha256: str
     templates: Mapping[str, str]
+    tables: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def manifest_text(origin: Origin, files: Mapping[str, FileRecord], instances: It
     head |= {"spec": origin.spec, "command": origin.command}
     head |= {"spec_sha256": origin.spec_sha256, "tool_sha256": origin.tool_sha256}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
-    lines.append('"templates": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in origin.templates.items()), "}"))
+    for key, digests in (("templates", origin.templates), ("tables", origin.tables)):
+        lines.append(f'"{key}": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in digests.items()), "}"))
     records = (
         f'{encode(path)}: {{"sha256": "{record.sha256}", "template": {encode(record.template)}}}'
         for path, record in files.items()
@@ -109,6 +112,7 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
             data["spec_sha256"],
             data["tool_sha256"],
             data["templates"],
+            data.get("tables", {}),  # trees of before there were tables
         )
         files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
         instances = tuple(_instance_record(row) for row in data["instances"])

@@ -22,7 +22,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance import Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.rules_cpp import rule_sets
-from ckgen.tree import Factory, Source, factories_of, operations_of, runs_of, source_of
+from ckgen.tree import Factory, Source, factories_of, measured_of, operations_of, runs_of, source_of
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -83,7 +83,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     factories = factories_of(sources)
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
-    tree = shared | _tree_values(sources, factories, texts)
+    tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
             continue
@@ -136,7 +136,7 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
 def _hand_written(texts: Mapping[str, str]) -> dict[str, Any]:
     """The copied sources by how they are compiled: only those that define a kernel need a device pass."""
     names = [name for name in texts if name.startswith("src/") and name.endswith(".cpp")]
-    api = [name for name in names if PurePosixPath(name).name == "c_api.cpp"]
+    api = [name for name in names if PurePosixPath(name).name in ("c_api.cpp", "selector.cpp")]
     kernels = [name for name in names if "CKGEN_DEFINE_KERNEL" in texts[name]]
     runtime = [name for name in names if name not in (*api, *kernels)]
     kinds = {"api_sources": api, "kernel_sources": kernels, "runtime_sources": runtime}
@@ -160,7 +160,9 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, context.tool_sha256, templates)
+    tables = {name: digest(text.encode()) for name, text in context.tables.items()}
+    spec_sha256, tool_sha256 = context.spec_sha256, context.tool_sha256
+    origin = Origin(__version__, context.spec, context.command, spec_sha256, tool_sha256, templates, tables)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

@@ -61,9 +61,14 @@ def make_axis(values: Sequence[float], *, base: float | None = None, unit: str =
     return Axis(low, high, ticks, base, unit)
 
 
+def plot_size(lines: int) -> tuple[int, int]:
+    """Width and height of a plot of so many lines, in pixels."""
+    return _WIDTH, _TOP + _LINE * lines + 8
+
+
 def plot(title: str, rows: Sequence[PlotRow], axis: Axis) -> str:
     """The SVG of a plot; ``title`` is its name for screen readers."""
-    height = _TOP + _LINE * len(rows) + 8
+    _, height = plot_size(len(rows))
     head = f'<svg class="plot" role="img" viewBox="0 0 {_WIDTH} {height}" aria-label="{escape(title)}">'
     parts = [head, *_grid(axis, height)]
     for index, row in enumerate(rows):

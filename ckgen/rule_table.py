@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ckgen.instance import FAMILIES
 from ckgen.rule import Rule
+from ckgen.rule_table_halo import HALO_RULES
 from ckgen.rule_table_tma import TMA_RULES
 
 _MFMA_RULES: tuple[Rule, ...] = (
@@ -203,4 +204,4 @@ _MFMA_RULES: tuple[Rule, ...] = (
         ("archs", "m_per_xdl", "dtype"),
     ),
 )
-RULES: tuple[Rule, ...] = (*_MFMA_RULES, *TMA_RULES)
+RULES: tuple[Rule, ...] = (*_MFMA_RULES, *TMA_RULES, *HALO_RULES)

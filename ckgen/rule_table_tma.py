@@ -1,8 +1,11 @@
-"""The rules of family wavelet_tma: Hopper's bulk tensor copies and warpgroup matrix instructions."""
+"""The rules of family wavelet_tma: Hopper's bulk tensor copies and warpgroup matrix instructions.
+
+Some hold for family halo too.
+"""
 
 from __future__ import annotations
 
-from ckgen.derived import TMA_FAMILIES
+from ckgen.derived import COPY_FAMILIES, TMA_FAMILIES
 from ckgen.rule import Rule
 
 TMA_RULES: tuple[Rule, ...] = (
@@ -34,11 +37,11 @@ TMA_RULES: tuple[Rule, ...] = (
         "domain",
         "elem_bytes == 2",
         "A and B have elements of 16 bits",
-        "wavelet_tma has no {dtype} instances",
+        "{family} has no {dtype} instances",
         "use f16, bf16 or bf16_f32_bf16, or family xdl",
-        "wgmma multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost.",
+        "The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost.",
         ("dtype",),
-        TMA_FAMILIES,
+        COPY_FAMILIES,
     ),
     Rule(
         "tma-layout",
@@ -55,13 +58,13 @@ TMA_RULES: tuple[Rule, ...] = (
         "tma-spec",
         "domain",
         "not pointwise and not generic",
-        "wavelet_tma instances take every filter, are tuned and not generic",
-        "wavelet_tma has no generic instances and no conv_spec but Default",
+        "conv_spec is Default and the instance not generic",
+        "{family} has no generic instances and no conv_spec but Default",
         "use conv_spec Default and leave `generic` out",
         "The copy engine knows padding and strides, so a kernel for 1x1 filters would be the same; it"
         " needs channels that are multiples, so it cannot be generic.",
         ("conv_spec", "generic"),
-        TMA_FAMILIES,
+        COPY_FAMILIES,
     ),
     Rule(
         "tma-tile",
@@ -125,9 +128,9 @@ TMA_RULES: tuple[Rule, ...] = (
         "has_atom",
         "the architecture has wgmma and bulk tensor copies",
         "{arch} has no wgmma",
-        "leave `archs` out: wavelet_tma is for sm_90a, on platform nvidia",
+        "leave `archs` out: {family} is for sm_90a, on platform nvidia",
         "wgmma exists on Hopper (sm_90a) only: earlier GPUs have mma.sync, later ones tcgen05.",
         ("archs", "dtype"),
-        TMA_FAMILIES,
+        COPY_FAMILIES,
     ),
 )

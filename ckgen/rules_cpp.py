@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ckgen.derived import MFMA_FAMILIES, TMA_FAMILIES
+from ckgen.derived import HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES
 from ckgen.rule_table import RULES
 from ckgen.rules import ARCH_NAMES, names_in
 
@@ -63,10 +63,11 @@ def _to_cpp(condition: str) -> str:
 
 
 def rule_sets() -> tuple[RuleSet, ...]:
-    """The structs of rules.hpp: Rules and ArchRules, TmaRules and TmaArchRules."""
+    """The structs of rules.hpp: Rules and ArchRules, TmaRules and TmaArchRules, HaloRules and HaloArchRules."""
     return (
         _rule_set("", MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
         _rule_set("Tma", TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Halo", HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
     )
 
 

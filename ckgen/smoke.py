@@ -24,6 +24,7 @@ from ckgen.reference import backward_weight, tolerance
 from ckgen.smoke_plan import Case, Gap, Plan
 
 OK = "ok"
+NOT_COVERED = "not covered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class Row:
     def ok(self) -> bool:
         """True when the check passed."""
         return self.verdict == OK
+
+    @property
+    def uncovered(self) -> bool:
+        """True for a problem that nothing takes where that is allowed: not a run, neither passed nor failed."""
+        return self.verdict.startswith(NOT_COVERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,16 @@ def make_data(problem: ConvProblem, dtype: str, seed: int) -> Data:
     return Data(in_, out, backward_weight(problem, seen, gradient), scale)
 
 
-def run_plan(library: Library, plan: Plan, *, seed: int = 0) -> Iterator[Row]:
+def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bool = False) -> Iterator[Row]:
     """The rows of a plan: its gaps first, as failures, then every case as it finishes.
+
+    With ``allow_uncovered`` a problem that nothing takes is no failure, but is still a row.
 
     ``seed`` fixes the inputs and the host platform's schedules. Whatever goes wrong in a run is a row. A kernel
     that faults takes the GPU's context with it: the cases after it become rows that say so, not runs.
     """
     for gap in plan.gaps:
-        yield gap_row(library.platform, gap)
+        yield gap_row(library.platform, gap, allow_uncovered=allow_uncovered)
     known: tuple[object, Data] | None = None
     lost: str | None = None
     for case in plan.cases:
@@ -92,10 +100,12 @@ def run_plan(library: Library, plan: Plan, *, seed: int = 0) -> Iterator[Row]:
         yield row
 
 
-def gap_row(platform: str, gap: Gap) -> Row:
-    """A gap of the plan as a failed row."""
+def gap_row(platform: str, gap: Gap, *, allow_uncovered: bool = False) -> Row:
+    """A gap of the plan as a failed row, or as an uncovered one. An instance that takes nothing always fails: nothing
+    proves it."""
     problem = str(gap.problem) if gap.problem else "-"
-    return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"FAIL: {gap.reason}")
+    verdict = NOT_COVERED if allow_uncovered and gap.instance is None else "FAIL"
+    return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"{verdict}: {gap.reason}")
 
 
 def _row(

@@ -68,15 +68,17 @@ class Axes(Model):
     tile: Axis[Tile] | None = Field(None, description="GEMM tile, m_per_block x n_per_block [x k_per_block].")
     block_size: Axis[BlockSize] | None = Field(None, description="Threads of a workgroup (xdl).")
     wave_ratio: Annotated[tuple[WaveRatio, ...], OneOrMany(pairs=True)] | None = Field(
-        None, description="[load waves, math waves] of a workgroup (wavelet); by rule for wavelet_tma."
+        None, description="[load waves, math waves] of a workgroup (wavelet); by rule for wavelet_tma and halo."
     )
     k_per_block: Axis[Extent] | None = Field(
-        None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma."
+        None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma, 16 or 32 for halo."
     )
-    m_per_xdl: Axis[Extent] | None = Field(None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma.")
+    m_per_xdl: Axis[Extent] | None = Field(
+        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 for halo."
+    )
     vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
     stages: Axis[Count] | None = Field(
-        None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma)."
+        None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
     )
     archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
         None, description="Architectures to build for, not an axis; by rule all that can run the instance."
@@ -95,6 +97,7 @@ class Defaults(Limited):
     xdl: Limited | None = Field(None, description="Defaults of family xdl.")
     wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
     wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
+    halo: Axes | None = Field(None, description="Defaults of family halo.")
 
 
 class Group(Limited):
@@ -102,7 +105,8 @@ class Group(Limited):
 
     name: GroupName = Field(description="Unique name, for messages.")
     family: FamilyName = Field(
-        description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own."
+        description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own;"
+        " halo: Hopper's for 3x3 filters of few channels."
     )
     operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
     generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
@@ -149,6 +153,7 @@ _MODELS: dict[str, type[Model]] = {
     "xdl": Limited,
     "wavelet": Limited,
     "wavelet_tma": Axes,
+    "halo": Axes,
     "limits": Limits,
     "main": LoopLimits,
     "math": LoopLimits,

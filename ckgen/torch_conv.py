@@ -11,9 +11,6 @@ from typing import Any
 
 from ckgen.problem import ConvProblem
 
-# The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
-CHANNELS_LAST = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
-
 
 def backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) -> Any:
     """The gradient of the weights in float64, logical shape (G, K, C, filter), on the device of ``in_``.

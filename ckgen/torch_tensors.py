@@ -9,10 +9,10 @@ from typing import Any
 from ckgen import bench_job
 from ckgen.element import element_of
 from ckgen.guarded import GUARD, GUARD_BYTES
-from ckgen.layout import TensorName, to_logical, to_physical
+from ckgen.layout import CHANNELS_LAST, TensorName, to_logical, to_physical
 from ckgen.problem import ConvProblem
 from ckgen.reference import tolerance
-from ckgen.torch_conv import CHANNELS_LAST, backward_weight
+from ckgen.torch_conv import backward_weight
 
 _UNITS = GUARD_BYTES // 2
 

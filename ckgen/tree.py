@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
 from ckgen.hardware import NVIDIA_ARCHES
 from ckgen.instance import Instance
+from ckgen.measured import Candidate, parse_table
+from ckgen.problem_text import problem_fields
+
+TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
 def guard_of(archs: Sequence[str]) -> str:
@@ -134,3 +138,44 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
         )
         for name in sorted(by_archs)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSource:
+    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds.
+
+    ``first`` is the position of its first candidate among those of all problems.
+    """
+
+    arch: str
+    layout: str
+    dtype: str
+    problem: str
+    numbers: str
+    first: int
+    candidates: tuple[tuple[int, Candidate], ...]
+
+
+def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[MeasuredSource, ...]:
+    """What tables hold of the instances of a tree, table by table; a candidate comes with the position of its
+    instance in name order. Problems without a candidate in the tree are left out."""
+    positions = {name: at for at, name in enumerate(sorted(source.name for source in sources))}
+    found: list[MeasuredSource] = []
+    first = 0
+    for file, text in tables.items():
+        table = parse_table(text, file)
+        for row in table.rows:
+            own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
+            if own:
+                numbers = _initialisers(problem_fields(row.problem))
+                found.append(MeasuredSource(table.arch, row.layout, row.dtype, row.problem, numbers, first, own))
+                first += len(own)
+    return tuple(found)
+
+
+def _initialisers(fields: Mapping[str, int | tuple[int, ...]]) -> str:
+    """A problem's fields as C++ initialisers, dimensions first: `2, 32, 32, 8, 8, {3, 3}, {100, 100}, ...`."""
+    values = list(fields.values())
+    ndim = next(len(value) for value in values if isinstance(value, tuple))
+    texts = ["{" + ", ".join(map(str, value)) + "}" if isinstance(value, tuple) else str(value) for value in values]
+    return ", ".join([str(ndim), *texts])

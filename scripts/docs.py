@@ -1,4 +1,4 @@
-"""Write what follows from the code and the spec: docs/*.md, README.md's marked tables, instances.schema.json.
+"""Write what follows from the code, the spec and the measured rows: docs/*, README.md's marked tables, the schema.
 
 python scripts/docs.py            write what changed
 python scripts/docs.py --check    exit 1 with a diff when a page is not what the code says
@@ -22,9 +22,11 @@ sys.path.insert(0, str(ROOT))  # this checkout's ckgen, installed or not
 if TYPE_CHECKING:
     from ckgen.expand import Expansion
     from ckgen.instance import Instance
+    from ckgen.summary import Summary
 
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
+MEASURED_ARCH = "sm_90a"
 NVIDIA_NOTE = """`archs` lists AMD architectures, but for family wavelet_tma, which is for sm_90a alone and left out
 of libraries for other platforms. A library for platform nvidia holds every other instance of its tree; each runs where
 its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120. See
@@ -166,6 +168,40 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
+def measured_table() -> str:
+    """README's table of the newest measurements, those that the selector's table was made from, and its source."""
+    from ckgen.results_digest import digest_headers, digest_rows
+
+    summary, files = _measured()
+    origin = summary.origin
+    folder = files[-1].rsplit("/", 1)[0]
+    where = f"{origin.device}, {origin.started[:10]}, {origin.software}"
+    lines = [
+        f"{where}; geometric means over the shapes, every result verified.",
+        f"Raw rows, the page and what is behind the numbers: [{folder}]({folder}).\n",
+    ]
+    return "\n".join(lines) + "\n" + _table(digest_headers(summary), digest_rows(summary))
+
+
+def measured_plot() -> str:
+    """docs/measured.svg: the plot of f16 times, from the code of `ckgen report`'s page."""
+    from ckgen.report import floor_plot
+
+    return floor_plot(_measured()[0], "f16")
+
+
+@functools.cache
+def _measured() -> tuple[Summary, list[str]]:
+    from ckgen.measured import load_tables
+    from ckgen.results_digest import summary_of
+    from ckgen.tune import read_measured
+
+    (table,) = (table for table in load_tables() if table.arch == MEASURED_ARCH)
+    files = list(table.origin.results)
+    measured = read_measured(files, ROOT)
+    return summary_of(measured.rows, measured.runs.values()), files
+
+
 def spliced(text: str, name: str, table: str) -> str:
     """`text` with `table` between `<!-- begin:name -->` and `<!-- end:name -->`."""
     begin, end = f"<!-- begin:{name} -->\n", f"<!-- end:{name} -->"
@@ -181,13 +217,16 @@ def pages() -> dict[str, str]:
     from ckgen.cli.authoring import schema_text
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, table in (("cli", cli_table), ("support", support_table), ("measured", measured_table)):
+        readme = spliced(readme, name, table())
     return {
         "docs/cli.md": cli_page(),
         "docs/rules.md": rules_page(),
         "docs/support.md": support_page(),
         "docs/instances.md": instances_page(),
         "instances.schema.json": schema_text(),
-        "README.md": spliced(spliced(readme, "cli", cli_table()), "support", support_table()),
+        "docs/measured.svg": measured_plot(),
+        "README.md": readme,
     }
 
 

@@ -14,8 +14,8 @@ from ckgen import outputs, source
 from ckgen.build import build
 from ckgen.context import load_context
 from ckgen.expand import expand_document
+from ckgen.filters import filtered
 from ckgen.render import render_tree
-from ckgen.select import select
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "test-host"
@@ -29,7 +29,7 @@ def build_host_library(set_name: str = "ci") -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         document = source.load(ROOT / "instances.yaml")
         expansion = expand_document(document)
-        instances = select(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
+        instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
         command = f"ckgen generate --set {set_name}"
         context = load_context("instances.yaml", document.text, command, expansion.sets)
         outputs.apply(render_tree(instances, context), FOLDER / "tree")

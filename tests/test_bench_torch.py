@@ -8,7 +8,7 @@ import pytest
 from ckgen import reference
 from ckgen.bench_job import INEXACT, OK, WRONG, Job, Settings
 from ckgen.bench_plan import make_jobs
-from ckgen.layout import to_logical
+from ckgen.layout import CHANNELS_LAST, to_logical
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import NamedProblem
 from tests.conftest import StubMaker
@@ -17,7 +17,7 @@ from tests.test_library import F32
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to measure on a GPU")
 
 from ckgen.bench_torch import TorchBench  # noqa: E402
-from ckgen.torch_conv import CHANNELS_LAST, backward_weight, gradient_launcher  # noqa: E402
+from ckgen.torch_conv import backward_weight, gradient_launcher  # noqa: E402
 from ckgen.torch_conv import to_logical as gradient_to_logical  # noqa: E402
 from ckgen.torch_tensors import TorchData, judge  # noqa: E402
 

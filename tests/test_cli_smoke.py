@@ -113,3 +113,15 @@ def test_a_new_spec_becomes_a_proven_library(
     assert not (tmp_path / "generated").exists(), "a selection is generated below build/"
     assert main(["smoke", "--library", str(path), "--problems", problems, "--split-k", "1"]) == 0
     assert " 2 runs: all ok" in capsys.readouterr().out
+
+
+def test_uncovered_problems_are_counted_and_never_pass(
+    stub: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "  - {name: line, batch: 1, out_channels: 3, in_channels: 2, filter: [3], input: [9]}\n"
+    (tmp_path / "odd.yaml").write_text(PROBLEMS + line)
+    asked = ["smoke", "--library", stub.path, "--problems", str(tmp_path / "odd.yaml"), "--split-k", "1"]
+    assert main(asked) == 1
+    assert main([*asked, "--allow-uncovered"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert " not covered: all ok" in last

@@ -98,7 +98,7 @@ def test_fields_and_derived_values_by_name() -> None:
     assert list(primary(instance())) == list(FIELD_NAMES)
     values = derived(instance())
     assert list(values) == list(derived_names("xdl")) == list(derived_names("wavelet"))
-    assert set(DERIVED_NAMES) == {*derived_names("xdl"), *derived_names("wavelet_tma")}
+    assert set(DERIVED_NAMES) == {*derived_names("xdl"), *derived_names("wavelet_tma"), *derived_names("halo")}
     assert all(type(value) is int for value in values.values())
 
 
@@ -169,6 +169,11 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
+        if made.is_halo:  # all taps of the block's groups, once for each share; of 8 channels, ten taps
+            taps = 10 if made.n_per_block == 8 else 9
+            products = made.groups_per_block * made.m_per_block * made.n_per_block * taps
+            assert made.acc_registers * made.block_size == products * made.shares
+            continue
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block
         if made.uses_tma:
             continue

@@ -54,6 +54,14 @@ def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> 
     return arrays
 
 
+def test_a_file_of_the_current_folder_needs_no_folder_in_its_name(
+    stub_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = compile_stub(stub_folder)
+    monkeypatch.chdir(stub_folder)
+    assert Library(path.name).names
+
+
 def test_lists_instances_with_their_fields(stub: Library) -> None:
     assert stub.platform == "host"
     assert len(stub.names) == len(stub.instances) == 9
@@ -225,7 +233,7 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 2"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 3"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))

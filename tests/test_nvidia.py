@@ -20,6 +20,7 @@ from ckgen.errors import CkgenError
 from ckgen.library import Library, LibraryError
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import load_problems
+from ckgen.reference import tolerance
 from ckgen.smoke import make_data, run_plan
 from ckgen.smoke_plan import make_plan
 
@@ -30,10 +31,10 @@ LAYOUT = "NHWGC/GKYXC/NHWGK"
 FAULT = """
 import sys
 from ckgen.library import Library, LibraryError
-from tests.test_nvidia import PLANE, names_of
+from tests.test_nvidia import PLANE, first_of
 library = Library(sys.argv[1])
 try:
-    library.run(names_of(library, "f16")[0], PLANE, 1 << 20, 1 << 21, 1 << 22, synchronize=True)
+    library.run(first_of(library, "f16"), PLANE, 1 << 20, 1 << 21, 1 << 22, synchronize=True)
 except LibraryError as error:
     sys.exit(f"raised: {error}")
 """
@@ -56,6 +57,12 @@ def names_of(library: Library, dtype: str) -> list[str]:
     return [name for name in library.supporting(PLANE) if library.instance(name).dtype == dtype and "nhwgc" in name]
 
 
+def first_of(library: Library, dtype: str) -> str:
+    """The first of those; skips the test where a library of few instances has none."""
+    names = names_of(library, dtype)
+    return names[0] if names else pytest.skip(f"{PATH} has no {dtype} instance in {LAYOUT}")
+
+
 def arrays_of(problem: ConvProblem, dtype: str) -> dict[str, Any]:
     data = make_data(problem, dtype, 3)
     return {
@@ -70,7 +77,9 @@ def test_every_instance_is_right_on_small_problems(library: Library, problems: s
     named = [problem.fitted(2_000_000) for problem in load_problems(problems)]
     ndims = {problem.problem.ndim for problem in named}
     names = [instance.name for instance in library.instances if instance.ndim in ndims]
-    rows = list(run_plan(library, make_plan(library, named, names=names), seed=1))
+    generic = {(instance.ndim, instance.dtype) for instance in library.instances if instance.generic}
+    complete = {(ndim, instance.dtype) for ndim in ndims for instance in library.instances} <= generic
+    rows = list(run_plan(library, make_plan(library, named, names=names, cover_problems=complete), seed=1))
     assert rows and not [row for row in rows if not row.ok]
     assert {row.instance for row in rows} == set(names)
 
@@ -127,7 +136,7 @@ def test_dlpack_tensors_run_where_they_lie(library: Library) -> None:
     arrays = arrays_of(PLANE, "f32")
     in_, out = (torch.from_numpy(arrays[t]).cuda() for t in ("in", "out"))
     wei = torch.full(PLANE.shape("wei", LAYOUT), torch.nan, device="cuda")
-    name = names_of(library, "f32")[0]
+    name = first_of(library, "f32")
     library.run(name, PLANE, ByDLPack(in_), ByDLPack(wei), ByDLPack(out), synchronize=True)
     assert np.abs(wei.cpu().numpy() - arrays["wei"]).max() < 1e-3
 
@@ -140,6 +149,48 @@ def test_a_kernel_that_faults_is_told(library: Library) -> None:
     assert "illegal memory access" in done.stderr
 
 
+COPIED = [
+    make_problem(batch=8, k=819, c=64, filter=(3, 3), input=(13, 13), pad=1),
+    make_problem(batch=8, k=36, c=128, filter=(3, 3), input=(7, 7), pad=1),
+    make_problem(groups=3, batch=4, k=21, c=64, filter=(1, 3), input=(9, 8), stride=(2, 1), pad=(0, 1)),
+    make_problem(batch=1, k=5, c=64, filter=(1, 1), input=(1, 1)),
+]
+
+
+@pytest.mark.parametrize("problem", COPIED, ids=str)
+@pytest.mark.parametrize("split_k", [1, 3])
+def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, problem: ConvProblem, split_k: int) -> None:
+    """They are copied into the workspace first; with split_k the partials lie there too."""
+    names = [i.name for i in library.instances if i.uses_tma and i.layout == LAYOUT and i.dtype == "f16"]
+    if not names:
+        pytest.skip(f"{PATH} has no wavelet_tma instance")
+    data = make_data(problem, "f16", 5)
+    in_, out = (np.ascontiguousarray(array.transpose(1, 3, 4, 0, 2)) for array in (data.in_, data.out))
+    positions = problem.batch * problem.output[0] * problem.output[1]
+    for name in names:
+        size = library.workspace_size(name, problem, split_k=split_k)
+        partials = split_k * 4 * data.expected.size if split_k > 1 else 0
+        assert size >= partials + positions * problem.groups * problem.k * 2
+        wei = np.full(problem.shape("wei", LAYOUT), np.nan, np.float16)
+        library.run(name, problem, in_, wei, out, split_k=split_k)
+        error = np.abs(wei.astype(np.float64) - data.expected.transpose(0, 1, 3, 4, 2))
+        assert (error <= tolerance("f16", problem.gemm[2], data.scale, data.expected.transpose(0, 1, 3, 4, 2))).all()
+
+
+def test_a_kernel_for_another_architecture_is_refused_by_name() -> None:
+    """The library that CKGEN_NVIDIA_FOREIGN_LIBRARY names must hold machine code for an architecture that the GPU is
+    not, and no PTX."""
+    path = os.environ.get("CKGEN_NVIDIA_FOREIGN_LIBRARY")
+    if path is None:
+        pytest.skip("CKGEN_NVIDIA_FOREIGN_LIBRARY does not name a library for another architecture")
+    foreign = Library(path)
+    with foreign.memory.allocated(16):
+        reasons = {foreign.unsupported_reason(name, PLANE) for name in foreign.names}
+    assert any(
+        reason and reason.startswith("[arch] the kernel was not compiled for device 0 (sm_") for reason in reasons
+    )
+
+
 def test_memory_that_the_gpu_does_not_have_is_refused_in_words(library: Library) -> None:
     with pytest.raises(CkgenError, match="device malloc: cudaMalloc: out of memory"), library.memory.allocated(1 << 50):
         pass
@@ -147,7 +198,7 @@ def test_memory_that_the_gpu_does_not_have_is_refused_in_words(library: Library)
 
 def test_bfloat16_travels_as_uint16_in_numpy(library: Library) -> None:
     arrays = arrays_of(PLANE, "bf16")
-    name = names_of(library, "bf16")[0]
+    name = first_of(library, "bf16")
     wei = encode(np.full(PLANE.shape("wei", LAYOUT), np.nan), _bf16())
     library.run(name, PLANE, arrays["in"], wei, arrays["out"])
     got = (wei.astype(np.uint32) << 16).view(np.float32)

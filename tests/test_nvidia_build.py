@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
 
@@ -53,6 +54,37 @@ def test_the_library_plans_without_a_gpu(library: Library) -> None:
     assert library.split_k(XDL.name, PLANE) > 1
     assert library.workspace_size(XDL.name, PLANE, split_k=3) == 3 * 64 * 64 * 9 * 4
     assert library.type_string(WAVELET.name).startswith("DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle<")
+
+
+def test_a_copy_engine_copies_outputs_whose_rows_it_cannot_read(library: Library) -> None:
+    """Rows of 819 elements become 832; partials lie in front, and ckgen_plan cannot tell all of it."""
+    odd = make_problem(batch=8, k=819, c=64, filter=(3, 3), input=(14, 14), pad=1)
+    copy, partials = 8 * 14 * 14 * 832 * 2, 3 * 819 * 9 * 64 * 4
+    assert library.unsupported_reason(TMA.name, odd) is None
+    assert library.workspace_size(TMA.name, odd) == copy
+    assert library.workspace_size(TMA.name, odd, split_k=3) == -(-partials // 256) * 256 + copy
+    assert library.workspace_size(TMA.name, PLANE) == 0
+    reason = library.unsupported_reason(TMA.name, make_problem(batch=8, k=64, c=72, filter=(3, 3), input=(14, 14)))
+    assert reason == "[b-vector] C 72 is not a multiple of the vector 64"
+    plan = ctypes.CDLL(library.path)
+    plan.ckgen_last_error.restype = ctypes.c_char_p
+    problem = ctypes.byref(library.describe(TMA.name, odd))
+    size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
+    told = (ctypes.byref(size), ctypes.byref(blocks), ctypes.byref(threads))
+    unset = (None,) * 5
+    assert plan.ckgen_plan(library.names.index(TMA.name), problem, *unset, ctypes.c_int64(0), *told) == 1
+    assert plan.ckgen_last_error().startswith(b"[plan] the kernel takes tensor maps")
+    other = ctypes.byref(library.describe(XDL.name, PLANE))
+    assert plan.ckgen_plan(library.names.index(XDL.name), other, *unset, ctypes.c_int64(0), *told) == 0
+    assert threads.value == XDL.launch_threads
+
+
+def test_long_sums_are_cut(library: Library) -> None:
+    """The matrix units round toward zero: -1 splits 320,000 terms into 6 or more, even where one split would fill the
+    GPU; a copy engine's kernel cuts inside a split and needs partials for that."""
+    long = make_problem(batch=32, k=2048, c=2048, filter=(1, 1), input=(100, 100))
+    assert library.split_k(XDL.name, long) == 6
+    assert library.workspace_size(TMA.name, long, split_k=1) == 2048 * 2048 * 4
 
 
 def test_every_architecture_has_every_kernel(folder: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,9 @@ from ckgen import atomic, outputs
 from ckgen.context import Templates
 from ckgen.errors import CkgenError
 from ckgen.manifest import MANIFEST_NAME, load_manifest
+from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
 from ckgen.render import render_tree
-from tests.trees import SMALL_TEMPLATES, WAVELET, XDL, contents, context, small_tree, stamps
+from tests.trees import HEADER, SMALL_TEMPLATES, WAVELET, XDL, contents, context, small_tree, stamps
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -253,6 +255,7 @@ def test_a_kill_between_two_renames_is_repaired(tmp_path: Path, monkeypatch: pyt
 
 KILLED = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from ckgen import outputs
 from tests.trees import small_tree
@@ -292,6 +295,7 @@ def test_killed_at_random_moments_leaves_the_old_tree_or_the_new_one(tmp_path: P
 
 TWO_AT_ONCE = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from ckgen import outputs
 from tests.trees import small_tree
@@ -323,6 +327,10 @@ def test_check_names_files_causes_and_differences(tmp_path: Path) -> None:
     assert deleted.summary == "include/ckgen/types.hpp: missing (hand edit)"
 
 
+TABLE_ORIGIN = TableOrigin({}, "", "", "", "", "", "", "", "")
+MEASURED = MeasuredProblem("K8 C8 3x3 on 9x8 p1", "f16", XDL.layout, (Candidate(XDL.name, 4, 2.5, 70),))
+
+
 def drift_of(out: Path, tree: dict[str, str]) -> dict[str, str]:
     return {drift.path: f"{drift.kind}: {', '.join(drift.causes)}" for drift in outputs.check(tree, out)}
 
@@ -346,6 +354,12 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     assert tool == {MANIFEST_NAME: "changed: tool"}
     command = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, command="ckgen generate --set ci")))
     assert command[source] == "changed: command"
+    measured = {"src/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
+    outputs.apply(render_tree([XDL, WAVELET], context(Templates(measured))), out)
+    tables = {"t.json": table_text(Table("grouped_conv_bwd_weight", "sm_90a", TABLE_ORIGIN, (MEASURED,)))}
+    table = drift_of(out, render_tree([XDL, WAVELET], replace(context(Templates(measured)), tables=tables)))
+    assert table == {"src/measured.cpp": "changed: table", MANIFEST_NAME: "changed: table"}
+    outputs.apply(base, out)
     both = render_tree([XDL, WAVELET], context(Templates(other), spec_text="other"))
     (out / source).write_text("by hand\n")
     assert drift_of(out, both)[source] == "changed: spec, template, hand edit"

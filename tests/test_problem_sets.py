@@ -129,4 +129,4 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CkgenError, match="neither a problem set nor a file") as raised:
         load_problems("retina")
     assert "retinanet" in raised.value.diagnostics[0].help
-    assert bundled_sets() == ("ck_bwd_weight", "retinanet")
+    assert bundled_sets() == ("ck_bwd_weight", "retinanet", "tiny")

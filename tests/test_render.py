@@ -20,6 +20,7 @@ from ckgen.context import Templates, generator_modules, input_files, load_contex
 from ckgen.errors import CkgenError
 from ckgen.instance import CONV_SPECS, LAYOUTS, Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, parse_manifest
+from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
 from ckgen.paths import PACKAGE, templates_dir
 from ckgen.render import render_tree
 from ckgen.rule_table import RULES
@@ -88,13 +89,14 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
 def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
     text = TREE["include/ckgen/instance/rules.hpp"]
     for rule in RULES:
-        kinds = ("xdl" in rule.families) + ("wavelet_tma" in rule.families)
+        kinds = sum(family in rule.families for family in ("xdl", "wavelet_tma", "halo"))
         assert text.count(f'"{rule.id}: {rule.sentence}"') == kinds
 
 
 def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
     tree = render_tree((TMA, *SAMPLE), context())
     named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
+    named.remove("src/measured.cpp")  # as text: the selector looks for it in the registry
     assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
     guard = "#if defined(CKGEN_HAS_SM_90A)"
     for path in named - {f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"}:
@@ -219,6 +221,30 @@ def test_two_instances_with_one_name_are_an_error() -> None:
         render_tree([XDL, XDL], context())
 
 
+def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
+    """Problems without such an instance are left out, and the manifest knows the table's digest."""
+    rows = (
+        MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
+        MeasuredProblem(
+            "G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2",
+            "f16",
+            XDL.layout,
+            (Candidate(TMA.name, 2, 1.5, 9), Candidate(XDL.name, 4, 2.5, 70)),
+        ),
+    )
+    origin = TableOrigin({}, "", "", "", "", "", "", "", "")
+    table = Table("grouped_conv_bwd_weight", "sm_90a", origin, rows)
+    with_table = replace(context(), tables={table.file_name: table_text(table)})
+    tree = render_tree((WAVELET, XDL), with_table)
+    text = tree["src/measured.cpp"]
+    assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
+    numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
+    assert f'    {{"sm_90a", "{XDL.layout}", "f16", {numbers}, candidates + 0, 1}},\n}};' in text
+    assert "1x1 on 9x8" not in text
+    assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
+    assert "candidates" not in render_tree((WAVELET, XDL), context())["src/measured.cpp"]
+
+
 def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     assert load_templates(tmp_path).texts == {"a.txt": "one\ntwo\n"}
@@ -226,7 +252,7 @@ def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
 
 def test_generator_modules_are_what_generate_imports() -> None:
     """The tool digest must move when any module that shapes the output does."""
-    pending = ["source", "spec", "expand", "select", "context", "render"]
+    pending = ["source", "spec", "expand", "filters", "context", "render"]
     reached = set()
     while pending:
         module = pending.pop()

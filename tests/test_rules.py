@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ckgen.derived import MFMA_FAMILIES, TMA_FAMILIES, derived_names
+from ckgen.derived import COPY_FAMILIES, HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES, derived_names
 from ckgen.hardware import ARCHES, DTYPES, MATRIX_ARCHES, NVIDIA_ARCHES
 from ckgen.instance import FAMILIES, FIELD_NAMES, Instance
 from ckgen.rule import Rule
@@ -25,13 +25,15 @@ CHECKER = Checker()
 
 def example(rule: str) -> Instance:
     families = next(other.families for other in RULES if other.id == rule)
-    base = EXAMPLES["tma_base" if families == TMA_FAMILIES else "base"]
+    bases = {HALO_FAMILIES: "halo_base", TMA_FAMILIES: "tma_base", COPY_FAMILIES: "tma_base"}
+    base = EXAMPLES[bases.get(families, "base")]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
 
 def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
 
 
 def test_there_is_one_example_for_each_rule() -> None:
@@ -86,7 +88,8 @@ def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     of_families = set.intersection(*(set(derived_names(family)) for family in rule.families))
     known = {*FIELD_NAMES, *of_families, "pointwise", "groups_outermost", "lds_limit", "has_atom"}
     assert set(names_in(rule.condition)) <= known
-    assert set(rule.families) in ({*FAMILIES}, {*MFMA_FAMILIES}, {*TMA_FAMILIES}), "families that share a struct"
+    kinds = (FAMILIES, MFMA_FAMILIES, TMA_FAMILIES, HALO_FAMILIES, COPY_FAMILIES)
+    assert set(rule.families) in [set(kind) for kind in kinds], "families that share a struct"
     for node in ast.walk(ast.parse(rule.condition, mode="eval")):
         assert not isinstance(node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr)
         if isinstance(node, ast.Compare):
@@ -108,12 +111,15 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma = rule_sets()
+    mfma, tma, halo = rule_sets()
     of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families}
     of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
-    assert of_mfma & of_tma == {"lds-bytes"}
+    of_halo = {rule.id for rule in RULES if "halo" in rule.families}
+    assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
+    assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
+    assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}
     assert {"conv_spec", "acc_registers"} <= set(tma.names) and not {"pointwise", "groups_outermost"} & set(tma.names)
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from ckgen import source
 from ckgen.context import load_context
-from ckgen.derived import TMA_FAMILIES
 from ckgen.expand import expand_document
 from ckgen.hardware import find_arch, find_atom, find_warpgroup_atom
 from ckgen.instance import Instance, derived
 from ckgen.render import render_tree
-from ckgen.rules_cpp import CppRule, cpp_conditions
+from ckgen.rules_cpp import CppRule, cpp_conditions, rule_sets
 from tests.test_rules import EXAMPLES, example
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,9 +23,15 @@ XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8,
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
 
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
+HALO = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 32, 16, 2, 4, 8, 8, 4, 6)
 
-HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma")
+HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
+
+
+def prefix_of(family: str) -> str:
+    """What the C++ structs of a family's rules and derived values begin with."""
+    return next(rules.prefix for rules in rule_sets() if family in rules.families)
 
 
 def cpp_struct(name: str, i: Instance) -> str:
@@ -64,10 +69,10 @@ def test_derived_values_agree(include: Path) -> None:
     instances = {replace(i, layout=LAYOUT) for i in expand_document(source.load(spec)).instances}
     assert len(instances) > 100
     parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
-    parts.append('#include "ckgen/instance/derived_tma.hpp"')
+    parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
-        parts.append(f"using D{number} = ckgen::{'Tma' * instance.uses_tma}Derived<C{number}>;")
+        parts.append(f"using D{number} = ckgen::{prefix_of(instance.family)}Derived<C{number}>;")
         for name, value in derived(instance).items():
             if name == "ndim":  # of the layout
                 continue
@@ -86,20 +91,21 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     """test_rules.py shows that the generator refuses these very instances."""
     instance = example(rule.id)
     text = f"{CHECKED}{cpp_struct('C', instance)}\n"
-    tma = "Tma" if rule.families == TMA_FAMILIES else ""
+    prefix = prefix_of(instance.family)
     if rule.scope == "arch":
         arch = EXAMPLES["rules"][rule.id]["arch"]
+        tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
         target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
-        text += f"template struct ckgen::{tma}ArchRules<ckgen::{tma}Derived<C>, {target}>;"
+        text += f"template struct ckgen::{prefix}ArchRules<ckgen::{prefix}Derived<C>, {target}>;"
     else:
-        text += f"template struct ckgen::{tma}Rules<ckgen::{tma}Derived<C>>;"
+        text += f"template struct ckgen::{prefix}Rules<ckgen::{prefix}Derived<C>>;"
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
-@pytest.mark.parametrize("instance", [XDL, WAVELET, TMA], ids=["xdl", "wavelet", "wavelet_tma"])
+@pytest.mark.parametrize("instance", [XDL, WAVELET, TMA, HALO], ids=["xdl", "wavelet", "wavelet_tma", "halo"])
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
-    checked = "CheckedTma" if instance.uses_tma else "Checked"
+    checked = f"Checked{prefix_of(instance.family)}"
     text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked}<C>;"
     assert syntax_check(include, text) == ""
 

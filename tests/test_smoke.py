@@ -180,3 +180,15 @@ def test_poison_is_not_a_number_in_every_type(storage: type) -> None:
     assert np.isnan(values.view(np.float32) if storage is np.uint16 else values).all()
     guarded.array[1, 2] = 1
     assert guarded.untouched(OUTPUT_POISONS[0]) == 14
+
+
+def test_a_problem_that_nothing_takes_is_no_failure_where_that_is_allowed(stub: Library) -> None:
+    """But it is a row that is not ok either; an instance that takes nothing still fails."""
+    plan = make_plan(stub, [LINE], split_ks=[1])
+    rows = list(run_plan(stub, plan, allow_uncovered=True))
+    uncovered = [row for row in rows if row.uncovered]
+    assert "not covered: no instance of dtype bf16 takes it" in [row.verdict for row in uncovered]
+    assert not any(row.ok for row in uncovered)
+    plan = make_plan(stub, [ODD], names=[F32, F16_POINTWISE])
+    rows = list(run_plan(stub, plan, allow_uncovered=True))
+    assert [row.verdict for row in rows if not row.ok and not row.uncovered] == ["FAIL: takes none of the 1 problems"]

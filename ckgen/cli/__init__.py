@@ -30,6 +30,8 @@ COMMANDS = {
     "smoke": "proofs",
     "bench": "measure",
     "report": "measure",
+    "tune": "tuning",
+    "select": "tuning",
     "isa": "machine",
 }
 INTERRUPTED = 130

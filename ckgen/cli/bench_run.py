@@ -18,11 +18,11 @@ from ckgen.cli import console
 from ckgen.cli.selection import Selection
 from ckgen.cli.workshop import build_library, workplace
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.filters import filtered
 from ckgen.library import Library
 from ckgen.manifest import Manifest, load_manifest
 from ckgen.problem_sets import NamedProblem, load_problems
 from ckgen.results import Origin, ResultRow, Store
-from ckgen.select import select
 from ckgen.summary import Summary, load_summary, summarise
 
 HEADERS = ("shape", "type", "best instance", "split_k", "ms", "floor", "reference", "speed-up")
@@ -169,7 +169,7 @@ def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, re
     for record in manifest.instances if manifest else ():
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
-    chosen = select(library.instances, options.filters, sets=sets)
+    chosen = filtered(library.instances, options.filters, sets=sets)
     names = [instance.name for instance in chosen]
     problems = [_fitted(options, problem) for name in options.problems for problem in load_problems(name)]
     jobs = make_jobs(library, problems, names=names, split_ks=_split_ks(options.split_ks), references=references)

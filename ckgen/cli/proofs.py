@@ -106,6 +106,11 @@ def build_command(
 @click.option("--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of data and schedules.")
 @click.option("--all-pairs", is_flag=True, help="Every instance on every problem it takes.")
+@click.option(
+    "--allow-uncovered",
+    is_flag=True,
+    help="Problems that no instance of a data type takes are counted, not failures.",
+)
 @click.option("--brief", is_flag=True, help="One row an instance: its run nearest to the tolerance.")
 @json_option
 @click.pass_context

@@ -66,10 +66,10 @@ class Selection:
 
     def choose(self, loaded: Loaded) -> tuple[Instance, ...]:
         """The instances of the set that pass the filters, in the spec's order. CkgenError when none does."""
-        from ckgen.select import select
+        from ckgen.filters import filtered
 
         expansion = loaded.expansion
-        return select(expansion.instances, (f"set={self.set_name}", *self.filters), sets=expansion.sets)
+        return filtered(expansion.instances, (f"set={self.set_name}", *self.filters), sets=expansion.sets)
 
     def render(self) -> tuple[tuple[Instance, ...], dict[str, str]]:
         """The chosen instances and the text of every file of their tree."""

@@ -12,11 +12,11 @@ from ckgen.cli import console
 from ckgen.cli.selection import Selection
 from ckgen.cli.workshop import Workplace, build_library, workplace
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.filters import filtered
 from ckgen.instance import Instance
 from ckgen.library import Library
 from ckgen.manifest import load_manifest
 from ckgen.problem_sets import NamedProblem, load_problems
-from ckgen.select import select
 from ckgen.smoke import Row, run_plan
 
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
@@ -40,6 +40,7 @@ class SmokeOptions:
     max_macs: int
     seed: int
     all_pairs: bool
+    allow_uncovered: bool
     brief: bool
     as_json: bool
     chosen: bool
@@ -48,7 +49,7 @@ class SmokeOptions:
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print; 1 when any row failed."""
     library, sets = _library(options)
-    chosen = select(library.instances, options.filters, sets=sets)
+    chosen = filtered(library.instances, options.filters, sets=sets)
     problems, names = _matched(options, chosen)
     plan = smoke_plan.make_plan(
         library,
@@ -60,17 +61,18 @@ def smoke(options: SmokeOptions) -> int:
     )
     rows: list[Row] = []
     with console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
-        for row in run_plan(library, plan, seed=options.seed):
+        for row in run_plan(library, plan, seed=options.seed, allow_uncovered=options.allow_uncovered):
             rows.append(row)
             step(row.problem)
-    failed = [row for row in rows if not row.ok]
+    uncovered = [row for row in rows if row.uncovered]
+    failed = [row for row in rows if not row.ok and not row.uncovered]
     if options.as_json:
         console.say_json([asdict(row) for row in rows])
     else:
         shown = nearest_misses(rows) if options.brief else rows
         console.show_table(HEADERS, [_cells(row) for row in shown], right=HEADERS[3:6])
-        used = {row.instance for row in rows}
-        console.say(_summary(len(used), len(problems), len(rows), len(failed)))
+        used = {row.instance for row in rows if not row.uncovered}
+        console.say(_summary(len(used), len(problems), len(rows), len(failed), len(uncovered)))
     return 1 if failed else 0
 
 
@@ -134,6 +136,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (row.instance, row.platform, row.problem, split_k, *numbers, row.verdict)
 
 
-def _summary(instances: int, problems: int, runs: int, failed: int) -> str:
-    what = f"{instances} instances, {problems} problems, {runs} runs"
+def _summary(instances: int, problems: int, rows: int, failed: int, uncovered: int) -> str:
+    what = f"{instances} instances, {problems} problems, {rows - uncovered} runs"
+    if uncovered:
+        what += f", {uncovered} not covered"
     return f"{what}: {failed} FAILED" if failed else f"{what}: all ok"

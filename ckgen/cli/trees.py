@@ -71,7 +71,7 @@ def check_command(
     """Fail if the generated tree is not what instances.yaml says, and tell what moved.
 
     Without FILTER, --spec and --set the tree's own manifest says how it was generated. Exit 1 comes with a
-    unified diff and the cause of each difference: spec, template, tool, command or a hand edit.
+    unified diff and the cause of each difference: spec, template, table, tool, command or a hand edit.
 
     \b
     Examples:

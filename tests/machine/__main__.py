@@ -12,10 +12,11 @@ import sys
 import time
 from pathlib import Path
 
+from ckgen.select import select
+
 from ckgen.errors import CkgenError
 from ckgen.isa_compile import identify
 from ckgen.library import Library
-from ckgen.select import select
 from ckgen.toolchain import find_toolchain
 from tests.host_library import FOLDER, ROOT, build_host_library
 from tests.machine.campaign import Campaign, Result, table_text

@@ -23,7 +23,7 @@ typedef struct {
     int64_t strides[3], dilations[3], left_pads[3], right_pads[3];
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 2; changes when this header does */
+int32_t ckgen_abi_version(void);    /* 3; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" when there was none */
 
@@ -31,21 +31,39 @@ int32_t ckgen_instance_count(void);
 const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL when out of range */
 const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL when out of range */
 
-/* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. */
+/* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. A device that
+ * cannot run the kernel is a reason too, [arch] or [lds]; where there is no device, none is asked. */
 int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const void* in, const void* wei,
                            const void* out);
 int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int64_t* bytes);
 int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* what -1 resolves to */
 
-/* workspace: ckgen_workspace_size bytes, 16-byte aligned, need not be cleared; NULL when that is 0. stream: a
- * hipStream_t or NULL. With time_kernel, *milliseconds is the mean over repeated runs, else 0. Asynchronous unless
- * timed (host: always done on return): a fault of the kernel is then told by ckgen_device_synchronize. */
+/* workspace: ckgen_workspace_size bytes (partials of split_k, and a copy of out where the kernel's copy engine cannot
+ * read it), 16-byte aligned, need not be cleared; NULL when that is 0. stream: a hipStream_t or NULL. With time_kernel,
+ * *milliseconds is the mean over repeated runs, else 0. Asynchronous unless timed (host: always done on return): a
+ * fault of the kernel is then told by ckgen_device_synchronize. */
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                   void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
 
+/* An instance for a problem: measured 0 (on this very problem, in `microseconds`), neighbour 1 (on the nearest measured
+ * one), rule 2 or generic 3 (nothing like it was measured). split_k -1: the library's choice. */
+typedef struct {
+    int32_t instance, split_k, source;
+    float microseconds;
+} ckgen_candidate;
+
+/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many. layout
+ * is for example "NHWGC/GKYXC/NHWGK", dtype as below, arch for example "sm_90a" or, with NULL, the current device's.
+ * The problem's split_k is not looked at. Gives 1 with the last instance's reason if there is none. */
+int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
+                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
+                     int32_t* count);
+
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
  * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and
- * `capacity` is large enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. */
+ * `capacity` is large enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. Gives 1
+ * for kernels that take more than this struct (tensor maps, which point into the workspace where it holds a copy of
+ * out); ckgen_run alone launches those. */
 int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);

@@ -2,7 +2,7 @@
 // Argument, support check and run of backward weight, shared by all instances.
 #include "ckgen/device/bwd_weight_core.hpp"
 
-#include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 
 namespace ckgen::tensor_operation::device {
@@ -23,14 +23,28 @@ int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {
     return elements * element_bytes;
 }
 
-std::string run_reason(const BwdWeightKernel& kernel, const BwdWeightArgument& a, int64 workspace) {
-    std::string reason = bwd_weight_unsupported_reason(kernel, &a);
-    if(reason.empty() && (a.p_in == nullptr || a.p_wei == nullptr || a.p_out == nullptr))
-        reason = "[null-pointer] input, weight and output must be given to run";
-    if(reason.empty() && workspace > 0 && a.p_workspace_ == nullptr)
-        reason = "[workspace] split_k " + std::to_string(a.k_batch_) + " needs " + std::to_string(workspace) +
-                 " bytes of workspace; call SetWorkSpacePointer";
-    return reason;
+// The argument's plan; where the argument was made for another kernel, one for this kernel, kept in `own`.
+const conv::BwdWeightPlan& plan_of(const BwdWeightKernel& kernel, const BwdWeightArgument& a,
+                                   conv::BwdWeightPlan& own) {
+    if(a.planned_for == kernel.entry)
+        return a.plan;
+    own = conv::make_plan(kernel.traits, a.problem, a.p_in, a.p_wei, a.p_out, platform::compute_units());
+    return own;
+}
+
+std::string run_reason(const conv::BwdWeightPlan& plan, const BwdWeightArgument& a) {
+    if(!plan.reason.empty())
+        return plan.reason;
+    if(a.p_in == nullptr || a.p_wei == nullptr || a.p_out == nullptr)
+        return "[null-pointer] input, weight and output must be given to run";
+    const int64 workspace = plan.workspace.bytes();
+    if(workspace > 0 && a.p_workspace_ == nullptr)
+        return "[workspace] split_k " + std::to_string(plan.split_k) +
+               (plan.workspace.copy_bytes > 0 ? " and a copy of the output need " : " needs ") +
+               std::to_string(workspace) + " bytes of workspace; call SetWorkSpacePointer";
+    if(workspace > 0 && reinterpret_cast<std::uintptr_t>(a.p_workspace_) % 16 != 0)
+        return "[workspace] the address of the workspace is not a multiple of 16";
+    return {};
 }
 
 }  // namespace
@@ -42,51 +56,77 @@ std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKerne
     argument->p_in = p_in;
     argument->p_wei = p_wei;
     argument->p_out = p_out;
-    if(bwd_weight_unsupported_reason(kernel, argument.get()).empty())
-        argument->k_batch_ = conv::resolve_split_k(kernel.traits, problem, platform::compute_units());
+    argument->plan = conv::make_plan(kernel.traits, problem, p_in, p_wei, p_out, platform::compute_units());
+    argument->planned_for = kernel.entry;
+    argument->k_batch_ = argument->plan.split_k;
     return argument;
+}
+
+std::string DeviceReasons::of(const BwdWeightKernel& kernel) const {
+    const int device = platform::current_device();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto known = known_.find(device);
+    if(known == known_.end())
+        known = known_.emplace(device, platform::kernel_reason(kernel.entry, kernel.lds_bytes)).first;
+    return known->second;
 }
 
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel& kernel, const BaseArgument* argument) {
     const auto* a = dynamic_cast<const BwdWeightArgument*>(argument);
     if(a == nullptr)
         return "[argument] not an argument of grouped convolution backward weight";
-    return conv::unsupported_reason(kernel.traits, a->problem, a->p_in, a->p_wei, a->p_out);
+    conv::BwdWeightPlan own;
+    return plan_of(kernel, *a, own).reason;
 }
 
-std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument* argument) {
-    const BwdWeightArgument& a = argument_of(argument);
-    return static_cast<std::size_t>(std::max<int64>(0, conv::workspace_bytes(a.problem, a.k_batch_)));
+std::size_t bwd_weight_workspace_size(const BwdWeightKernel& kernel, const BaseArgument* argument) {
+    conv::BwdWeightPlan own;
+    return static_cast<std::size_t>(plan_of(kernel, argument_of(argument), own).workspace.bytes());
 }
 
 conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel& kernel, const BwdWeightArgument& a) {
-    conv::BwdWeightArgs args = conv::make_args(kernel.traits, a.problem, a.k_batch_);
+    conv::BwdWeightPlan own;
+    const conv::BwdWeightPlan& plan = plan_of(kernel, a, own);
+    conv::BwdWeightArgs args = plan.args;
+    auto* workspace = static_cast<char*>(a.p_workspace_);
     args.in = static_cast<const char*>(a.p_in);
-    args.out = static_cast<const char*>(a.p_out);
+    args.out =
+        plan.workspace.copy_bytes > 0 ? workspace + plan.workspace.copy_offset : static_cast<const char*>(a.p_out);
     args.wei = static_cast<char*>(a.p_wei);
-    args.partial = a.k_batch_ > 1 ? static_cast<float*>(a.p_workspace_) : nullptr;
+    args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return args;
 }
 
 float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const BwdWeightArgument& a = argument_of(argument);
-    const auto workspace = static_cast<int64>(bwd_weight_workspace_size(kernel, argument));
-    const std::string reason = run_reason(kernel, a, workspace);
+    conv::BwdWeightPlan own;
+    const conv::BwdWeightPlan& plan = plan_of(kernel, a, own);
+    const std::string reason = run_reason(plan, a);
     if(!reason.empty())
         throw std::invalid_argument(reason);
 
     const conv::BwdWeightTraits& traits = kernel.traits;
     const conv::BwdWeightArgs args = plan_bwd_weight(kernel, a);
-    void* target = args.partial != nullptr ? a.p_workspace_ : a.p_wei;
-    const int64 wei_bytes = a.problem.wei_elements() * traits.wei_bytes;
+    const bool copies = plan.workspace.copy_bytes > 0;
+    conv::RepackArgs copy{};
+    if(copies) {
+        copy = conv::repack_args(traits, a.problem);
+        copy.source = static_cast<const char*>(a.p_out);
+        copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
+    }
+    const int64 wei_elements = a.problem.wei_elements();
+    const bool splits = args.partial != nullptr;
 
     const auto once = [&] {
+        if(copies)
+            repack(copy, config.stream_id_);
         kernel.launch(static_cast<uint32>(conv::grid_size(args)), args, a.p_in,
-                      span_bytes(a.problem.in, traits.ndim, traits.elem_bytes), target,
-                      args.partial != nullptr ? workspace : wei_bytes, a.p_out,
-                      span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), config.stream_id_);
-        if(args.partial != nullptr)
-            kernel.reduce(args.partial, a.p_wei, a.problem.wei_elements(), a.k_batch_, config.stream_id_);
+                      span_bytes(a.problem.in, traits.ndim, traits.elem_bytes), splits ? a.p_workspace_ : a.p_wei,
+                      splits ? plan.workspace.partial_bytes : wei_elements * traits.wei_bytes, args.out,
+                      copies ? plan.workspace.copy_bytes : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes),
+                      config.stream_id_);
+        if(splits)
+            kernel.reduce(args.partial, a.p_wei, wei_elements, plan.split_k, config.stream_id_);
     };
     if(config.time_kernel_)
         return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);

@@ -128,14 +128,6 @@ std::string check_weight_strides(const Problem& p) {
     return {};
 }
 
-// From one position to the next in memory, whatever the length of the innermost dimension.
-int64 position_stride(const Tensor& t, int ndim) {
-    for(int d = ndim - 1; d >= 0; --d)
-        if(t.lengths[3 + d] > 1)
-            return t.strides[3 + d];
-    return t.lengths[1] > 1 ? t.strides[1] : t.lengths[2];
-}
-
 int64 extent(const Tensor& t, int ndim) {
     int64 last = t.lengths[2];
     for(int index = 1; index < 3 + ndim; ++index)
@@ -146,7 +138,7 @@ int64 extent(const Tensor& t, int ndim) {
 
 // The image stride, or for a single image its size: what the cursor adds when it runs past the last image.
 int64 image_stride(const Tensor& t, int ndim) {
-    int64 size = position_stride(t, ndim);
+    int64 size = t.position_stride(ndim);
     for(int d = 0; d < ndim; ++d)
         size = std::max(size, t.strides[3 + d] * t.lengths[3 + d]);
     return t.lengths[1] > 1 ? t.strides[1] : size;
@@ -174,10 +166,11 @@ std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void
         return {};
     };
     for(const std::string& reason : {
-            check("a-vector", "K", p.out_channels(), t.a_vector),
+            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
+            t.copy_engine ? std::string() : check("a-vector", "K", p.out_channels(), t.a_vector),
             check("b-vector", "C", p.in_channels(), t.b_vector),
             check("c-vector", "C", p.in_channels(), t.c_vector),
-            strides("a-vector", "an output stride", p.out, t.a_vector),
+            t.copy_engine ? std::string() : strides("a-vector", "an output stride", p.out, t.a_vector),
             strides("b-vector", "an input stride", p.in, t.b_vector),
             check("a-alignment", "the output address", address(out), std::min(16, t.a_vector * t.elem_bytes)),
             check("b-alignment", "the input address", address(in), std::min(16, t.b_vector * t.elem_bytes)),
@@ -235,9 +228,9 @@ private:
 
 // The most rows of GEMM-K, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
 int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
-    int64 rows = std::min(most, kMaxChunkBytes / (position_stride(p.out, p.ndim) * t.elem_bytes));
+    int64 rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
     if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
-        return std::min(rows, kMaxChunkBytes / (position_stride(p.in, p.ndim) * t.elem_bytes));
+        return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
     const RowTravel travel(t, p);
     while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
         rows = rows / 8 * 7 + rows % 8 - 1;
@@ -260,14 +253,49 @@ std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
             return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                              " is more than the 8 a tensor map can describe");
     }
+    for(int index = 0; index < 3 + p.ndim; ++index)
+        if(index != 2 && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
+            return refuse("copy-engine", "an input stride of " + number(p.in.strides[index]) +
+                                             " elements is not a multiple of 16 bytes");
+    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
+        return refuse("copy-engine", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})
-        for(int index = 0; index < 3 + p.ndim; ++index)
-            if(index != 2 && tensor->lengths[index] > 1 && tensor->strides[index] * t.elem_bytes % 16 != 0)
-                return refuse("copy-engine", "a stride of " + number(tensor->strides[index]) +
-                                                 " elements is not a multiple of 16 bytes");
-    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0 || position_stride(p.out, p.ndim) * t.elem_bytes % 16 != 0)
-        return refuse("copy-engine", "an image or a position is not a multiple of 16 bytes");
+        if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)
+            return refuse("copy-engine", "the channels of all groups of a position reach over more than 2^31 elements");
+    if(p.out.position_stride(p.ndim) * t.elem_bytes > INT_MAX)
+        return refuse("copy-engine", "positions of the output are more than 2^31 bytes apart");
+    if(image_stride(p.in, p.ndim) * t.elem_bytes >= int64{1} << 40)
+        return refuse("copy-engine", "images are 2^40 or more bytes apart");
     return {};
+}
+
+// What family halo takes: filters of 3x3, strides of 1 or 2, groups side by side of just the tile's channels (or, where
+// a workgroup has 64 channels of one group, of any number), and rows short enough for its rings.
+std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
+    for(int d = 0; d < p.ndim; ++d) {
+        if(p.wei.lengths[3 + d] != kHaloTaps)
+            return refuse("halo-filter",
+                          "the filter has " + number(p.wei.lengths[3 + d]) + " taps in a dimension, not 3");
+        if(p.strides[d] > 2)
+            return refuse("halo-stride", "stride " + number(p.strides[d]) + " is not 1 or 2");
+    }
+    const auto beside = [&](const char* name, const Tensor& tensor, int channels) -> std::string {
+        const bool fit = channels == tensor.lengths[2] && (p.groups() == 1 || tensor.strides[0] == tensor.lengths[2]);
+        return fit ? ""
+                   : refuse("halo-groups", std::string(name) + " has groups of " + number(tensor.lengths[2]) +
+                                               " channels, " + number(tensor.strides[0]) +
+                                               " apart; the instance needs " + number(channels) + " side by side");
+    };
+    std::string reason;
+    if(t.groups_per_block > 1) {
+        reason = beside("input", p.in, t.n_per_block);
+        if(reason.empty())
+            reason = beside("output", p.out, t.m_per_block);
+    }
+    if(reason.empty() && halo_steps(t, p) == 0)
+        reason = refuse("halo-rows", "rows of " + number(p.out.lengths[4]) +
+                                         " output positions are too long for its rings in shared memory");
+    return reason;
 }
 
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
@@ -275,13 +303,37 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
-    if(t.copy_engine)
-        return check_copy_engine(t, p);
+    if(t.copy_engine) {
+        const std::string reason = check_copy_engine(t, p);
+        return reason.empty() && t.is_halo() ? check_halo(t, p) : reason;
+    }
     if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
         return refuse("tile-reach", "what the " + number(t.k_per_block) +
                                         " output positions of a tile read spans more " +
                                         "than 2^30 bytes of the input or the output");
     return {};
+}
+
+// What can be said before the problem is split.
+std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                           const void* out) {
+    if(p.ndim != t.ndim)
+        return refuse("ndim",
+                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
+    std::string reason = invalid_reason(p, t.groups_outermost);
+    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
+        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(!is_1x1(p))
+            reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
+        else
+            reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
+    }
+    if(reason.empty())
+        reason = check_vectors(t, p, in, wei, out);
+    if(reason.empty())
+        reason = check_sizes(t, p);
+    return reason;
 }
 
 }  // namespace
@@ -299,51 +351,32 @@ std::string invalid_reason(const Problem& p, bool groups_outermost) {
     return reason;
 }
 
-std::string unsupported_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
-                               const void* out) {
-    if(p.ndim != t.ndim)
-        return refuse("ndim",
-                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.groups_outermost);
-    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
-        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
-        if(!is_1x1(p))
-            reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
-        else
-            reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei, const void* out,
+                        int compute_units) {
+    BwdWeightPlan plan;
+    plan.reason = problem_reason(t, p, in, wei, out);
+    if(!plan.reason.empty())
+        return plan;
+    const int split_k = resolve_split_k(t, p, compute_units);
+    const BwdWeightArgs args = make_args(t, p, split_k);
+    const int64 blocks = grid_size(args);
+    if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2}) {
+        plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
+        return plan;
     }
-    if(reason.empty())
-        reason = check_vectors(t, p, in, wei, out);
-    if(reason.empty())
-        reason = check_sizes(t, p);
-    if(reason.empty()) {
-        const int split_k = p.split_k < 0 ? 1 : p.split_k;
-        const int64 blocks = grid_size(make_args(t, p, split_k));
-        if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2})
-            reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
-        int64 bytes = workspace_bytes(p, split_k);
-        if(reason.empty() && (bytes < 0 || bytes > (int64{1} << 46)))
-            reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
+    const BwdWeightWorkspace workspace = workspace_of(t, p, split_k);
+    if(workspace.partial_bytes < 0 || workspace.partial_bytes > (int64{1} << 46)) {
+        plan.reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
+        return plan;
     }
-    return reason;
-}
-
-int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
-    if(p.split_k > 0)
-        return p.split_k;
-    const BwdWeightArgs args = make_args(t, p, 1);
-    // Two workgroups a compute unit hide each other's barriers; a split should still have four tiles to work on.
-    const int64 wanted = (2 * int64{compute_units} + grid_size(args) - 1) / std::max<int64>(grid_size(args), 1);
-    const int64 most = std::max(1, args.k_tiles / (4 * t.tiles_per_half));
-    return static_cast<int>(std::clamp<int64>(wanted, 1, std::min<int64>(most, 128)));
-}
-
-int64 workspace_bytes(const Problem& p, int split_k) {
-    int64 bytes = p.wei_elements();
-    if(!multiply(bytes, 4) || !multiply(bytes, split_k))
-        return -1;
-    return split_k > 1 ? bytes : 0;
+    if(workspace.copy_bytes < 0 || workspace.copy_bytes > (int64{1} << 42)) {
+        plan.reason = refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
+        return plan;
+    }
+    plan.split_k = split_k;
+    plan.workspace = workspace;
+    plan.args = args;
+    return plan;
 }
 
 BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k) {
@@ -354,23 +387,31 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     a.n = static_cast<int32>(p.in_channels() * p.taps());
     a.k = static_cast<int32>(p.gemm_k());
     a.m_tiles = ceil_div(a.m, t.m_per_block);
-    a.n_tiles = ceil_div(a.n, t.n_per_block);
+    a.n_tiles = ceil_div(t.is_halo() ? a.c : a.n, t.n_per_block);
     a.groups = static_cast<int32>(p.groups());
+    a.groups_per_block = t.groups_per_block;
+    a.group_tiles = ceil_div(a.groups, a.groups_per_block);
     a.split_k = split_k;
-    a.k_tiles = ceil_div(a.k, t.k_per_block);
-    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
+    a.k_tiles = t.is_halo() ? static_cast<int32>(halo_steps(t, p)) : ceil_div(a.k, t.k_per_block);
     a.out_group_bytes = p.out.strides[0] * bytes;
-    a.out_row_bytes = static_cast<int32>(position_stride(p.out, p.ndim) * bytes);
+    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
     a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(t, p);
+        a.out_group_bytes = copy.pitch * bytes;
+        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
+        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
+    }
     a.in_group_bytes = p.in.strides[0] * bytes;
     a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
     a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
-    a.in_row_bytes = static_cast<int32>(position_stride(p.in, p.ndim) * bytes);
+    a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
     a.in_reach_bytes = RowTravel(t, p).back();
     a.wei_group_elements = int64{a.m} * a.n;
 
     const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
-    a.k_tiles_per_chunk = static_cast<int32>(std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
+    a.k_tiles_per_chunk = static_cast<int32>(
+        t.copy_engine ? summed_tiles(t, p, split_k) : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
 
     int64 step = t.k_per_block;
     for(int d = p.ndim - 1; d >= 0; --d) {
@@ -391,12 +432,13 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     }
     a.row_step_bytes = static_cast<uint32>(a.stride[p.ndim - 1] * a.in_stride_bytes[p.ndim - 1]);
     a.tile_step_bytes += static_cast<uint32>(step * a.in_image_bytes);
+    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
     return a;
 }
 
 int64 grid_size(const BwdWeightArgs& a) {
     int64 blocks = a.m_tiles;
-    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.groups) || !multiply(blocks, a.split_k))
+    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.group_tiles) || !multiply(blocks, a.split_k))
         return -1;
     return blocks;
 }

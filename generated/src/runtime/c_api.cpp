@@ -10,6 +10,7 @@
 
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
 #include "ckgen/instance/registry.hpp"
+#include "ckgen/instance/selector.hpp"
 
 namespace {
 
@@ -127,7 +128,7 @@ bool reference(const char* dtype, const conv::Problem& problem, const void* in, 
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 2; }
+int32_t ckgen_abi_version(void) { return 3; }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";
@@ -178,18 +179,40 @@ int32_t ckgen_run(int32_t index, const ckgen_problem* problem, const void* in, v
     });
 }
 
+int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
+                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
+                     int32_t* count) {
+    return guarded([&]() -> Status {
+        using namespace tensor_operation::device::instance;
+        *count = 0;
+        const SelectionQuery query{problem_of(problem), layout, dtype, arch == nullptr ? "" : arch, in, wei, out};
+        std::vector<SelectedInstance> found;
+        std::string reason;
+        if(capacity > 0)
+            found = SelectInstances(query, static_cast<std::size_t>(capacity), &reason);
+        for(const SelectedInstance& one : found)
+            candidates[(*count)++] = {one.index, one.split_k, static_cast<int32_t>(one.source), one.microseconds};
+        return found.empty() ? report(unsupported, reason) : done;
+    });
+}
+
 int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads) {
-    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
-        instance.op->SetWorkSpacePointer(&argument, workspace);
+    return guarded([&]() -> int32_t {
+        const Instance& instance = instance_at(index);
         const auto kernel = instance.runner->KernelInfo();
-        const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
-        *args_bytes = sizeof(plan);
-        *blocks = static_cast<uint32_t>(conv::grid_size(plan));
-        *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
-        if(args != nullptr && capacity >= *args_bytes)
-            std::memcpy(args, &plan, sizeof(plan));
+        if(kernel.traits.copy_engine)
+            return report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes");
+        return with_argument(index, problem, in, wei, out, [&](const Instance&, auto& argument) {
+            instance.op->SetWorkSpacePointer(&argument, workspace);
+            const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
+            *args_bytes = sizeof(plan);
+            *blocks = static_cast<uint32_t>(conv::grid_size(plan));
+            *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
+            if(args != nullptr && capacity >= *args_bytes)
+                std::memcpy(args, &plan, sizeof(plan));
+        });
     });
 }
 

@@ -16,7 +16,7 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
                    platform::Stream stream) {
     using Kernel = epilogue::SplitKReduceKernel<Wei>;
     const epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k};
-    const auto blocks = static_cast<uint32>((elements + Kernel::launch_threads - 1) / Kernel::launch_threads);
+    const auto blocks = static_cast<uint32>((elements + Kernel::elements_per_block - 1) / Kernel::elements_per_block);
 #if CKGEN_PLATFORM_HOST
     const platform::Regions regions{
         {"partials", reinterpret_cast<const char*>(partial), elements * split_k * 4, false},

@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 2; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 3; }
 const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
@@ -97,6 +97,27 @@ int32_t ckgen_workspace_size(int32_t i, const ckgen_problem* p, int64_t* bytes) 
     ckgen_split_k(i, p, &split_k);
     *bytes = split_k > 1 ? split_k * elements(p->wei_lengths, instances[i].ndim + 3) * (int64_t)sizeof(float) : 0;
     return 0;
+}
+
+/* By rule: every supporting instance of the layout's letters in their order, the generic one marked so. */
+int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
+                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
+                     int32_t* count) {
+    (void)arch;
+    char letters[64] = "_";
+    for (int i = 0; layout[i] && i < 60; ++i) letters[i + 1] = layout[i] == '/' ? '_' : (char)(layout[i] | 32), letters[i + 2] = 0;
+    ckgen_problem p = *problem;
+    p.split_k = 1;
+    *count = 0;
+    for (int generic = 0; generic < 2; ++generic)
+        for (int32_t i = 0; i < ckgen_instance_count() && *count < capacity; ++i) {
+            const int is_generic = strstr(instances[i].name, "_generic") != NULL;
+            if (is_generic != generic || strcmp(instances[i].dtype, dtype) || !strstr(instances[i].name, letters) ||
+                ckgen_is_supported(i, &p, in, wei, out))
+                continue;
+            candidates[(*count)++] = (ckgen_candidate){i, -1, 2 + generic, 0};
+        }
+    return *count ? 0 : fail(1, "no instance takes it");
 }
 
 static float from_bf16(uint16_t bits) {

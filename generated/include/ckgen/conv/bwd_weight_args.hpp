@@ -20,9 +20,12 @@ struct BwdWeightArgs {
 
     int32 m, n, c, k;  // GEMM sizes of a group, channels a group, GEMM-K
     int32 m_tiles, n_tiles, groups, split_k;
-    int32 k_tiles;  // tiles of k_per_block that cover GEMM-K
+    int32 group_tiles, groups_per_block;  // a workgroup of family halo has several groups, of others one
+    int32 k_tiles;                        // tiles of k_per_block that cover GEMM-K
     int32 k_tiles_per_split;
-    int32 k_tiles_per_chunk;  // tiles whose offsets fit 31 bits; then the windows are moved on
+    // Tiles whose offsets fit 31 bits; then the windows are moved on. With a copy engine: tiles that the matrix unit
+    // sums by itself; then its sum is put to the partials, and starts anew.
+    int32 k_tiles_per_chunk;
 
     int64 out_group_bytes, out_extent_bytes;  // extent: bytes from a group's first to past its last element
     int32 out_row_bytes;                      // from one output position to the next

@@ -20,8 +20,8 @@ struct BwdWeightTile {
         block /= static_cast<uint32>(args.m_tiles);
         tile.n_first = static_cast<int>(block % static_cast<uint32>(args.n_tiles)) * D::n_per_block;
         block /= static_cast<uint32>(args.n_tiles);
-        tile.group = static_cast<int>(block % static_cast<uint32>(args.groups));
-        tile.split = static_cast<int>(block / static_cast<uint32>(args.groups));
+        tile.group = static_cast<int>(block % static_cast<uint32>(args.group_tiles)) * args.groups_per_block;
+        tile.split = static_cast<int>(block / static_cast<uint32>(args.group_tiles));
         tile.k_tile_first = tile.split * args.k_tiles_per_split;
         const int left = args.k_tiles - tile.k_tile_first;
         tile.k_tiles = left < args.k_tiles_per_split ? (left > 0 ? left : 0) : args.k_tiles_per_split;

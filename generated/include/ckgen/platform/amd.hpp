@@ -112,6 +112,8 @@ private:
 
 using KernelEntry = const void*;  // what hipLaunchKernel takes
 
+CKGEN_DEVICE void wait_for_previous_kernel() {}  // kernels of one stream never overlap
+
 }  // namespace ckgen::platform
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and

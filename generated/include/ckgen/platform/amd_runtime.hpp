@@ -41,6 +41,40 @@ inline int compute_units() {
     return known ? units : 104;
 }
 
+// The number of this thread's device; -1 without one.
+inline int current_device() {
+    int device = -1;
+    if(hipGetDevice(&device) == hipSuccess)
+        return device;
+    static_cast<void>(hipGetLastError());
+    return -1;
+}
+
+// Why the current device cannot run a kernel, or nothing. Without a device (a build machine that only plans) there is
+// no reason either.
+inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
+    const int device = current_device();
+    int lds_limit = 0;
+    if(device < 0 ||
+       hipDeviceGetAttribute(&lds_limit, hipDeviceAttributeMaxSharedMemoryPerBlock, device) != hipSuccess) {
+        static_cast<void>(hipGetLastError());
+        return {};
+    }
+    const std::string name = "device " + std::to_string(device);
+    hipFuncAttributes attributes{};
+    const hipError_t status = hipFuncGetAttributes(&attributes, entry);
+    if(status == hipErrorNoBinaryForGpu || status == hipErrorInvalidDeviceFunction ||
+       status == hipErrorSharedObjectInitFailed) {
+        static_cast<void>(hipGetLastError());
+        return "[arch] the kernel was not compiled for " + name + ": " + hipGetErrorString(status);
+    }
+    check_hip(status, "hipFuncGetAttributes");
+    if(lds_bytes > lds_limit)
+        return "[lds] the kernel needs " + std::to_string(lds_bytes) + " bytes of LDS, " + name + " has " +
+               std::to_string(lds_limit) + " for a workgroup";
+    return {};
+}
+
 inline void* allocate(std::size_t bytes) {
     void* memory = nullptr;
     if(bytes > 0)

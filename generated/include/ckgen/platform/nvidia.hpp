@@ -50,6 +50,22 @@ public:
     }
 };
 
+// Nothing unless the kernel was launched to begin before the one ahead of it on the stream is done. PTX ISA 9.0,
+// 9.7.13.13 (griddepcontrol).
+CKGEN_DEVICE void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// From here on the next kernel of the stream may begin, if it was launched to overlap: in all workgroups before it
+// does.
+CKGEN_DEVICE void let_next_kernel_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // A window of global memory: a load at or past `bytes` gives zero. One predicate a load, as there is no such hardware.
 class GlobalBuffer {
 public:
@@ -70,10 +86,13 @@ private:
 }  // namespace ckgen::platform
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
-// entry_SYMBOL() that names it to launch(). The body exists in device passes only.
+// entry_SYMBOL() that names it to launch(). The body exists in device passes only. A workgroup that takes most of a
+// multiprocessor's shared memory may have all registers too; for others the compiler weighs how many fit side by side.
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
-    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads) SYMBOL(                                  \
-        const __grid_constant__ __VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(SYMBOL)
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads,                                          \
+                                                 __VA_ARGS__::lds_bytes > 100 * 1024 ? 1 : 0)                          \
+        SYMBOL(const __grid_constant__ __VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(     \
+            SYMBOL)
 
 #if CKGEN_DEVICE_PASS
 #define CKGEN_KERNEL_BODY(...)                                                                                         \

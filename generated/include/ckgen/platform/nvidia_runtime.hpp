@@ -22,6 +22,15 @@ inline void check_cuda(cudaError_t status, const char* what) {
     throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
+// Programmatic dependent launch: the kernel begins while the one ahead of it ends, and waits by itself for what that
+// wrote. Only code for compute capability 9.0 and up has the instruction that waits, and code for an older one may run
+// on a newer GPU, so the loaded kernel is asked.
+inline bool waits_by_itself(KernelEntry entry) {
+    cudaFuncAttributes attributes{};
+    check_cuda(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= 90;
+}
+
 // `regions` is what the host platform checks accesses against; a GPU has its own page tables.
 template <class Kernel, class Regions>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
@@ -30,9 +39,54 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     if constexpr(Kernel::lds_bytes > 48 * 1024)  // more needs asking for
         check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::lds_bytes),
                    "cudaFuncSetAttribute");
-    check_cuda(cudaLaunchKernel(entry, dim3(blocks), dim3(Kernel::launch_threads), pointers, Kernel::lds_bytes, stream),
-               "cudaLaunchKernel");
+    cudaLaunchAttribute overlap{};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(Kernel::launch_threads);
+    config.dynamicSmemBytes = Kernel::lds_bytes;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = OverlapsPrevious<Kernel>::value && waits_by_itself(entry) ? 1 : 0;
+    check_cuda(cudaLaunchKernelExC(&config, entry, pointers), "cudaLaunchKernel");
     check_cuda(cudaGetLastError(), "kernel launch");
+}
+
+// The number of this thread's device; -1 without one.
+inline int current_device() {
+    int device = -1;
+    if(cudaGetDevice(&device) == cudaSuccess)
+        return device;
+    static_cast<void>(cudaGetLastError());
+    return -1;
+}
+
+// Why the current device cannot run a kernel, or nothing. Without a device (a build machine that only plans) there is
+// no reason either.
+inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
+    const int device = current_device();
+    int major = 0;
+    int minor = 0;
+    int lds_limit = 0;
+    if(device < 0 || cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess ||
+       cudaDeviceGetAttribute(&lds_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        return {};
+    }
+    const std::string name = "device " + std::to_string(device) + " (sm_" + std::to_string(10 * major + minor) + ")";
+    cudaFuncAttributes attributes{};
+    const cudaError_t status = cudaFuncGetAttributes(&attributes, entry);
+    if(status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
+        static_cast<void>(cudaGetLastError());
+        return "[arch] the kernel was not compiled for " + name;
+    }
+    check_cuda(status, "cudaFuncGetAttributes");
+    if(lds_bytes > lds_limit)
+        return "[lds] the kernel needs " + std::to_string(lds_bytes) + " bytes of LDS, " + name + " has " +
+               std::to_string(lds_limit) + " for a workgroup";
+    return {};
 }
 
 // Multiprocessors of the current device. Without a device (a build machine that only plans) it is an H100's count.

@@ -2,9 +2,18 @@
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
+#include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/repack_args.hpp"
 
 namespace ckgen::conv {
+
+// NVIDIA's matrix units round partial sums toward zero; the other ways to multiply here round to nearest.
+#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
+inline constexpr bool kTruncates = true;
+#else
+inline constexpr bool kTruncates = false;
+#endif
 
 // What planning needs to know of an instance, as values.
 struct BwdWeightTraits {
@@ -17,6 +26,12 @@ struct BwdWeightTraits {
     int elem_bytes, wei_bytes;
     int launch_threads;
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
+    bool persistent;   // a workgroup a compute unit takes tiles in turn
+    bool truncates;    // the matrix unit rounds partial sums toward zero
+    int groups_per_block = 1;
+    HaloLimits halo{};  // of family halo: a workgroup has all taps, and tiles of GEMM-K are steps of rows
+
+    bool is_halo() const { return halo.positions > 0; }
 };
 
 // The traits that follow from an instance in the same way for every family.
@@ -35,19 +50,67 @@ constexpr BwdWeightTraits common_traits() {
             D::elem_bytes,
             D::wei_bytes,
             D::launch_threads,
-            false};
+            false,
+            false,
+            kTruncates && D::elem_bytes == 2};
 }
 
-// Empty if the instance takes the problem. Pointers may be null (not yet allocated); others must be aligned.
-std::string unsupported_reason(const BwdWeightTraits& traits, const Problem& problem, const void* in, const void* wei,
-                               const void* out);
+// What a run keeps in the workspace, one behind the other.
+struct BwdWeightWorkspace {
+    int64 partial_bytes;  // f32 partials of all splits; 0 for split_k 1, unless that is cut into several sums
+    int64 copy_offset;    // a multiple of 256
+    int64 copy_bytes;     // a copy of the output with longer rows; 0 where it needs none
 
-// The split_k that a run uses: the problem's own, or for -1 one that fills `compute_units`.
+    int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
+};
+
+// Everything that is known before memory is: made once for a problem, used by every run.
+struct BwdWeightPlan {
+    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    int split_k = 1;     // what is used, also where the problem asks for -1
+    BwdWeightWorkspace workspace{};
+    BwdWeightArgs args{};  // without pointers
+};
+
+// Pointers may be null (not yet allocated); others must be aligned.
+BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const void* in, const void* wei,
+                        const void* out, int compute_units);
+
+// The split_k that a run uses: the problem's own, or for -1 the planner's choice.
+//
+// Most kernels: the least that gives every compute unit two workgroups, which hide each other's barriers, while a split
+// keeps four tiles of GEMM-K to work on, and at most 128; but no fewer than sums().
+//
+// Family halo: as many as give every compute unit one workgroup, but no fewer than sums().
+//
+// Persistent kernels: that with the least nanoseconds of
+//     waves * (k_tiles_per_split * (240 + 55 * blocks) + 2000 + 700 * blocks)
+//     + (split_k > 1 ? 3000 + 0.0015 * split_k * weights : 0)
+// where waves = ceil(m_tiles * n_tiles * groups * split_k / compute_units), so that the last wave is as full as the
+// others, and blocks counts the 64x64x64 in a tile of GEMM-K. The terms: a tile of GEMM-K, whose data take a while to
+// come however small it is; filling the pipeline and writing the tile; starting the reduction; writing and reading a
+// partial. The constants fit an H200: bench/results/2026-11-21-h200.
 int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int compute_units);
 
-// Bytes of f32 partials for a resolved split_k; 0 for one.
-int64 workspace_bytes(const Problem& problem, int split_k);
+// Into how many sums GEMM-K must be cut for the error to keep the tolerance of f32 additions: 1 or more. A unit that
+// rounds partial sums toward zero makes errors of one sign, so that n terms of random sign err by n^1.5 and not by n;
+// in s sums they err by n^1.5 / s. On an H200 random terms pass the tolerance, which grows with n, at s = sqrt(n) / 134
+// and s is to be sqrt(n) / 100.
+int64 sums(const BwdWeightTraits& traits, const Problem& problem);
 
+// With a copy engine: how many tiles of GEMM-K are one such sum, when split_k workgroups share them.
+int64 summed_tiles(const BwdWeightTraits& traits, const Problem& problem, int split_k);
+
+// With family halo: the steps of all images; 0 where rows are too long for its rings.
+int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
+
+BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, int split_k);
+
+// How the output is copied for kernels whose copy engine needs rows of a multiple of 16 bytes.
+RepackArgs repack_args(const BwdWeightTraits& traits, const Problem& problem);
+bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
+
+// For kernels that read a copy of the output, the strides are those of the copy.
 BwdWeightArgs make_args(const BwdWeightTraits& traits, const Problem& problem, int split_k);
 
 // Workgroups of the main kernel.

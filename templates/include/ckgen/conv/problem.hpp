@@ -14,6 +14,15 @@ namespace ckgen::conv {
 struct Tensor {
     std::array<int64, 6> lengths{};
     std::array<int64, 6> strides{};
+
+    // From one position to the next in memory, whatever the length of the innermost dimension; for tensors whose
+    // positions are packed.
+    int64 position_stride(int ndim) const {
+        for(int d = ndim - 1; d >= 0; --d)
+            if(lengths[3 + d] > 1)
+                return strides[3 + d];
+        return lengths[1] > 1 ? strides[1] : lengths[2];
+    }
 };
 
 struct Problem {

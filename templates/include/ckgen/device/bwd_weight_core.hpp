@@ -1,13 +1,19 @@
 // What every backward-weight operator shares, whatever its layout, type and kernel: argument, planning, launching.
 #pragma once
 
+#include <map>
+#include <mutex>
+
 #include "ckgen/conv/bwd_weight_plan.hpp"
 #include "ckgen/device/device_base.hpp"
 
 namespace ckgen::tensor_operation::device {
 
+// Checked and planned when it is made; asking for support, the workspace's size and running only look that up.
 struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
     conv::Problem problem;
+    conv::BwdWeightPlan plan;
+    platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
     const void* p_in = nullptr;
     void* p_wei = nullptr;
     const void* p_out = nullptr;
@@ -19,9 +25,23 @@ using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, cons
 // The parts of an instance that launching needs, as values.
 struct BwdWeightKernel {
     conv::BwdWeightTraits traits;
+    platform::KernelEntry entry;
+    int lds_bytes;
     LaunchBwdWeight launch;
     // Sums f32 partials into the weight type.
     void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
+};
+
+// Why devices cannot run an operator's kernel. Each device is asked once and its answer kept in the operator, not in a
+// static of a template: g++ merges those across all libraries of a process.
+class DeviceReasons {
+public:
+    // For the current device; empty if it can.
+    std::string of(const BwdWeightKernel&) const;
+
+private:
+    mutable std::mutex mutex_;
+    mutable std::map<int, std::string> known_;
 };
 
 // An operator that can also be driven by a Problem of any ndim: what the C API uses.
@@ -35,7 +55,7 @@ struct BwdWeightRunner {
 
 std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel&, const conv::Problem&,
                                                             const void* p_in, void* p_wei, const void* p_out);
-// Everything but the pointers' presence and the workspace, which Run checks.
+// Everything but the device, the pointers' presence and the workspace, which Run checks.
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel&, const BaseArgument*);
 std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument*);
 // The main kernel's arguments for a supported argument: what Run launches, and what another launcher would need.
@@ -54,5 +74,8 @@ std::string bwd_weight_type_string(const BwdWeightTypeFields&);
 // Defined in reduce.cpp, once a weight type.
 template <class Wei>
 void reduce_partials(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream);
+
+// Defined in repack.cpp.
+void repack(const conv::RepackArgs& args, platform::Stream stream);
 
 }  // namespace ckgen::tensor_operation::device

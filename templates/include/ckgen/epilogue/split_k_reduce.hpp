@@ -12,21 +12,74 @@ struct SplitKReduceArgs {
     int32 split_k;
 };
 
-// One thread an element: neighbouring threads read neighbouring partials. 256 elements a workgroup.
+// Memory-bound: a thread sums neighbouring elements, so that a load is 16 bytes, and has the loads of several splits
+// under way before it adds the first. The order of additions is that of the splits, whatever the width.
 template <class Wei>
 struct SplitKReduceKernel {
     using Args = SplitKReduceArgs;
-    static constexpr int launch_threads = 256;
-    static constexpr int lds_bytes = 16;  // none is used; an empty array would not be C++
+    static constexpr int launch_threads = 128;
+    static constexpr int elements_per_thread = 4;
+    static constexpr int elements_per_block = launch_threads * elements_per_thread;
+    static constexpr int splits_in_flight = 8;  // a power of two; add() of the smaller ones takes the rest
+    static constexpr int lds_bytes = 16;        // none is used; an empty array would not be C++
+    static constexpr bool overlaps_previous = true;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
-        const int64 element = static_cast<int64>(thread.block_id()) * launch_threads + thread.thread_id();
-        if(element >= args.elements)
+        platform::wait_for_previous_kernel();
+        const int64 first = static_cast<int64>(thread.block_id()) * elements_per_block;
+        // A slice of other length is not aligned, and a weight of few channels may lie anywhere.
+        const bool whole = args.elements % elements_per_thread == 0 &&
+                           reinterpret_cast<uint64>(args.partial) % 16 == 0 &&
+                           reinterpret_cast<uint64>(args.wei) % (elements_per_thread * sizeof(Wei)) == 0;
+        if(whole) {
+            const int64 element = first + thread.thread_id() * elements_per_thread;
+            if(element < args.elements)
+                sum<elements_per_thread>(args, thread, element);
             return;
-        float sum = 0.f;
-        for(int split = 0; split < args.split_k; ++split)
-            sum += thread.global_load<float>(args.partial + split * args.elements + element);
-        thread.global_store(reinterpret_cast<Wei*>(args.wei) + element, Convert<Wei>::from(sum));
+        }
+        CKGEN_UNROLL
+        for(int i = 0; i < elements_per_thread; ++i) {
+            const int64 element = first + i * launch_threads + thread.thread_id();
+            if(element < args.elements)
+                sum<1>(args, thread, element);
+        }
+    }
+
+private:
+    template <int Width>
+    static CKGEN_DEVICE void sum(const Args& args, const platform::Thread& thread, int64 element) {
+        Vec<float, Width> total{};
+        const float* source = args.partial + element;
+        int left = args.split_k;
+        for(; left >= splits_in_flight; left -= splits_in_flight)
+            source = add<splits_in_flight>(args, thread, source, total);
+        if(left & 4)
+            source = add<4>(args, thread, source, total);
+        if(left & 2)
+            source = add<2>(args, thread, source, total);
+        if(left & 1)
+            add<1>(args, thread, source, total);
+        Vec<Wei, Width> rounded;
+        CKGEN_UNROLL
+        for(int e = 0; e < Width; ++e)
+            rounded[e] = Convert<Wei>::from(total[e]);
+        thread.global_store(reinterpret_cast<Wei*>(args.wei) + element, rounded);
+    }
+
+    // Adds the next Count splits; gives where those after them begin.
+    template <int Count, int Width>
+    static CKGEN_DEVICE const float* add(const Args& args, const platform::Thread& thread, const float* source,
+                                         Vec<float, Width>& total) {
+        Vec<float, Width> values[Count];
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            values[i] = thread.global_load<Vec<float, Width>>(source + i * args.elements);
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            CKGEN_UNROLL
+        for(int e = 0; e < Width; ++e)
+            total[e] += values[i][e];
+        return source + Count * args.elements;
     }
 };
 

@@ -49,7 +49,17 @@ struct WaveletTmaKernel {
                 parity ^= 1;
             }
         }
+        CKGEN_DEVICE void skip(int count) {
+            parity ^= (stage + count) / D::stages & 1;
+            stage = (stage + count) % D::stages;
+        }
     };
+
+    // How many of the tile's blocks of 64 rows have a row inside M; the others are neither copied nor multiplied.
+    static CKGEN_DEVICE int live_blocks(const Args& args, const conv::BwdWeightTile& tile) {
+        const int left = (args.problem.m - tile.m_first + 63) / 64;
+        return left < a_blocks ? left : a_blocks;
+    }
 
     struct LoadRole {
         static CKGEN_DEVICE void run(const Args& args, Ring ring) {
@@ -58,10 +68,11 @@ struct WaveletTmaKernel {
                 Column columns[b_blocks];
                 for(int j = 0; j < b_blocks; ++j)
                     columns[j].seek(args, tile, tile.n_first + j * 64);
+                const int live = live_blocks(args, tile);
                 for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
                     platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                    platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
-                    copy_tile(args, ring, tile, (tile.k_tile_first + k) * D::k_per_block, columns);
+                    platform::mbarrier_expect(ring.full(), (live + b_blocks) * block_bytes);
+                    copy_tile(args, ring, tile, live, (tile.k_tile_first + k) * D::k_per_block, columns);
                 }
             }
         }
@@ -85,9 +96,9 @@ struct WaveletTmaKernel {
             }
         };
 
-        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile, int row,
-                                           const Column (&columns)[b_blocks]) {
-            for(int i = 0; i < a_blocks; ++i)
+        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile,
+                                           int live, int row, const Column (&columns)[b_blocks]) {
+            for(int i = 0; i < live; ++i)
                 platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(),
                                    tile.group * args.out_group_columns + tile.m_first + i * 64, row);
             const conv::BwdWeightArgs& p = args.problem;
@@ -108,29 +119,60 @@ struct WaveletTmaKernel {
         static CKGEN_DEVICE void run(const Args& args, Ring ring, int warpgroup, int id) {
             for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
                 const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
-                float acc[D::n_per_block / 2];
-                CKGEN_UNROLL
-                for(int i = 0; i < D::n_per_block / 2; ++i)
-                    acc[i] = 0.f;
-                uint32 previous = 0;  // the empty barrier of the stage whose products may still run
-                for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
-                    platform::mbarrier_wait(ring.full(), ring.parity);
-                    atom::wgmma_fence();
-                    multiply(ring.data() + warpgroup * block_bytes, ring.data() + a_blocks * block_bytes, acc);
-                    atom::wgmma_commit();
-                    atom::wgmma_wait<1>();
-                    if(previous != 0 && id == 0)
-                        platform::mbarrier_arrive(previous);
-                    previous = ring.empty();
+                if(D::warpgroups > 1 && warpgroup >= live_blocks(args, tile)) {
+                    pass(tile.k_tiles, ring, warpgroup, id);
+                    continue;
                 }
-                atom::wgmma_wait<0>();
-                if(previous != 0 && id == 0)
-                    platform::mbarrier_arrive(previous);
-                write(args.problem, tile, warpgroup, id, acc);
+                float acc[D::n_per_block / 2];
+                int k = 0;
+                do {
+                    const int left = tile.k_tiles - k;
+                    const int end = k + (left < args.problem.k_tiles_per_chunk ? left : args.problem.k_tiles_per_chunk);
+                    const bool first = k == 0;
+                    sum(ring, warpgroup, id, end - k, acc);
+                    k = end;
+                    write(args.problem, tile, warpgroup, id, first, acc);
+                } while(k < tile.k_tiles);
             }
         }
 
     private:
+        // Gives back every stage of a tile in which this warpgroup has no rows. One thread waits for them: without a
+        // multiplication, which keeps warps together, another could fall a whole round of the ring behind, see the
+        // phase after the one that it waits for, and wait for ever.
+        static CKGEN_DEVICE void pass(int k_tiles, Ring& ring, int warpgroup, int id) {
+            if(id == 0) {
+                Ring each = ring;
+                for(int k = 0; k < k_tiles; ++k, each.next()) {
+                    platform::mbarrier_wait(each.full(), each.parity);
+                    platform::mbarrier_arrive(each.empty());
+                }
+            }
+            ring.skip(k_tiles);
+            platform::warpgroup_barrier(warpgroup);
+        }
+
+        // acc = the products of the next k_tiles stages.
+        static CKGEN_DEVICE void sum(Ring& ring, int warpgroup, int id, int k_tiles, float (&acc)[D::n_per_block / 2]) {
+            CKGEN_UNROLL
+            for(int i = 0; i < D::n_per_block / 2; ++i)
+                acc[i] = 0.f;
+            uint32 previous = 0;  // the empty barrier of the stage whose products may still run
+            for(int k = 0; k < k_tiles; ++k, ring.next()) {
+                platform::mbarrier_wait(ring.full(), ring.parity);
+                atom::wgmma_fence();
+                multiply(ring.data() + warpgroup * block_bytes, ring.data() + a_blocks * block_bytes, acc);
+                atom::wgmma_commit();
+                atom::wgmma_wait<1>();
+                if(previous != 0 && id == 0)
+                    platform::mbarrier_arrive(previous);
+                previous = ring.empty();
+            }
+            atom::wgmma_wait<0>();
+            if(previous != 0 && id == 0)
+                platform::mbarrier_arrive(previous);
+        }
+
         static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2]) {
             CKGEN_UNROLL
             for(int k = 0; k < D::k_per_block / 16; ++k)
@@ -138,28 +180,47 @@ struct WaveletTmaKernel {
                                                atom::wgmma_descriptor(b + k * 2048, block_bytes));
         }
 
+        // Stores the tile, or adds it to the partials that an earlier chunk of it stored: a thread always has the same
+        // elements.
         static CKGEN_DEVICE void write(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
-                                       int id, const float (&acc)[D::n_per_block / 2]) {
-            if(p.partial != nullptr) {
-                const int64 slice = (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
-                write_to(p, tile, warpgroup, id, acc, p.partial + slice);
-            } else {
-                write_to(p, tile, warpgroup, id, acc,
-                         reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements);
+                                       int id, bool first, float (&acc)[D::n_per_block / 2]) {
+            if(p.partial == nullptr) {
+                Wei* target = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements;
+                each_pair(p, tile, warpgroup, id, target, [&](int i, Vec<Wei, 2>& pair) {
+                    pair = Vec<Wei, 2>{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])};
+                });
+                return;
             }
+            float* target = p.partial + (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
+            if(!first)
+                each_pair(p, tile, warpgroup, id, target, [&](int i, const Vec<float, 2>& pair) {
+                    const Vec<float, 2> before = pair;
+                    acc[i] += before[0];
+                    acc[i + 1] += before[1];
+                });
+            each_pair(p, tile, warpgroup, id, target,
+                      [&](int i, Vec<float, 2>& pair) { pair = Vec<float, 2>{acc[i], acc[i + 1]}; });
         }
 
-        template <class Target>
-        static CKGEN_DEVICE void write_to(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
-                                          int id, const float (&acc)[D::n_per_block / 2], Target* target) {
+        // Calls use(i, pair) for each pair of accumulators whose elements of the weight exist. N is a multiple of 64,
+        // as C is, so that one comparison does for 64 columns, and addresses differ by constants: code that runs once a
+        // tile is fetched from memory each time.
+        template <class Target, class Use>
+        static CKGEN_DEVICE void each_pair(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
+                                           int id, Target* target, const Use& use) {
+            const int row = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, 0);
+            target += static_cast<int64>(row) * p.n + tile.n_first + atom::WgmmaAccumulator::column(id, 0);
             CKGEN_UNROLL
-            for(int i = 0; i < D::n_per_block / 2; i += 2) {
-                const int m = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, i);
-                const int n = tile.n_first + atom::WgmmaAccumulator::column(id, i);
-                if(m < p.m && n < p.n) {  // n is even and C a multiple of 64: both neighbours are inside
-                    const Vec<Target, 2> pair{Convert<Target>::from(acc[i]), Convert<Target>::from(acc[i + 1])};
-                    *reinterpret_cast<Vec<Target, 2>*>(target + static_cast<int64>(m) * p.n + n) = pair;
-                }
+            for(int half = 0; half < 2; ++half) {
+                Target* line = target + static_cast<int64>(8 * half) * p.n;
+                CKGEN_UNROLL
+                for(int block = 0; block < b_blocks; ++block)
+                    if(row + 8 * half < p.m && tile.n_first + 64 * block < p.n) {
+                        CKGEN_UNROLL
+                        for(int pair = 0; pair < 8; ++pair)
+                            use(4 * (8 * block + pair) + 2 * half,
+                                *reinterpret_cast<Vec<Target, 2>*>(line + 64 * block + 8 * pair));
+                    }
             }
         }
     };
@@ -176,6 +237,7 @@ struct WaveletTmaKernel {
             platform::mbarrier_publish();
         }
         thread.barrier();
+        platform::let_next_kernel_begin();
         if(id < 128) {
             if constexpr(moves_registers)
                 platform::give_registers<40>();

@@ -87,6 +87,8 @@ private:
     int id_;
 };
 
+inline void wait_for_previous_kernel() {}  // a launch returns when it is done
+
 // A window of global memory. A load at or past `bytes` gives zero, as AMD's raw buffers do; a load before that is
 // checked against the tensors of the launch.
 class GlobalBuffer {
@@ -131,6 +133,9 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
 }
 
 int compute_units();
+inline int current_device() { return 0; }  // there is one
+// It runs every kernel: LDS is memory of the process.
+inline std::string kernel_reason(KernelEntry, int) { return {}; }
 
 inline void* allocate(std::size_t bytes) {
     // 256 bytes, as hipMalloc aligns.

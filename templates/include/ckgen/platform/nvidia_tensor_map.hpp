@@ -47,6 +47,34 @@ CUtensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_by
     return map;
 }
 
+// A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
+// box_columns columns, every row_step-th and column_step-th. Swizzled in 128 bytes where the box has 64 channels, else
+// packed. Bytes lie between neighbours; what lies outside reads as zero.
+struct BoxMap {
+    int64 channels, columns, rows, images;
+    int64 column_bytes, row_bytes, image_bytes;
+    int box_channels, box_columns, box_rows, column_step, row_step;
+};
+
+template <class T>
+CUtensorMap box_map(const void* base, const BoxMap& m) {
+    static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
+    const auto size = [](int64 value) { return static_cast<cuuint64_t>(value); };
+    const cuuint64_t sizes[] = {size(m.channels), size(m.columns), size(m.rows), size(m.images)};
+    const cuuint64_t strides[] = {size(m.column_bytes), size(m.row_bytes), size(m.image_bytes)};
+    const auto extent = [](int value) { return static_cast<cuuint32_t>(value); };
+    const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
+                              extent(m.box_rows * m.row_step), 1};
+    const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
+    CUtensorMap map;
+    check_driver(encode(&map, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides, box, steps,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE,
+                        m.box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                 "cuTensorMapEncodeTiled");
+    return map;
+}
+
 // A channels-last image tensor seen through a convolution's positions. Spatial arrays are innermost first.
 struct ImageMap {
     int ndim;

@@ -38,6 +38,15 @@ CKGEN_DEVICE void copy_box(uint32 target, const CUtensorMap& map, uint32 barrier
         : "memory");
 }
 
+// A box of a channels-last image tensor: channels, columns, rows and images from there.
+CKGEN_DEVICE void copy_image_box(uint32 target, const CUtensorMap& map, uint32 barrier, int channel, int column,
+                                 int row, int image) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                 "[%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
+                 "l"(&map), "r"(barrier), "r"(channel), "r"(column), "r"(row), "r"(image)
+                 : "memory");
+}
+
 // Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
 // tap[0] that dimension's tap offset.
 template <int NDim>
@@ -61,6 +70,32 @@ CKGEN_DEVICE void copy_pixels(uint32 target, const CUtensorMap& map, uint32 barr
                      "r"(image), "h"(tap[0]), "h"(tap[1]), "h"(tap[2])
                      : "memory");
     }
+}
+
+// Makes what threads stored in shared memory come before what the copy engine will write there; a barrier follows.
+CKGEN_DEVICE void publish_lds_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+CKGEN_DEVICE uint32 lds_address(const void* lds) { return static_cast<uint32>(__cvta_generic_to_shared(lds)); }
+CKGEN_DEVICE void sync_warp() { __syncwarp(); }
+// A barrier of `threads` threads, a multiple of 32; number 0 is the workgroup's.
+CKGEN_DEVICE void barrier_of(int number, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// ldmatrix.x4.trans: four 8x8 matrices of 16-bit elements, lane i gives the address of row i % 8 of matrix i / 8.
+// Register j of lane i then holds column i / 4 of rows i % 4 * 2 and the next of matrix j. PTX ISA 9.0, 9.7.14.5.15.
+CKGEN_DEVICE void load_matrices_transposed(uint32 address, uint32 (&r)[4]) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// A barrier for one warpgroup: all its 128 threads, whatever the others do. Barrier 0 is the workgroup's. Lanes may
+// come one by one.
+CKGEN_DEVICE void warpgroup_barrier(int warpgroup) {
+    __syncwarp();
+    asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 1) : "memory");
 }
 
 // Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them

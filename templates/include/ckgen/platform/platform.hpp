@@ -4,9 +4,13 @@
 //   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives
 //   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
 //   kInvalidOffset     a byte offset that lies past the end of every window
+//   wait_for_previous_kernel()   in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is
+//   read
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError
 //   compute_units()    how many workgroups run side by side
+//   kernel_reason()    why the current device cannot run a kernel, "[rule] ...", or nothing
+//   current_device()   the number of this thread's device
 #pragma once
 
 #if !defined(CKGEN_DEVICE_ONLY)
@@ -19,6 +23,16 @@ namespace ckgen::platform {
 inline constexpr uint32 kInvalidOffset = 0x80000000u;
 inline constexpr uint32 kMaxWindowBytes = 0x7ffffff0u;
 inline constexpr int kWaveSize = 64;
+
+// True for kernels that say `overlaps_previous`: they may begin before the kernel ahead of them has ended.
+template <class Kernel, class = void>
+struct OverlapsPrevious {
+    static constexpr bool value = false;
+};
+template <class Kernel>
+struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_previous))> {
+    static constexpr bool value = Kernel::overlaps_previous;
+};
 }  // namespace ckgen::platform
 
 #if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST

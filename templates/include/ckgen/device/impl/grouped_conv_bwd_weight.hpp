@@ -39,7 +39,7 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
     static BwdWeightKernel kernel() {
-        return {Family::template traits<D>(), &launch, &reduce_partials<typename D::Wei>};
+        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &reduce_partials<typename D::Wei>};
     }
 
     struct Invoker final : BaseInvoker {
@@ -80,13 +80,17 @@ public:
     BwdWeightKernel KernelInfo() const override { return kernel(); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
-        return bwd_weight_unsupported_reason(kernel(), argument);
+        const std::string reason = bwd_weight_unsupported_reason(kernel(), argument);
+        return reason.empty() ? devices_.of(kernel()) : reason;
     }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return bwd_weight_workspace_size(kernel(), argument);
     }
     std::string GetIdentity() const override { return D::name; }
     std::string GetTypeString() const override { return bwd_weight_type_string(Family::template type_fields<D>()); }
+
+private:
+    DeviceReasons devices_;
 };
 
 }  // namespace ckgen::tensor_operation::device

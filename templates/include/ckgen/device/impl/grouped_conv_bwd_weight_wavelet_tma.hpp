@@ -19,6 +19,7 @@ struct TmaFamily {
         conv::BwdWeightTraits traits = conv::common_traits<D>();
         traits.tiles_per_half = 1;
         traits.copy_engine = true;
+        traits.persistent = true;
         return traits;
     }
 

@@ -2,9 +2,9 @@
 # The sources of the library. Instances of one operation are grouped by the architectures that they are for.
 set(CKGEN_OPERATIONS grouped_conv_bwd_weight)
 # Hand-written sources: those that define kernels, those that are host code only, and the C API over all operations.
-set(CKGEN_KERNEL_SOURCES src/runtime/reduce.cpp)
-set(CKGEN_RUNTIME_SOURCES src/runtime/bwd_weight_core.cpp src/runtime/bwd_weight_plan.cpp src/runtime/host_runtime.cpp src/runtime/reference.cpp)
-set(CKGEN_API_SOURCES src/registry.cpp src/runtime/c_api.cpp)
+set(CKGEN_KERNEL_SOURCES src/runtime/reduce.cpp src/runtime/repack.cpp)
+set(CKGEN_RUNTIME_SOURCES src/runtime/bwd_weight_core.cpp src/runtime/bwd_weight_plan.cpp src/runtime/bwd_weight_split.cpp src/runtime/host_runtime.cpp src/runtime/reference.cpp)
+set(CKGEN_API_SOURCES src/registry.cpp src/measured.cpp src/runtime/c_api.cpp src/runtime/selector.cpp)
 set(CKGEN_GROUPS_grouped_conv_bwd_weight gfx90a_gfx942_gfx950_gfx1100_gfx1201)
 set(CKGEN_FACTORIES_grouped_conv_bwd_weight
     src/grouped_conv_bwd_weight/factory/add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances.cpp

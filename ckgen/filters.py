@@ -80,7 +80,7 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
     return tuple(instance for instance in instances if all(test(instance) for test in tests))
 
 
-def select(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:
+def filtered(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:
     """The instances that pass all filters, in the order given.
 
     Raises CkgenError (exit 2) with the nearest names when a filter is wrong or nothing passes.

@@ -1,0 +1,78 @@
+// Host time of one launch through the operators, without the launch: argument, support, workspace, plan, run.
+//
+//   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
+//   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
+//     generated/src/runtime/{bwd_weight_core,bwd_weight_plan,bwd_weight_split,host_runtime,repack}.cpp
+//     -lpthread -o build/launch_cost/run && build/launch_cost/run
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "ckgen/device/bwd_weight_core.hpp"
+
+namespace {
+
+using namespace ckgen;
+using namespace ckgen::tensor_operation::device;
+
+// RetinaNet's head: 3x3, pad 1, C = 256 on 100x100, NHWGC.
+conv::Problem head(int64 k, int split_k) {
+    conv::Problem p;
+    p.ndim = 2;
+    p.split_k = split_k;
+    const int64 n = 32, c = 256, edge = 100;
+    p.in.lengths = {1, n, c, edge, edge, 1};
+    p.in.strides = {c, edge * edge * c, 1, edge * c, c, 0};
+    p.wei.lengths = {1, k, c, 3, 3, 1};
+    p.wei.strides = {k * 9 * c, 9 * c, 1, 3 * c, c, 0};
+    p.out.lengths = {1, n, k, edge, edge, 1};
+    p.out.strides = {k, edge * edge * k, 1, edge * k, k, 0};
+    p.strides = p.dilations = {1, 1, 1};
+    p.left_pads = p.right_pads = {1, 1, 0};
+    return p;
+}
+
+void launch(uint32, const conv::BwdWeightArgs&, const void*, int64, void*, int64, const void*, int64,
+            platform::Stream) {}
+void reduce(const float*, void*, int64, int, platform::Stream) {}
+void entry(const void*, platform::Thread&) {}
+
+BwdWeightKernel kernel_of(bool copy_engine) {
+    conv::BwdWeightTraits traits{};
+    traits.ndim = 2;
+    traits.m_per_block = 128, traits.n_per_block = copy_engine ? 256 : 128, traits.k_per_block = copy_engine ? 64 : 32;
+    traits.tiles_per_half = 1;
+    traits.a_vector = 8, traits.b_vector = copy_engine ? 64 : 8, traits.c_vector = 2;
+    traits.elem_bytes = traits.wei_bytes = 2;
+    traits.launch_threads = 384;
+    traits.copy_engine = traits.persistent = copy_engine;
+    return {traits, &entry, 1024, &launch, &reduce};
+}
+
+// Microseconds, the median of several thousand.
+double microseconds(const BwdWeightKernel& kernel, const conv::Problem& problem) {
+    alignas(16) static char memory[64];
+    std::vector<double> times;
+    for(int i = 0; i < 5000; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto argument = make_bwd_weight_argument(kernel, problem, memory, memory, memory);
+        if(!bwd_weight_unsupported_reason(kernel, argument.get()).empty())
+            return -1;
+        argument->p_workspace_ = memory;
+        run_bwd_weight(kernel, argument.get(), StreamConfig{});
+        times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    }
+    std::nth_element(times.begin(), times.begin() + 2500, times.end());
+    return times[2500];
+}
+
+}  // namespace
+
+int main() {
+    for(const int split_k : {1, -1}) {
+        std::printf("split_k %2d: xdl %.2f us, wavelet_tma %.2f us\n", split_k,
+                    microseconds(kernel_of(false), head(256, split_k)),
+                    microseconds(kernel_of(true), head(256, split_k)));
+    }
+}

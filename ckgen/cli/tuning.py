@@ -1,0 +1,125 @@
+"""tune, select: from measured rows to a table, and from a problem to the instance that a table or library picks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckgen.cli import console
+from ckgen.cli.options import PATH, json_option
+from ckgen.measured import TABLES
+
+if TYPE_CHECKING:
+    from ckgen.selector import Choice
+
+HEADERS = ("problem", "instance", "split_k", "source", "us", "measured on")
+OPERATION = "grouped_conv_bwd_weight"
+
+
+@click.command("tune", short_help="Make the selector's table from measured rows.")
+@click.option(
+    "--results",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite); of a job in several files the last row counts.",
+)
+@click.option("--arch", metavar="NAME", help="The architecture that they were measured on, for example sm_90a.")
+@click.option("--operation", default=OPERATION, show_default=True, help="The operation to make the table of.")
+@click.option("--tables", type=PATH, default=TABLES, help="Folder of tables; default: those that come with ckgen.")
+@click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table is not what its results say.")
+def tune_command(results: tuple[Path, ...], arch: str | None, operation: str, tables: Path, checking: bool) -> int:
+    """Write the table of best instances that `ckgen.select` and the C++ library pick from.
+
+    Only right results count. The table names its results with their digests: run this where their paths hold, at the
+    root of a checkout. `ckgen generate` then puts the table into the library.
+
+    \b
+    Examples:
+      ckgen tune --results bench/results/2026-11-21-h200/rows.csv.gz --arch sm_90a
+      ckgen tune --check
+    """
+    from ckgen.measured import table_text
+    from ckgen.tune import make_table, read_measured
+
+    if checking:
+        return _check(tables)
+    if not results or arch is None:
+        raise click.UsageError("name the rows and where they were measured: --results FILE --arch NAME; or --check")
+    if any(path.is_absolute() for path in results):
+        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
+    table = make_table(read_measured([path.as_posix() for path in results], Path()), operation, arch)
+    tables.mkdir(parents=True, exist_ok=True)
+    (tables / table.file_name).write_text(table_text(table), encoding="utf-8")
+    candidates = sum(len(row.candidates) for row in table.rows)
+    console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {candidates} candidates")
+    console.note("to put it into the library and the pages: ckgen generate; make docs")
+    return 0
+
+
+def _check(tables: Path) -> int:
+    from ckgen.tune import find_drift
+
+    drifts = find_drift(tables, Path())
+    for drift in drifts:
+        console.say(drift)
+    if not drifts:
+        console.say(f"tables: up to date, {len(list(tables.glob('*.json')))} made from results")
+    return 1 if drifts else 0
+
+
+@click.command("select", short_help="Which instance runs a problem, and why.")
+@click.argument("words", nargs=-1, metavar="[PROBLEM]...")
+@click.option("--problems", metavar="NAME|FILE", help="All problems of a set that comes with ckgen, or of a YAML file.")
+@click.option("--dtype", default="f16", show_default=True, help="f16, bf16, f32 or bf16_f32_bf16.")
+@click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
+@click.option("--arch", metavar="NAME", help="Default: the library's device, or the one that has a table.")
+@click.option("--library", type=PATH, help="Choose among what this library holds and supports.")
+@json_option
+def select_command(
+    words: tuple[str, ...],
+    problems: str | None,
+    dtype: str,
+    layout: str | None,
+    arch: str | None,
+    library: Path | None,
+    as_json: bool,
+) -> int:
+    """Say which instance, with which split-K factor, the selector picks for a problem, and what it knows of it.
+
+    `measured` is the fastest right one of this very problem, `neighbour` that of the nearest measured one, `rule` and
+    `generic` are what is left where nothing was measured. Without --library nobody is asked whether the instance
+    supports the problem.
+
+    \b
+    Examples:
+      ckgen select G32 N32 K8 C8 3x3 on 100x100 s1 p1 --dtype bf16
+      ckgen select --problems retinanet
+      ckgen select K64 C32 3x3 on 14x14 p1 --library build/ci/host/libckgen_conv.so
+    """
+    from ckgen.library import Library
+    from ckgen.problem import ConvProblem
+    from ckgen.problem_sets import load_problems
+    from ckgen.problem_text import problem_fields
+    from ckgen.selection import select
+
+    if bool(words) == (problems is not None):
+        raise click.UsageError("give one problem, or --problems")
+    named = [item.problem for item in load_problems(problems)] if problems else []
+    asked = named or [ConvProblem(**problem_fields(" ".join(words)))]
+    loaded = Library(library) if library else None
+    chosen = [(one, select(one, dtype, layout=layout, arch=arch, library=loaded)) for one in asked]
+    if as_json:
+        console.say_json([{"asked": str(one), **asdict(choice)} for one, choice in chosen])
+    else:
+        console.show_table(HEADERS, [_row(str(one), choice) for one, choice in chosen], right=("split_k", "us"))
+    return 0
+
+
+def _row(asked: str, choice: Choice) -> tuple[str, ...]:
+    time = "-" if choice.microseconds is None else f"{choice.microseconds:.1f}"
+    split_k = "chosen" if choice.split_k < 0 else str(choice.split_k)
+    return asked, choice.name, split_k, choice.source, time, choice.problem or "-"

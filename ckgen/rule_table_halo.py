@@ -1,0 +1,100 @@
+"""The rules of family halo: 3x3 filters of few channels, whose taps read the same rows in shared memory."""
+
+from __future__ import annotations
+
+from ckgen.derived import HALO_FAMILIES
+from ckgen.rule import Rule
+
+HALO_RULES: tuple[Rule, ...] = (
+    Rule(
+        "halo-vectors",
+        "domain",
+        "a_vector == 8 and b_vector == 8 and c_vector == 4",
+        "A and B are copied in units of 8 channels, C is written in fours",
+        "vectors {a_vector}x{b_vector}x{c_vector}",
+        "leave `vector` out: halo has 8x8x4 only",
+        "A bulk tensor copy needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
+        ("vector",),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-stages",
+        "domain",
+        "stages >= 2 and stages <= 6",
+        "at most 2 to 6 steps are in shared memory at once",
+        "{stages} stages for family {family}",
+        "use 2 to 6, or leave `stages` out",
+        "One step is filled while another is multiplied. How many of these fit follows from the problem.",
+        ("stages",),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-layout",
+        "domain",
+        "ndim == 2 and not groups_outermost",
+        "the layout is NHWGC/GKYXC/NHWGK",
+        "halo has no layout but NHWGC/GKYXC/NHWGK",
+        "use NHWGC/GKYXC/NHWGK, or family xdl",
+        "Rows of an image stream through shared memory, the channels of several groups side by side.",
+        ("layout",),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-tile",
+        "tile",
+        "(n_per_block == 64 and (m_per_block == 8 or m_per_block == 24 or m_per_block == 40)) or (n_per_block =="
+        " m_per_block and (m_per_block == 8 or m_per_block == 16 or m_per_block == 32)) and m_per_xdl == 16",
+        "the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16",
+        "the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
+        "use 8x8, 16x16, 32x32, 8x64, 24x64 or 40x64 and leave m_per_xdl out",
+        "A workgroup has 64 input channels, of whole groups or of one. mma.sync's atom has 16 rows and 8 columns;"
+        " rows of an odd number of 16 bytes, or of 128 swizzled ones, are read without bank conflicts.",
+        ("tile", "m_per_xdl"),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-k",
+        "tile",
+        "k_per_block >= 16 and k_per_block % 16 == 0",
+        "k_per_block is a multiple of 16 positions",
+        "k_per_block is {k_per_block}",
+        "use a multiple of 16, or leave k_per_block out",
+        "An mma.sync step is 16 positions; as many are dealt to each share of the warps.",
+        ("k_per_block", "tile"),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-waves",
+        "tile",
+        "load_waves == 2 and math_waves * 2 == units * shares and math_waves <= 8",
+        "one warpgroup of two waves loads, units x shares warps multiply, at most 16",
+        "{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
+        "leave `wave_ratio` out, or use a smaller k_per_block",
+        "A warp has 16 of the 64 input channels, or 8, and one share of the positions; one thread issues all copies.",
+        ("wave_ratio", "k_per_block", "tile"),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-registers",
+        "instance",
+        "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72)"
+        " or acc_registers <= 40",
+        "accumulators and some 50 other registers fit a thread",
+        "{acc_registers} accumulator registers a thread and {math_waves} math waves",
+        "use a smaller k_per_block or tile",
+        "A multiprocessor has 65536 registers for all threads; four math waves can be given 232 each by setmaxnreg.",
+        ("k_per_block", "tile"),
+        HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-products",
+        "instance",
+        "lds_products_bytes <= lds_bytes",
+        "the products of all shares fit shared memory",
+        "{lds_products_bytes} bytes of products, {lds_bytes} of shared memory",
+        "use a smaller k_per_block or tile",
+        "At the end the shares of a workgroup are added up in shared memory.",
+        ("k_per_block", "tile"),
+        HALO_FAMILIES,
+    ),
+)

@@ -1,0 +1,172 @@
+"""Which instance, with which split-K factor, for a problem: the fastest that was measured, or the likeliest.
+
+The chain of candidates, best first:
+
+1. measured: the problem itself is in the table of its architecture.
+2. neighbour: the nearest measured problems of the same layout and data type, 1x1 filters among themselves. The
+   distance is the sum over groups, K, C, filter taps and GEMM-K of how many octaves (factors of two) they differ.
+   split_k is scaled so that the number of workgroups stays, and raised where sums would get longer than any that
+   was found right.
+3. rule: what nothing was measured for. Least traffic through tiles first, then the widest vectors.
+4. generic: takes every valid problem.
+
+A library then takes the first one that it holds and that supports the problem. The same chain in C++ is
+templates/src/selector.cpp; all arithmetic is in integers, so that both agree to the last candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from ckgen.hardware import NVIDIA_ARCHES
+from ckgen.instance import Instance
+from ckgen.measured import Candidate, Table
+from ckgen.problem import ConvProblem
+from ckgen.problem_text import problem_fields
+
+Source = Literal["measured", "neighbour", "rule", "generic"]
+SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic")
+NEIGHBOURS = 3
+OCTAVE = 16  # the unit of distances is a sixteenth of an octave
+FARTHEST = 6 * OCTAVE
+MOST_SPLITS = 1 << 16  # that instances take
+CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` were measured on
+    ``problem``: the problem itself or its neighbour; None and empty where nothing was."""
+
+    name: str
+    split_k: int
+    source: Source
+    microseconds: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """A measured problem at a distance; ``exact`` when it is the problem itself."""
+
+    exact: bool
+    distance: int
+    problem: ConvProblem
+    candidates: tuple[Candidate, ...]
+
+
+def chain(
+    problem: ConvProblem, dtype: str, layout: str, arch: str, instances: Iterable[Instance], tables: Sequence[Table]
+) -> tuple[Choice, ...]:
+    """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
+    to say. ``instances`` need their ``archs``, as they come out of a spec."""
+    own = {i.name: i for i in instances if i.layout == layout and i.dtype == dtype and runs_on(i.archs, arch)}
+    found: dict[str, Choice] = {}
+    for neighbour in _neighbours(problem, dtype, layout, arch, own.keys(), tables):
+        for candidate in neighbour.candidates:
+            found.setdefault(candidate.name, _choice(candidate, neighbour, own[candidate.name], problem))
+    for instance in sorted(own.values(), key=lambda instance: _rule_order(instance, problem)):
+        found.setdefault(instance.name, Choice(instance.name, -1, "generic" if instance.generic else "rule"))
+    return tuple(found.values())
+
+
+def runs_on(archs: Sequence[str], arch: str) -> bool:
+    """Whether an instance for ``archs`` runs on ``arch``: AMD's lists say it, every NVIDIA GPU and the host take
+    all that is not for NVIDIA architectures alone."""
+    if not archs or any(same_arch(own, arch) for own in archs):
+        return True
+    return not arch.startswith("gfx") and not all(own in NVIDIA_ARCHES for own in archs)
+
+
+def same_arch(one: str, other: str) -> bool:
+    """Whether two names mean one architecture: sm_90a is what code for a GPU of compute capability 9.0 is for."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(arch: str) -> str:
+    return arch.rstrip("a") if arch.startswith("sm_") else arch
+
+
+def _neighbours(
+    problem: ConvProblem, dtype: str, layout: str, arch: str, names: Iterable[str], tables: Sequence[Table]
+) -> list[_Neighbour]:
+    """The measured problems to pick from, the problem itself first, of what instances called ``names`` have."""
+    known = frozenset(names)
+    found: list[_Neighbour] = []
+    for table in tables:
+        for row in table.rows if same_arch(table.arch, arch) else ():
+            candidates = tuple(candidate for candidate in row.candidates if candidate.name in known)
+            if row.dtype != dtype or row.layout != layout or not candidates:
+                continue
+            other = ConvProblem(**problem_fields(row.problem))
+            exact, distance = other == problem, _distance(problem, other)
+            if exact or (_single_tap(other) == _single_tap(problem) and distance <= FARTHEST):
+                found.append(_Neighbour(exact, distance, other, candidates))
+    return sorted(found, key=lambda item: (not item.exact, item.distance))[:NEIGHBOURS]
+
+
+def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, problem: ConvProblem) -> Choice:
+    if neighbour.exact:
+        return Choice(candidate.name, candidate.split_k, "measured", candidate.microseconds, str(problem))
+    split_k = _scaled(candidate, instance, neighbour.problem, problem)
+    return Choice(candidate.name, split_k, "neighbour", candidate.microseconds, str(neighbour.problem))
+
+
+def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:
+    """The split-K factor for another problem: as many workgroups as were measured, sums no longer than right ones,
+    a k tile at least for each."""
+    workgroups, tiles = candidate.split_k * _tiles(instance, measured), _tiles(instance, problem)
+    terms = _gemm_k(problem)
+    wanted = (2 * workgroups + tiles) // (2 * tiles)  # to the nearest
+    wanted = max(wanted, _ceil(terms, max(1, candidate.longest_sum)), 1)
+    return min(wanted, _ceil(terms, instance.k_per_block), MOST_SPLITS)
+
+
+def _tiles(instance: Instance, problem: ConvProblem) -> int:
+    """Tiles of all groups' weight gradients."""
+    rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
+    return _product((rows, _ceil(_product((problem.c, *problem.filter)), instance.n_per_block)))
+
+
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, int, bool, str]:
+    """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
+    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not."""
+    traffic = _product((_tiles(instance, problem), instance.m_per_block + instance.n_per_block))
+    vectors = instance.a_vector + instance.b_vector + instance.c_vector
+    return instance.generic, traffic, -vectors, instance.conv_spec == "Default", instance.name
+
+
+def _distance(one: ConvProblem, other: ConvProblem) -> int:
+    return sum(abs(_octaves(a) - _octaves(b)) for a, b in zip(_sizes(one), _sizes(other), strict=True))
+
+
+def _sizes(problem: ConvProblem) -> tuple[int, ...]:
+    return problem.groups, problem.k, problem.c, _product(problem.filter), _gemm_k(problem)
+
+
+def _octaves(value: int) -> int:
+    """log2 in sixteenths, linear between powers of two."""
+    whole = value.bit_length() - 1
+    return OCTAVE * whole + (OCTAVE * value >> whole) - OCTAVE
+
+
+def _gemm_k(problem: ConvProblem) -> int:
+    return _product((problem.batch, *problem.output))
+
+
+def _single_tap(problem: ConvProblem) -> bool:
+    return prod(problem.filter) == 1
+
+
+def _product(factors: Iterable[int]) -> int:
+    result = 1
+    for factor in factors:
+        result = min(result * factor, CEILING)
+    return result
+
+
+def _ceil(value: int, step: int) -> int:
+    return -(-value // step)

@@ -1,0 +1,98 @@
+// Copied by ckgen from templates/include/ckgen/conv/halo_geometry.hpp. Do not edit; run: ckgen generate
+// How family halo walks an image: rows of the input stream through rings in shared memory. Each is read from global
+// memory once, with the columns that padding adds, and stays until every tap has used it.
+//
+// Input rows and columns are kept apart by their residues modulo the stride, a ring for each pair. In a ring the
+// position under a tap is then the output position plus a constant, and with output rows as wide as the rings' rows all
+// addresses of a step advance alike.
+#pragma once
+
+#include "ckgen/conv/bwd_weight_args.hpp"
+
+namespace ckgen::conv {
+
+// What the rings' shape depends on: 2D, filter 3x3. Lengths in positions.
+struct HaloShape {
+    int out_rows, out_columns;
+    int stride_rows, stride_columns;      // each 1 or 2
+    int dilation_rows, dilation_columns;  // input positions between taps
+};
+
+CKGEN_HD constexpr HaloShape halo_shape(const BwdWeightArgs& p) {
+    return {p.out_length[0], p.out_length[1], p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]};
+}
+
+// `positions`: how many output positions the math warps take at once; `out_pitch`: bytes of one in shared memory;
+// `stages`: the most that are of use; `lds_bytes`: what rings and barriers may take.
+struct HaloLimits {
+    int positions, out_pitch, stages, lds_bytes;
+};
+
+// A step brings `rows` output rows, and to each ring as many input rows. The first steps of an image reach above its
+// first row; what lies outside reads as zero.
+struct HaloGeometry {
+    int32 rows;       // of a step
+    int32 stages;     // steps in shared memory at once
+    int32 blocks;     // steps in a ring: `stages`, and those that later ones still reach back to
+    int32 lead_rows;  // ring rows from an output row's first tap to its last: so far its step is ahead of it
+    int32 plane;      // positions of a row: the output's, what the taps reach beyond, and what makes rows * plane a
+                      // multiple of 8, so that all steps have the same swizzle
+    int32 ring_bytes;
+    int32 slot_bytes;  // a stage's output rows
+    int32 steps_per_image;
+    int32 lds_bytes;  // rings, output rows and barriers; 0 where they do not fit
+};
+
+inline constexpr int kHaloTaps = 3;      // rows and columns of the filter
+inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
+inline constexpr int kHaloMaxBox = 256;  // rows and columns that one copy can walk over
+
+CKGEN_HD constexpr int64 round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
+
+// The rings for `rows` output rows a step and `stages` stages.
+CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits& limits, int rows, int stages) {
+    HaloGeometry g{};
+    g.rows = rows;
+    g.stages = stages;
+    g.lead_rows = (kHaloTaps - 1) * s.dilation_rows / s.stride_rows;
+    g.blocks = stages + ceil_div(g.lead_rows, rows);
+    const int even = rows % 8 == 0 ? 1 : rows % 4 == 0 ? 2 : rows % 2 == 0 ? 4 : 8;
+    const int reach = (kHaloTaps - 1) * s.dilation_columns / s.stride_columns;
+    g.plane = static_cast<int32>(round_up(int64{s.out_columns} + reach, even));
+    const int64 ring_bytes = int64{g.plane} * g.blocks * rows * kHaloPitch;
+    const int64 slot_bytes = round_up(round_up(int64{rows} * g.plane, limits.positions) * limits.out_pitch, 1024);
+    // 1024 bytes to begin at a multiple of them; two barriers of 8 bytes a stage.
+    const int64 bytes = ring_bytes * s.stride_rows * s.stride_columns + stages * (slot_bytes + 16) + 1024;
+    const bool fits =
+        bytes <= limits.lds_bytes && g.plane * s.stride_columns <= kHaloMaxBox && rows * s.stride_rows <= kHaloMaxBox;
+    g.ring_bytes = static_cast<int32>(fits ? ring_bytes : 0);
+    g.slot_bytes = static_cast<int32>(fits ? slot_bytes : 0);
+    g.steps_per_image = ceil_div(s.out_rows + g.lead_rows, rows);
+    g.lds_bytes = static_cast<int32>(fits ? round_up(bytes, 16) : 0);
+    return g;
+}
+
+// The rings that cost least: time goes with the positions of an image's output rows and with its steps, which round
+// them up and wait at barriers, and grows where fewer bytes than hide the memory's latency are on their way.
+CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const HaloLimits& limits) {
+    constexpr int64 latency_bytes = 48 * 1024;
+    const int64 step_positions = 24 + limits.positions / 2;
+    HaloGeometry best{};
+    int64 best_cost = 0;
+    const int most = shape.out_rows < 32 ? shape.out_rows : 32;
+    for(int rows = 1; rows <= most; ++rows)
+        for(int stages = 2; stages <= limits.stages; ++stages) {
+            const HaloGeometry g = halo_rings(shape, limits, rows, stages);
+            if(g.lds_bytes == 0)
+                break;
+            const int64 step = int64{g.ring_bytes} / g.blocks * shape.stride_rows * shape.stride_columns + g.slot_bytes;
+            const int64 on_the_way = step * (stages - 1) < latency_bytes ? step * (stages - 1) : latency_bytes;
+            const int64 positions = int64{shape.out_rows} * g.plane + g.steps_per_image * step_positions;
+            const int64 cost = positions * latency_bytes / on_the_way;
+            if(best.lds_bytes == 0 || cost < best_cost)
+                best = g, best_cost = cost;
+        }
+    return best;
+}
+
+}  // namespace ckgen::conv

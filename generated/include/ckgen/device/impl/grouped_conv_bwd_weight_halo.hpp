@@ -1,0 +1,73 @@
+// Copied by ckgen from templates/include/ckgen/device/impl/grouped_conv_bwd_weight_halo.hpp. Do not edit; run: ckgen generate
+// Family halo of grouped convolution backward weight (sm_90a): what a generated instance includes.
+#pragma once
+
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/device/impl/grouped_conv_bwd_weight.hpp"
+#include "ckgen/instance/checked_halo.hpp"
+#include "ckgen/pipeline/halo.hpp"
+
+#if !CKGEN_DEVICE_PASS
+
+#include "ckgen/platform/nvidia_tensor_map.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// Makes the tensor maps that the kernel's copies go through.
+struct HaloFamily {
+    template <class D>
+    static constexpr conv::BwdWeightTraits traits() {
+        conv::BwdWeightTraits traits = conv::common_traits<D>();
+        traits.copy_engine = true;
+        traits.groups_per_block = D::groups_per_block;
+        traits.halo = {D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
+        return traits;
+    }
+
+    template <class D>
+    static BwdWeightTypeFields type_fields() {
+        return {"DeviceGroupedConvBwdWeight_Halo",
+                D::block_size,
+                D::m_per_block,
+                D::n_per_block,
+                D::k_per_block / 8,
+                D::conv_spec,
+                8,
+                1,
+                1,
+                D::a_vector,
+                D::a_vector,
+                D::b_vector,
+                D::b_vector,
+                D::c_vector};
+    }
+
+    template <class Kernel, class Regions>
+    static void launch(platform::KernelEntry entry, uint32 blocks, const conv::BwdWeightArgs& p, const Regions& regions,
+                       platform::Stream stream) {
+        using T = typename Kernel::T;
+        typename Kernel::Args args;
+        args.problem = p;
+        args.rings = conv::halo_geometry(conv::halo_shape(p), Kernel::limits);
+        const int64 images = p.k / (p.out_length[0] * p.out_length[1]);
+        args.in = platform::box_map<T>(p.in, {(p.groups - 1) * p.in_group_bytes / 2 + p.c, p.in_length[1],
+                                              p.in_length[0], images, p.in_stride_bytes[1], p.in_stride_bytes[0],
+                                              p.in_image_bytes, Kernel::in_channels, args.rings.plane, args.rings.rows,
+                                              p.stride[1], p.stride[0]});
+        const int64 row_bytes = int64{p.out_row_bytes} * p.out_length[1];
+        args.out =
+            platform::box_map<T>(p.out, {(p.groups - 1) * p.out_group_bytes / 2 + p.m, p.out_length[1], p.out_length[0],
+                                         images, p.out_row_bytes, row_bytes, row_bytes * p.out_length[0],
+                                         Kernel::out_channels, args.rings.plane, args.rings.rows, 1, 1});
+        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+#endif
+
+#undef CKGEN_DEFINE_INSTANCE
+#define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
+    CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::CheckedHalo, ::ckgen::tensor_operation::device::HaloFamily,              \
+                               ::ckgen::pipeline::HaloKernel)

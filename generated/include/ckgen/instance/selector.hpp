@@ -1,0 +1,55 @@
+// Copied by ckgen from templates/include/ckgen/instance/selector.hpp. Do not edit; run: ckgen generate
+// Which instance for a problem: what was measured, else the nearest that was, else a rule, else the generic one. The
+// chain of candidates is described in ckgen/selector.py, which is the same in Python.
+//
+//     using namespace ckgen::tensor_operation::device::instance;
+//     const SelectedInstance best = SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(problem);
+//     for(auto& op : DeviceOperationInstanceFactory<Op>::GetInstances())
+//         if(op->GetIdentity() == best.identity) ...  // MakeArgumentPointer(..., best.split_k)
+//
+// Part of the whole library (ckgen_conv::ckgen_conv); the library of one operation has no selector.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckgen/conv/problem.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+
+enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3 };
+
+struct SelectedInstance {
+    std::string identity;
+    int index;        // in the registry, as in the C API
+    index_t split_k;  // -1: the operator's own choice
+    SelectedBy source;
+    float microseconds;  // measured on this problem or, for a neighbour, on that; else 0
+};
+
+struct SelectionQuery {
+    conv::Problem problem;  // its split_k is not looked at
+    std::string layout;     // "NHWGC/GKYXC/NHWGK"
+    std::string dtype;      // "f16"
+    std::string arch;       // "sm_90a", "gfx942", "host"; empty: the current device's
+    const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: their alignment is not looked at
+};
+
+// Instances of this library that support the problem with the split_k given here, best first, at most `most`. If there
+// is none, *reason is why the last one was refused.
+std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most,
+                                              std::string* reason = nullptr);
+
+// The best for a layout triple (ckgen::layout) and a data type set (ckgen::dtype). Throws std::invalid_argument with
+// the last instance's reason if none supports the problem.
+SelectedInstance SelectInstance(const SelectionQuery& query);
+template <class Layout, class DataType>
+SelectedInstance SelectInstance(const conv::Problem& problem) {
+    SelectionQuery query;
+    query.problem = problem;
+    query.layout = std::string(Layout::In::name) + "/" + Layout::Wei::name + "/" + Layout::Out::name;
+    query.dtype = DataType::name;
+    return SelectInstance(query);
+}
+
+}  // namespace ckgen::tensor_operation::device::instance

@@ -1,0 +1,327 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/halo.hpp. Do not edit; run: ckgen generate
+// Family halo: weight gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at the speed
+// of memory. A workgroup has 64 channels of the input (several groups, or part of one) and all nine taps. The load
+// role, one thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the
+// math role each tap reads the same rows at another offset, and the products of all taps stay in registers until the
+// workgroup's share of the images is done.
+//   A[channel][position] = In seen through a tap     B[position][channel] = dOut     D[c][k] = dWei of that tap
+// Rows are as wide as the taps reach, so some positions have no output: B is zero there, and A is whatever the tap
+// finds. An infinity or NaN in the input may therefore make NaN of more taps than it belongs to.
+#pragma once
+
+#include "ckgen/atom/warp_mma.hpp"
+#include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/platform/nvidia_tma.hpp"
+
+namespace ckgen::pipeline {
+
+struct HaloArgs {
+    CUtensorMap out, in;          // boxes of a step's rows; see HaloFamily
+    conv::BwdWeightArgs problem;  // k_tiles counts steps
+    conv::HaloGeometry rings;
+};
+
+template <class D>
+struct HaloKernel {
+    using Args = HaloArgs;
+    using T = typename D::Out;
+    using Wei = typename D::Wei;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr int in_channels = 64;
+    static constexpr int out_channels = D::out_pitch / 2;
+    static constexpr conv::HaloLimits limits{D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
+    static constexpr int load_threads = D::launch_threads - D::block_size;
+    static constexpr int side = conv::kHaloTaps;
+    static constexpr int taps = side * side;
+    // Eight channels are half of the atom's rows: then two taps share an atom, the last one with itself.
+    static constexpr bool paired = D::n_per_block == 8;
+    static constexpr int row_blocks = paired ? (taps + 1) / 2 : taps;
+    static constexpr int column_blocks = D::m_per_block / 8;
+    // More accumulators than an even share of the registers holds.
+    static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
+    static constexpr bool swizzled = D::out_pitch == 128;
+
+    // A walk over the steps of all images: the image, the step in it, and where its rows are.
+    struct Walk {
+        int image, step;
+        int block = 0;
+        int stage = 0;
+        int parity = 0;
+
+        CKGEN_DEVICE Walk(const conv::HaloGeometry& g, int index)
+            : image(index / g.steps_per_image), step(index - image * g.steps_per_image) {}
+        CKGEN_DEVICE void next(const conv::HaloGeometry& g) {
+            if(++step == g.steps_per_image)
+                step = 0, ++image;
+            if(++block == g.blocks)
+                block = 0;
+            if(++stage == g.stages)
+                stage = 0, parity ^= 1;
+        }
+    };
+
+    // Addresses in shared memory: the rings, one for each pair of residues; the output rows; the barriers.
+    struct Rings {
+        uint32 in, out, barriers;
+
+        CKGEN_DEVICE Rings(const Args& args, uint32 base)
+            : in(base), out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1])),
+              barriers(out + bytes(args.rings.stages * args.rings.slot_bytes)) {}
+        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
+        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+        static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
+    };
+
+    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
+    struct Share {
+        int first, count, before;
+
+        CKGEN_DEVICE Share(const conv::HaloGeometry& g, const conv::BwdWeightTile& tile) {
+            before = min_of(g.blocks - g.stages, tile.k_tile_first % g.steps_per_image);
+            first = tile.k_tile_first - before;
+            count = tile.k_tiles > 0 ? tile.k_tiles + before : 0;
+        }
+    };
+
+    struct LoadRole {
+        static CKGEN_DEVICE void run(const Args& args, const Rings& rings, const conv::BwdWeightTile& tile) {
+            const conv::BwdWeightArgs& p = args.problem;
+            const conv::HaloGeometry& g = args.rings;
+            const int in_channel = tile.group * p.c + tile.n_first;
+            const int out_channel = tile.group * static_cast<int>(p.out_group_bytes / 2) + tile.m_first;
+            const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
+            const int step_bytes = block_bytes * p.stride[0] * p.stride[1] + g.rows * g.plane * D::out_pitch;
+            const Share share(g, tile);
+            Walk walk(g, share.first);
+            for(int i = 0; i < share.count; ++i, walk.next(g)) {
+                const uint32 full = rings.full(walk.stage);
+                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);
+                platform::mbarrier_expect(full, step_bytes);
+                uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);
+                const int row = walk.step * g.rows;
+                for(int y = 0; y < p.stride[0]; ++y)
+                    for(int x = 0; x < p.stride[1]; ++x, target += Rings::bytes(g.ring_bytes))
+                        platform::copy_image_box(target, args.in, full, in_channel, x - p.pad[1],
+                                                 row * p.stride[0] + y - p.pad[0], walk.image);
+                platform::copy_image_box(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full,
+                                         out_channel, 0, row - g.lead_rows, walk.image);
+            }
+        }
+    };
+
+    // A warp has 16 channels of the input (8 and two taps where paired), all columns, and every so manyth 16 positions.
+    class MathRole {
+    public:
+        CKGEN_DEVICE MathRole(const Args& args, const Rings& rings, int thread)
+            : args_(args), rings_(rings), thread_(thread), lane_(thread % 32), unit_(thread / 32 % D::units),
+              share_(thread / 32 / D::units) {
+            const conv::BwdWeightArgs& p = args.problem;
+            const int matrix = atom::MatrixRows::matrix(lane_);
+            const int line = atom::MatrixRows::row(lane_);
+            const int position = share_ * 16 + matrix / 2 * 8 + line;
+            const int channel = (unit_ * D::unit_channels + (paired ? 0 : matrix % 2 * 8)) / 8;
+            in_line_ = Rings::bytes(position * conv::kHaloPitch);
+            second_ = paired && matrix % 2 != 0;
+            const conv::HaloGeometry& g = args.rings;
+            CKGEN_UNROLL
+            for(int y = 0; y < side; ++y)
+                row_shift_[y] = Rings::bytes(tap_shift(p, 0, y) * g.plane * conv::kHaloPitch);
+            CKGEN_UNROLL
+            for(int i = 0; i < row_blocks; ++i) {
+                const int tap = paired ? min_of(2 * i + matrix % 2, taps - 1) : i;
+                const int y = tap / side;
+                const int x = tap % side;
+                const int shift = tap_shift(p, 1, x);
+                // A step's positions begin at a multiple of 8 less lead_rows rows.
+                const int line = position + shift + (tap_shift(p, 0, y) - g.lead_rows) * g.plane;
+                tap_[i] = (tap_ring(p, 0, y) * p.stride[1] + tap_ring(p, 1, x)) * g.ring_bytes +
+                          shift * conv::kHaloPitch + (channel ^ (line & 7)) * 16;
+            }
+            // B's matrices: positions 0-7 and 8-15 of eight columns, then of the next eight.
+            const int out_line = share_ * 16 + matrix % 2 * 8 + line;
+            const int out_channel = unit_ * D::unit_channels / D::n_per_block * D::m_per_block / 8;
+            CKGEN_UNROLL
+            for(int j = 0; j < pairs; ++j) {
+                const int block = 2 * j + 1 < column_blocks ? 2 * j + matrix / 2 : 2 * j;
+                const int slot = swizzled ? (out_channel + block) ^ line : out_channel + block;
+                out_line_[j] = Rings::bytes(out_line * D::out_pitch + slot * 16);
+            }
+            CKGEN_UNROLL
+            for(int i = 0; i < D::acc_registers; ++i)
+                acc_[i / 4 / column_blocks][i / 4 % column_blocks][i % 4] = 0.f;
+        }
+
+        CKGEN_DEVICE void run(const platform::Thread& thread, const conv::BwdWeightTile& tile) {
+            const conv::HaloGeometry& g = args_.rings;
+            const Share share(g, tile);
+            Walk walk(g, share.first);
+            for(int i = 0; i < share.count; ++i, walk.next(g)) {
+                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);
+                if(i >= share.before)
+                    multiply(walk);
+                platform::sync_warp();
+                if(lane_ == 0)
+                    platform::mbarrier_arrive(rings_.empty(walk.stage));
+            }
+            platform::barrier_of(1, D::block_size);  // the rings are free now
+            spread(thread);
+            platform::barrier_of(1, D::block_size);
+            const conv::BwdWeightArgs& p = args_.problem;
+            if(p.partial != nullptr)
+                write(thread, tile, p.partial + static_cast<int64>(tile.split) * p.groups * p.wei_group_elements);
+            else
+                write(thread, tile, reinterpret_cast<Wei*>(p.wei));
+        }
+
+    private:
+        static constexpr int pairs = (column_blocks + 1) / 2;
+        // The products as f32 in shared memory: [share][group, k][tap][c]. Four floats more a row put the four columns
+        // that a warp stores at once on different banks.
+        static constexpr int line_floats = taps * D::n_per_block;
+        static constexpr int line_pitch = line_floats + 4;
+        static constexpr int lines = D::groups_per_block * D::m_per_block;
+        static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes, "the products of a workgroup fit its LDS");
+
+        // Which ring a tap's row (d 0) or column (d 1) is in, and how far on.
+        static CKGEN_DEVICE int tap_ring(const conv::BwdWeightArgs& p, int d, int i) {
+            return i * p.dilation[d] % p.stride[d];
+        }
+        static CKGEN_DEVICE int tap_shift(const conv::BwdWeightArgs& p, int d, int i) {
+            return i * p.dilation[d] / p.stride[d];
+        }
+
+        CKGEN_DEVICE void multiply(const Walk& walk) {
+            const conv::HaloGeometry& g = args_.rings;
+            // The step's output rows that exist, rounded outwards to the positions that all math warps take at once.
+            const int before = walk.step * g.rows - g.lead_rows;
+            const int first = max_of(0, -before) * g.plane / D::k_per_block * D::k_per_block;
+            const int last = min_of(g.rows, args_.problem.out_length[0] - before) * g.plane;
+            int ring_row = walk.block * g.rows - g.lead_rows;
+            ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
+            const auto ring_bytes = Rings::bytes(g.ring_bytes);
+            uint32 in = in_line_ + Rings::bytes((ring_row * g.plane + first) * conv::kHaloPitch);
+            uint32 out = rings_.out + Rings::bytes(walk.stage * g.slot_bytes + first * D::out_pitch);
+            for(int i = first; i < last; i += D::k_per_block) {
+                step(in < ring_bytes ? in : in - ring_bytes, out, ring_bytes);
+                in += D::k_per_block * conv::kHaloPitch;
+                out += D::k_per_block * D::out_pitch;
+            }
+        }
+
+        // 16 positions: `in` is the lane's place in a ring, `out` the first row of B.
+        CKGEN_DEVICE void step(uint32 in, uint32 out, uint32 ring_bytes) {
+            uint32 b[pairs][4];
+            CKGEN_UNROLL
+            for(int j = 0; j < pairs; ++j)
+                platform::load_matrices_transposed(out + out_line_[j], b[j]);
+            uint32 rows[side];
+            CKGEN_UNROLL
+            for(int y = 0; y < side; ++y) {
+                const uint32 place = in + row_shift_[y];
+                rows[y] = rings_.in + (place < ring_bytes ? place : place - ring_bytes);
+            }
+            CKGEN_UNROLL
+            for(int i = 0; i < row_blocks; ++i) {
+                const int tap = paired ? 2 * i : i;
+                const int next = min_of(tap + 1, taps - 1);
+                const uint32 row = paired && second_ ? rows[next / side] : rows[tap / side];
+                uint32 a[4];
+                platform::load_matrices_transposed(row + static_cast<uint32>(tap_[i]), a);
+                CKGEN_UNROLL
+                for(int j = 0; j < column_blocks; ++j)
+                    atom::mma_m16n8k16(acc_[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T{});
+            }
+        }
+
+        CKGEN_DEVICE void spread(const platform::Thread& thread) const {
+            const int channel = unit_ * D::unit_channels;
+            const int group = channel / D::n_per_block;
+            const int line = share_ * lines + group * D::m_per_block + atom::WarpAccumulator::column(lane_, 0);
+            const int base = line * line_pitch + channel % D::n_per_block + atom::WarpAccumulator::row(lane_, 0);
+            CKGEN_UNROLL
+            for(int i = 0; i < row_blocks; ++i)
+                CKGEN_UNROLL
+            for(int j = 0; j < column_blocks; ++j)
+                CKGEN_UNROLL
+            for(int q = 0; q < 4; ++q) {
+                const int tap = paired ? 2 * i + q / 2 : i;
+                const int offset = (j * 8 + q % 2) * line_pitch + tap * D::n_per_block + (paired ? 0 : q / 2 * 8);
+                if(tap < taps)
+                    thread.lds_store((base + offset) * 4, acc_[i][j][q]);
+            }
+        }
+
+        // Adds up the shares in order and writes four weights at a time.
+        template <class Target>
+        CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightTile& tile, Target* target) const {
+            const conv::BwdWeightArgs& p = args_.problem;
+            for(int i = thread_ * 4; i < lines * line_floats; i += D::block_size * 4) {
+                const int line = i / line_floats;
+                const int column = i - line * line_floats;
+                const int address = (line * line_pitch + column) * 4;
+                auto sum = thread.template lds_load<Vec<float, 4>>(address);
+                CKGEN_UNROLL
+                for(int s = 1; s < D::shares; ++s) {
+                    const auto more = thread.template lds_load<Vec<float, 4>>(address + s * lines * line_pitch * 4);
+                    for(int e = 0; e < 4; ++e)
+                        sum[e] += more[e];
+                }
+                const int group = tile.group + line / D::m_per_block;
+                const int k = tile.m_first + line % D::m_per_block;
+                const int c = tile.n_first + column % D::n_per_block;
+                if(group >= p.groups || k >= p.m || c >= p.c)
+                    continue;
+                const int64 place = group * p.wei_group_elements + static_cast<int64>(k) * p.n;
+                Vec<Target, 4> result;
+                for(int e = 0; e < 4; ++e)
+                    result[e] = Convert<Target>::from(sum[e]);
+                thread.global_store(target + place + column / D::n_per_block * p.c + c, result);
+            }
+        }
+
+        const Args& args_;
+        const Rings& rings_;
+        const int thread_, lane_, unit_, share_;
+        uint32 in_line_;  // this lane's row of A among those that the math warps take at once
+        bool second_;     // it belongs to the second tap of a pair
+        uint32 row_shift_[side];
+        int tap_[row_blocks];  // from a row under tap 0's column to the lane's 16 bytes under each tap
+        uint32 out_line_[pairs];
+        float acc_[row_blocks][column_blocks][4];
+    };
+
+    static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
+        const uint32 start = platform::lds_address(platform::dynamic_lds);
+        const Rings rings(args, (start + 1023u) & ~1023u);
+        const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
+        const int id = thread.thread_id();
+        // What no copy has written yet is multiplied by B's zeros, so it must not be NaN.
+        for(int i = id; i < args.rings.lds_bytes / 16; i += launch_threads)
+            thread.lds_store(i * 16, Vec<uint32, 4>{});
+        thread.barrier();
+        if(id == 0) {
+            for(int stage = 0; stage < args.rings.stages; ++stage) {
+                platform::mbarrier_init(rings.full(stage), 1);
+                platform::mbarrier_init(rings.empty(stage), D::block_size / 32);
+            }
+            platform::mbarrier_publish();
+        }
+        platform::publish_lds_to_copies();
+        thread.barrier();
+        platform::let_next_kernel_begin();
+        if(id < load_threads) {
+            if constexpr(moves_registers)
+                platform::give_registers<40>();
+            if(id == 0)
+                LoadRole::run(args, rings, tile);
+        } else {
+            if constexpr(moves_registers)
+                platform::take_registers<232>();
+            MathRole(args, rings, id - load_threads).run(thread, tile);
+        }
+    }
+};
+
+}  // namespace ckgen::pipeline

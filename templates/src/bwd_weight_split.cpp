@@ -1,0 +1,135 @@
+// How backward weight is split along GEMM-K, and what a run keeps in the workspace.
+#include <algorithm>
+#include <cmath>
+
+#include "ckgen/conv/bwd_weight_plan.hpp"
+
+namespace ckgen::conv {
+namespace {
+
+int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
+
+struct Work {
+    int64 tiles;    // of the weight, over all groups
+    int64 k_tiles;  // of GEMM-K
+};
+
+Work work_of(const BwdWeightTraits& t, const Problem& p) {
+    if(t.is_halo())
+        return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
+                    divide_up(p.groups(), t.groups_per_block),
+                halo_steps(t, p)};
+    // Lengths are below 2^31, so that all products but the last stay in 64 bits; that many tiles need no split.
+    const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
+    const int64 n_tiles = divide_up(p.in_channels() * p.taps(), t.n_per_block);
+    int64 tiles = 0;
+    if(__builtin_mul_overflow(m_tiles * n_tiles, p.groups(), &tiles))
+        tiles = int64{1} << 62;
+    return {tiles, divide_up(p.gemm_k(), t.k_per_block)};
+}
+
+constexpr int64 kMostSplits = 128;
+
+int64 fill_twice(const BwdWeightTraits& t, const Work& work, int64 units) {
+    const int64 most = std::max<int64>(1, work.k_tiles / (4 * t.tiles_per_half));
+    return std::clamp<int64>(divide_up(2 * units, work.tiles), 1, std::min(most, kMostSplits));
+}
+
+// Nanoseconds of a run of a persistent kernel; see resolve_split_k.
+double persistent_ns(const BwdWeightTraits& t, const Problem& p, const Work& work, int64 units, int64 split_k) {
+    const double blocks = static_cast<double>(int64{t.m_per_block} * t.n_per_block * t.k_per_block) / (64 * 64 * 64);
+    const auto waves = static_cast<double>(divide_up(work.tiles * split_k, units));
+    const auto k_tiles = static_cast<double>(divide_up(work.k_tiles, split_k));
+    const double main = waves * (k_tiles * (240. + 55. * blocks) + 2000. + 700. * blocks);
+    const double partials = static_cast<double>(split_k) * static_cast<double>(p.wei_elements());
+    return split_k > 1 ? main + 3000. + partials * .0015 : main;
+}
+
+int64 fill_waves(const BwdWeightTraits& t, const Problem& p, const Work& work, int64 units) {
+    if(work.tiles >= units * 32)  // so many waves that an empty part of the last is nothing
+        return 1;
+    int64 best = 1;
+    double least = persistent_ns(t, p, work, units, 1);
+    for(int64 split_k = 2; split_k <= std::min(work.k_tiles, kMostSplits); ++split_k) {
+        const double ns = persistent_ns(t, p, work, units, split_k);
+        if(ns < least) {
+            least = ns;
+            best = split_k;
+        }
+    }
+    return divide_up(work.k_tiles, divide_up(work.k_tiles, best));  // no split without a tile
+}
+
+constexpr int64 kPartialAlignment = 256;
+constexpr int kCopyVector = 8;  // elements of 16 bytes
+constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, and what one box of the copy engine takes
+
+}  // namespace
+
+int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
+    if(p.split_k > 0)
+        return p.split_k;
+    const Work work = work_of(t, p);
+    if(t.is_halo())
+        return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
+    if(t.persistent)  // cuts a split into several sums where one would be too long
+        return static_cast<int>(fill_waves(t, p, work, compute_units));
+    return static_cast<int>(std::max(fill_twice(t, work, compute_units), std::min(sums(t, p), work.k_tiles)));
+}
+
+int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
+    const auto length = [](int64 value) { return static_cast<int>(value); };
+    const HaloShape shape{length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
+                          length(p.strides[1]),     length(p.dilations[0]),   length(p.dilations[1])};
+    const HaloGeometry rings = halo_geometry(shape, t.halo);
+    return rings.lds_bytes > 0 ? p.out.lengths[1] * rings.steps_per_image : 0;
+}
+
+int64 sums(const BwdWeightTraits& t, const Problem& p) {
+    const double terms = static_cast<double>(p.gemm_k());
+    return t.truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(std::sqrt(terms) / 100.))) : 1;
+}
+
+int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
+    const int64 tiles = divide_up(divide_up(p.gemm_k(), t.k_per_block), split_k);
+    return divide_up(tiles, divide_up(sums(t, p), split_k));
+}
+
+bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
+    return t.copy_engine && p.out.position_stride(p.ndim) * t.elem_bytes % 16 != 0;
+}
+
+RepackArgs repack_args(const BwdWeightTraits& t, const Problem& p) {
+    RepackArgs args{};
+    args.positions = p.gemm_k();
+    args.groups = static_cast<int32>(p.groups());
+    args.columns = static_cast<int32>(p.out_channels());
+    args.position_stride = p.out.position_stride(p.ndim);
+    args.group_stride = p.out.strides[0];
+    args.source_bytes =
+        ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) *
+        t.elem_bytes;
+    // Whole lines where they add no more than an eighth.
+    const int lines = ceil_div(args.columns, kCopyLine) * kCopyLine;
+    args.pitch = lines <= args.columns + args.columns / 8 ? lines : ceil_div(args.columns, kCopyVector) * kCopyVector;
+    return args;
+}
+
+BwdWeightWorkspace workspace_of(const BwdWeightTraits& t, const Problem& p, int split_k) {
+    BwdWeightWorkspace workspace{};
+    const auto product = [](int64 a, int64 b, int64 c) {
+        int64 result = 0;
+        return __builtin_mul_overflow(a, b, &result) || __builtin_mul_overflow(result, c, &result) ? int64{-1} : result;
+    };
+    const bool several = t.copy_engine && !t.is_halo() && split_k == 1 && sums(t, p) > 1;
+    if(split_k > 1 || several)
+        workspace.partial_bytes = product(p.wei_elements(), split_k, 4);
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(t, p);
+        workspace.copy_offset = divide_up(workspace.partial_bytes, kPartialAlignment) * kPartialAlignment;
+        workspace.copy_bytes = product(copy.positions, copy.groups, int64{copy.pitch} * t.elem_bytes);
+    }
+    return workspace;
+}
+
+}  // namespace ckgen::conv

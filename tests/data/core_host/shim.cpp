@@ -1,0 +1,128 @@
+// What tests/test_core_host.py calls: the shared host code of backward weight with a kernel that does nothing.
+#include <cstring>
+
+#include "ckgen/c_api.h"
+#include "ckgen/device/bwd_weight_core.hpp"
+
+namespace {
+
+using namespace ckgen;
+using namespace ckgen::tensor_operation::device;
+
+conv::Tensor tensor(const int64_t* lengths, const int64_t* strides) {
+    conv::Tensor result;
+    std::memcpy(result.lengths.data(), lengths, 6 * sizeof(int64_t));
+    std::memcpy(result.strides.data(), strides, 6 * sizeof(int64_t));
+    return result;
+}
+
+conv::Problem problem_of(const ckgen_problem& p) {
+    conv::Problem result;
+    result.ndim = p.ndim;
+    result.split_k = p.split_k;
+    result.in = tensor(p.in_lengths, p.in_strides);
+    result.wei = tensor(p.wei_lengths, p.wei_strides);
+    result.out = tensor(p.out_lengths, p.out_strides);
+    for(int d = 0; d < 3; ++d) {
+        result.strides[d] = p.strides[d];
+        result.dilations[d] = p.dilations[d];
+        result.left_pads[d] = p.left_pads[d];
+        result.right_pads[d] = p.right_pads[d];
+    }
+    return result;
+}
+
+void nothing(const void*, platform::Thread&) {}
+void nothing_either(const void* args, platform::Thread& thread) { nothing(args, thread); }
+
+void launch(uint32, const conv::BwdWeightArgs&, const void*, int64, void*, int64, const void*, int64,
+            platform::Stream) {}
+void reduce_nothing(const float*, void*, int64, int, platform::Stream) {}
+
+// f16 in NHWGC through a copy engine, persistent. tile: m, n and k per block.
+BwdWeightKernel kernel_of(const int* tile) {
+    conv::BwdWeightTraits traits{};
+    traits.ndim = 2;
+    traits.conv_spec = ConvSpec::Default;
+    traits.m_per_block = tile[0];
+    traits.n_per_block = tile[1];
+    traits.k_per_block = tile[2];
+    traits.tiles_per_half = 1;
+    traits.a_vector = 8, traits.b_vector = 64, traits.c_vector = 2;
+    traits.elem_bytes = traits.wei_bytes = 2;
+    traits.launch_threads = 384;
+    traits.copy_engine = traits.persistent = traits.truncates = true;
+    return {traits, &nothing, 1024, &launch, &reduce_nothing};
+}
+
+}  // namespace
+
+extern "C" {
+
+void reduce(const float* partial, void* wei, int64_t elements, int splits) {
+    reduce_partials<half_t>(partial, wei, elements, splits, nullptr);
+}
+
+void repack(const char* source, char* target, int64_t bytes, int64_t positions, int groups, int columns, int pitch,
+            int64_t position_stride, int64_t group_stride) {
+    ckgen::tensor_operation::device::repack(
+        {source, target, bytes, positions, position_stride, group_stride, groups, columns, pitch}, nullptr);
+}
+
+const char* reason(const ckgen_problem* problem, const int* tile) {
+    static std::string text;
+    const BwdWeightKernel kernel = kernel_of(tile);
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
+    text = bwd_weight_unsupported_reason(kernel, argument.get());
+    return text.c_str();
+}
+
+int64_t workspace(const ckgen_problem* problem, const int* tile) {
+    const BwdWeightKernel kernel = kernel_of(tile);
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
+    return static_cast<int64_t>(bwd_weight_workspace_size(kernel, argument.get()));
+}
+
+int split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
+    return conv::resolve_split_k(kernel_of(tile).traits, problem_of(*problem), compute_units);
+}
+
+// Tiles of GEMM-K that the matrix unit sums by itself.
+int summed_tiles(const ckgen_problem* problem, const int* tile) {
+    const BwdWeightKernel kernel = kernel_of(tile);
+    return make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr)
+        ->plan.args.k_tiles_per_chunk;
+}
+
+// What -1 comes to for a kernel that is not persistent.
+int plain_split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
+    conv::BwdWeightTraits traits = kernel_of(tile).traits;
+    traits.persistent = traits.copy_engine = false;
+    return conv::resolve_split_k(traits, problem_of(*problem), compute_units);
+}
+
+// 1 if what follows the making of an argument goes by its plan: a problem that is spoilt afterwards changes nothing.
+int launch_twice(const ckgen_problem* problem, const int* tile) {
+    const BwdWeightKernel kernel = kernel_of(tile);
+    alignas(16) static char memory[1 << 20];
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), memory, memory, memory);
+    argument->p_workspace_ = memory;
+    const std::size_t size = bwd_weight_workspace_size(kernel, argument.get());
+    argument->problem.split_k = -7;  // what a second check would refuse
+    for(int i = 0; i < 2; ++i)
+        run_bwd_weight(kernel, argument.get(), StreamConfig{});
+    return bwd_weight_unsupported_reason(kernel, argument.get()).empty() && size > 0 &&
+           bwd_weight_workspace_size(kernel, argument.get()) == size;
+}
+
+// 1 if a kernel judges an argument that was made for another by its own traits.
+int foreign_argument(const ckgen_problem* problem, const int* tile) {
+    const BwdWeightKernel first = kernel_of(tile);
+    BwdWeightKernel second = first;
+    second.entry = &nothing_either;
+    second.traits.b_vector = 128;
+    const auto argument = make_bwd_weight_argument(first, problem_of(*problem), nullptr, nullptr, nullptr);
+    return bwd_weight_unsupported_reason(first, argument.get()).empty() &&
+           bwd_weight_unsupported_reason(second, argument.get()).rfind("[b-vector]", 0) == 0;
+}
+}

@@ -1,0 +1,171 @@
+"""What all backward-weight operators share, called from C++ on the host: planning, the split-K sum, the copy of outputs
+for kernels with a copy engine, and how often an argument is checked."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from ckgen.c_api import CProblem
+from ckgen.problem import ConvProblem, make_problem
+from tests.cxx import ROOT, compile_with, write_tree
+from tests.trees import XDL
+
+LAYOUT = "NHWGC/GKYXC/NHWGK"
+SOURCES = ("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "host_runtime", "reduce", "repack")
+SHIM = ROOT / "tests/data/core_host/shim.cpp"
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp("core")
+    tree = write_tree(folder, [XDL])
+    sources = [str(tree / f"src/runtime/{name}.cpp") for name in SOURCES]
+    flags = ["-Wall", "-Wextra", "-Werror", f"-I{tree / 'include'}", "-shared"]
+    compile_with(folder, [*flags, *sources, str(SHIM), "-o", "core.so", "-lpthread"])
+    loaded = ctypes.CDLL(str(folder / "core.so"))
+    loaded.reason.restype = ctypes.c_char_p
+    loaded.workspace.restype = ctypes.c_int64
+    return loaded
+
+
+def divide_up(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def pointer(array: np.ndarray) -> ctypes.c_void_p:  # type: ignore[type-arg]
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+@pytest.mark.parametrize("elements", [1, 3, 4, 127, 512, 4096, 4099])
+@pytest.mark.parametrize("splits", [2, 3, 7, 8, 9, 16, 29])
+def test_partials_are_summed_in_the_order_of_the_splits(core: ctypes.CDLL, elements: int, splits: int) -> None:
+    """To the bit, in 16-byte accesses and, where the weight is not aligned for them, in single ones."""
+    partial = np.random.default_rng(splits).standard_normal((splits, elements)).astype(np.float32)
+    expected = np.zeros(elements, np.float32)
+    for row in partial:
+        expected += row
+    for shift in (0, 1):
+        wei = np.full(elements + 8, np.nan, np.float16)
+        core.reduce(pointer(partial), pointer(wei[shift:]), ctypes.c_int64(elements), splits)
+        np.testing.assert_array_equal(wei[shift : shift + elements], expected.astype(np.float16))
+        assert np.isnan(wei[shift + elements :]).all() and np.isnan(wei[:shift]).all()
+
+
+@pytest.mark.parametrize(
+    ("positions", "groups", "columns", "strides"),
+    [
+        (1, 1, 1, (1, 1)),
+        (50, 1, 819, (819, 819)),
+        (33, 1, 36, (37, 36)),
+        (17, 3, 21, (70, 22)),
+        (9, 2, 16, (33, 17)),
+        (700, 5, 3, (15, 3)),
+    ],
+)
+def test_outputs_are_copied_into_aligned_rows(
+    core: ctypes.CDLL, positions: int, groups: int, columns: int, strides: tuple[int, int]
+) -> None:
+    source = np.random.default_rng(columns).integers(1, 1 << 16, positions * strides[0], np.uint16)
+    last = (positions - 1) * strides[0] + (groups - 1) * strides[1] + columns
+    at = np.array(strides)[:, None, None, None]
+    index = at[0] * np.arange(positions)[:, None, None] + at[1] * np.arange(groups)[:, None] + np.arange(columns)
+    pitch = divide_up(columns, 8) * 8
+    target = np.zeros((positions, groups, pitch), np.uint16) + np.uint16(7)
+    sizes = (ctypes.c_int64(last * 2), ctypes.c_int64(positions), groups, columns, pitch)
+    core.repack(pointer(source), pointer(target), *sizes, *(ctypes.c_int64(stride) for stride in strides))
+    np.testing.assert_array_equal(target[:, :, :columns], source[index])
+    assert not target[:, :, columns:].any()
+
+
+def c_problem(problem: ConvProblem, split_k: int = 1) -> ctypes.c_void_p:
+    return ctypes.byref(CProblem.make(problem, LAYOUT, split_k))  # type: ignore[return-value]
+
+
+def tiles(sizes: Sequence[int]) -> ctypes.Array[ctypes.c_int]:
+    return (ctypes.c_int * 3)(*sizes)
+
+
+def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL) -> None:
+    """Only for a kernel with a copy engine, and only then; the partials of split_k lie in front."""
+    of = [make_problem(batch=2, k=k, c=64, filter=(3, 3), input=(5, 5), pad=1) for k in (819, 36, 40)]
+    pitches = (832, 40, 0)  # whole lines of 64 where they cost at most an eighth
+    for problem, pitch in zip(of, pitches, strict=True):
+        assert core.workspace(c_problem(problem), tiles((128, 256, 64))) == 50 * pitch * 2
+        partial = 3 * problem.k * 9 * 64 * 4
+        offset = divide_up(partial, 256) * 256
+        expected = offset + 50 * pitch * 2 if pitch else partial
+        assert core.workspace(c_problem(problem, 3), tiles((128, 256, 64))) == expected
+    grouped = make_problem(groups=4, batch=2, k=6, c=64, filter=(1, 1), input=(5, 5))
+    assert core.workspace(c_problem(grouped), tiles((128, 256, 64))) == 0  # 24 elements a position
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (make_problem(batch=2, k=819, c=64, filter=(3, 3), input=(5, 5), pad=1), ""),
+        (make_problem(batch=2, k=819, c=48, filter=(3, 3), input=(5, 5), pad=1), "[b-vector] C 48"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(50, 50), stride=9), "[copy-engine] stride 9"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=128), "[copy-engine] padding"),
+    ],
+    ids=str,
+)
+def test_a_copy_engine_says_what_it_cannot_do(core: ctypes.CDLL, problem: ConvProblem, words: str) -> None:
+    reason = core.reason(c_problem(problem), tiles((128, 256, 64))).decode()
+    assert reason.startswith(words) and bool(reason) == bool(words)
+
+
+def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, units: int) -> float:
+    """Nanoseconds by the formula of conv/bwd_weight_plan.hpp."""
+    m, n, depth = problem.gemm
+    blocks = tile[0] * tile[1] // 4096
+    waves = divide_up(divide_up(m, tile[0]) * divide_up(n, tile[1]) * problem.groups * split_k, units)
+    main = waves * (divide_up(divide_up(depth, 64), split_k) * (240 + 55 * blocks) + 2000 + 700 * blocks)
+    return main + (3000 + split_k * problem.groups * m * n * 0.0015 if split_k > 1 else 0)
+
+
+@pytest.mark.parametrize("tile", [(128, 256), (64, 128)], ids=str)
+@pytest.mark.parametrize("k", [256, 819, 2376])
+@pytest.mark.parametrize("edge", [7, 25, 100])
+def test_persistent_kernels_get_the_cheapest_split(core: ctypes.CDLL, tile: tuple[int, int], k: int, edge: int) -> None:
+    """Against a search over every factor."""
+    problem = make_problem(batch=32, k=k, c=256, filter=(3, 3), input=(edge, edge), pad=1)
+    chosen = core.split_k(c_problem(problem, -1), tiles((*tile, 64)), 132)
+    k_tiles = divide_up(problem.gemm[2], 64)
+    costs = {s: split_k_cost(problem, tile, s, 132) for s in range(1, min(128, k_tiles) + 1)}
+    assert costs[chosen] <= 1.01 * min(costs.values())
+    assert k_tiles > (chosen - 1) * divide_up(k_tiles, chosen)  # no split is empty
+
+
+@pytest.mark.parametrize("split_k", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("edge", [10, 50, 100, 200])
+def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge: int, split_k: int) -> None:
+    """Every split is cut into sums, so that all of them are sqrt(terms) / 100 or more, and no more than needed; a
+    single split that is cut needs memory for partials."""
+    problem = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(edge, edge))
+    terms = problem.gemm[2]
+    wanted = max(1, math.ceil(math.sqrt(terms) / 100))
+    a_split = divide_up(divide_up(terms, 64), split_k)
+    summed = core.summed_tiles(c_problem(problem, split_k), tiles((128, 256, 64)))
+    cut = divide_up(a_split, summed)
+    assert cut * split_k >= wanted and (cut == 1 or (cut - 1) * split_k < wanted)
+    slices = split_k if split_k > 1 or cut > 1 else 0
+    assert core.workspace(c_problem(problem, split_k), tiles((128, 256, 64))) == slices * 256 * 256 * 4
+    many = make_problem(batch=32, k=4096, c=4096, filter=(1, 1), input=(edge, edge))
+    assert core.plain_split_k(c_problem(many, -1), tiles((128, 128, 32)), 132) == wanted
+
+
+def test_one_launch_checks_the_problem_once(core: ctypes.CDLL) -> None:
+    """Making the argument does; asking for support, the workspace's size and running look it up."""
+    problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
+    assert core.launch_twice(c_problem(problem, 2), tiles((128, 256, 64))) == 1
+
+
+def test_an_argument_of_another_operator_is_planned_anew(core: ctypes.CDLL) -> None:
+    """The first kernel takes the problem, the second, with wider vectors, does not."""
+    problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
+    assert core.foreign_argument(c_problem(problem), tiles((128, 256, 64))) == 1

@@ -1,0 +1,201 @@
+"""The selector in a library and in Python: one chain, and always something that runs."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ckgen
+from ckgen import source
+from ckgen.c_api import UnsupportedProblem
+from ckgen.errors import CkgenError
+from ckgen.expand import expand_document
+from ckgen.instance import LAYOUTS, Instance
+from ckgen.layout import CHANNELS_LAST
+from ckgen.library import Library
+from ckgen.measured import load_tables
+from ckgen.problem import ConvProblem, make_problem
+from ckgen.problem_sets import load_problems
+from ckgen.selector import Choice, chain
+from tests.conftest import StubMaker
+from tests.strategies import problems as any_problems
+
+ROOT = Path(__file__).resolve().parent.parent
+RETINANET = [item.problem for item in load_problems("retinanet")]
+DTYPES = ("f16", "bf16", "f32", "bf16_f32_bf16")
+ARCHS = ("sm_90a", "sm_90", "sm_80", "gfx90a", "gfx1100", "host")
+TABLES = load_tables()
+SPEC = {instance.name: instance for instance in expand_document(source.load(ROOT / "instances.yaml")).instances}
+
+
+@st.composite
+def near_measured(draw: st.DrawFn) -> ConvProblem:
+    """Measured problems with some sizes changed."""
+    near = draw(st.sampled_from(RETINANET))
+    edge = draw(st.sampled_from((near.input[0], near.input[0] * 3 // 2, 9)))
+    channels = {"k": draw(st.sampled_from((near.k, near.k * 2, 24, 7))), "batch": draw(st.sampled_from((32, 8, 1)))}
+    return replace(near, input=(edge, near.input[1]), **channels)
+
+
+problems = st.one_of(near_measured(), any_problems(max_channels=400))
+
+
+def in_python(library: Library, problem: ConvProblem, dtype: str, layout: str, arch: str) -> list[Choice]:
+    """The chain of the library's instances, without those that the library refuses, as the library would tell it."""
+    instances = [SPEC[name] for name in library.names]
+    found = chain(problem, dtype, layout, arch, instances, TABLES)
+    own = [one for one in found if library.unsupported_reason(one.name, problem, split_k=one.split_k) is None]
+    return [replace(one, problem="") for one in own]
+
+
+def assert_same(library: Library, problem: ConvProblem, dtype: str, layout: str, arch: str) -> None:
+    expected = in_python(library, problem, dtype, layout, arch)
+    if not expected:
+        with pytest.raises(UnsupportedProblem):
+            library.candidates(problem, dtype, layout=layout, arch=arch)
+        return
+    assert list(library.candidates(problem, dtype, layout=layout, arch=arch)) == expected
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cpp_and_python_agree_on_retinanet(host_library: Library, dtype: str, arch: str) -> None:
+    for problem in RETINANET:
+        assert_same(host_library, problem, dtype, CHANNELS_LAST[2], arch)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS), last=st.booleans())
+def test_cpp_and_python_agree(host_library: Library, problem: ConvProblem, dtype: str, arch: str, last: bool) -> None:
+    layout = LAYOUTS[problem.ndim - 1 + (0 if last else 3)]
+    assert_same(host_library, problem, dtype, layout, arch)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS))
+def test_what_is_selected_is_supported(host_library: Library, problem: ConvProblem, dtype: str, arch: str) -> None:
+    """The library has a generic instance for each of these, so there always is one, and the last is generic."""
+    found = host_library.candidates(problem, dtype, arch=arch)
+    for choice in found:
+        assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
+    assert len({choice.name for choice in found}) == len(found)
+    generic = next(choice for choice in found if host_library.instance(choice.name).generic)
+    assert generic.source in ("generic", "measured", "neighbour")
+    if generic.source == "generic":
+        assert generic == found[-1]
+    assert host_library.select(problem, dtype, arch=arch) == found[0]
+
+
+def test_most_cuts_the_list(host_library: Library) -> None:
+    every = host_library.candidates(RETINANET[0], arch="sm_90a")
+    assert len(every) > 3
+    assert host_library.candidates(RETINANET[0], arch="sm_90a", most=2) == every[:2]
+
+
+def test_a_measured_problem_gets_its_fastest_instance(host_library: Library) -> None:
+    """Of those that the library holds: the tables know more."""
+    for row in TABLES[0].rows:
+        held = [c for c in row.candidates if c.name in host_library.names]
+        problem = next(p for p in RETINANET if str(p) == row.problem)
+        choice = host_library.select(problem, row.dtype, arch="sm_90a")
+        assert held, "set ci has something that was measured on every shape"
+        assert (choice.name, choice.split_k, choice.source) == (held[0].name, held[0].split_k, "measured")
+
+
+def test_nothing_is_measured_on_the_host(host_library: Library) -> None:
+    assert {choice.source for choice in host_library.candidates(RETINANET[0])} == {"rule", "generic"}
+
+
+def test_alignment_of_addresses_counts(host_library: Library) -> None:
+    problem = make_problem(batch=2, k=32, c=32, filter=(3, 3), input=(9, 9), pad=1)
+    layout = CHANNELS_LAST[2]
+    free = host_library.candidates(problem, "f16")
+    name = free[0].name
+    assert host_library.instance(name).a_vector > 1
+    described = host_library.describe(name, problem)
+    odd = host_library.candidates_for(described, "f16", layout, None, (4096 + 2, 4096, 4096))
+    assert odd and all(host_library.instance(choice.name).b_vector == 1 for choice in odd)
+
+
+def test_a_dtype_that_no_instance_has_is_refused_in_words(host_library: Library) -> None:
+    with pytest.raises(UnsupportedProblem, match="there is none for NHWGC/GKYXC/NHWGK f64 on host"):
+        host_library.select(RETINANET[0], "f64")
+
+
+def test_ckgen_select_without_a_library_reads_the_table() -> None:
+    for row in TABLES[0].rows:
+        problem = next(p for p in RETINANET if str(p) == row.problem)
+        choice = ckgen.select(problem, row.dtype)
+        best = row.candidates[0]
+        assert choice == Choice(best.name, best.split_k, "measured", best.microseconds, row.problem)
+
+
+def test_ckgen_select_takes_a_library_or_its_path(host_library: Library) -> None:
+    problem = RETINANET[5]
+    expected = host_library.select(problem, "bf16", arch="sm_90a")
+    for library in (host_library, host_library.path):
+        assert ckgen.select(problem, "bf16", library=library, arch="sm_90a") == expected
+
+
+def test_ckgen_select_says_when_nothing_was_measured() -> None:
+    with pytest.raises(CkgenError, match="nothing like .* was measured on sm_90a"):
+        ckgen.select(make_problem(k=8, c=8, filter=(3,), input=(9,)))
+    with pytest.raises(CkgenError, match="measured on gfx942"):
+        ckgen.select(RETINANET[0], arch="gfx942")
+    with pytest.raises(CkgenError, match="there are tables for no architecture"):
+        ckgen.select(RETINANET[0], tables=())
+
+
+PROGRAM = """
+#include <cstdio>
+
+#include "ckgen/instance/grouped_convolution_backward_weight.hpp"
+#include "ckgen/instance/selector.hpp"
+
+using namespace ckgen::tensor_operation::device;
+using Op = BwdWeightOperator<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>;
+
+int main() {
+    ckgen::conv::Problem p;
+    p.ndim = 2;
+    p.in.lengths = {1, 2, 64, 9, 9}, p.in.strides = {64, 5184, 1, 576, 64};
+    p.wei.lengths = {1, 64, 64, 3, 3}, p.wei.strides = {36864, 576, 1, 192, 64};
+    p.out.lengths = {1, 2, 64, 9, 9}, p.out.strides = {64, 5184, 1, 576, 64};
+    p.strides = {1, 1}, p.dilations = {1, 1}, p.left_pads = {1, 1}, p.right_pads = {1, 1};
+    const auto best = instance::SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(p);
+    for(const auto& op : instance::DeviceOperationInstanceFactory<Op>::GetInstances())
+        if(op->GetIdentity() == best.identity)
+            std::printf("%s %d\\n", best.identity.c_str(), static_cast<int>(best.split_k));
+    p.in.lengths[2] = 0;
+    try {
+        instance::SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(p);
+    } catch(const std::invalid_argument& error) {
+        std::puts(error.what());
+    }
+}
+"""
+
+
+def test_cpp_users_select_an_operator_of_the_factory(host_library: Library, tmp_path: Path) -> None:
+    built = Path(host_library.path).parent
+    (tmp_path / "main.cpp").write_text(PROGRAM)
+    includes = [f"-I{built.parent / 'tree' / 'include'}", f"-I{built / 'include'}"]
+    command = ["g++", "-std=c++17", *includes, "main.cpp", host_library.path, f"-Wl,-rpath,{built}", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(9, 9), pad=1)
+    best = host_library.select(problem, "f16")
+    assert done.stdout.splitlines()[0] == f"{best.name} {best.split_k}"
+    assert done.stdout.splitlines()[1].startswith("[lengths] ")
+
+
+def test_the_stand_in_library_selects_too(make_stub: StubMaker) -> None:
+    library = make_stub()
+    choice = library.select(make_problem(k=8, c=8, filter=(1, 1), input=(9, 9)))
+    assert choice.source == "rule" and isinstance(library.instance(choice.name), Instance)
+    assert library.select(make_problem(k=7, c=8, filter=(1, 1), input=(9, 9))).source == "generic"

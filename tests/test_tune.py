@@ -1,0 +1,177 @@
+"""From rows to the table: only right ones, the best of each kind, and drift is found."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.bench_job import WRONG
+from ckgen.cli import main
+from ckgen.errors import CkgenError
+from ckgen.instance import parse
+from ckgen.measured import TABLES, load_tables, load_texts, parse_table, table_text
+from ckgen.results import ResultRow, Store
+from ckgen.results_export import to_csv
+from ckgen.results_import import parse_csv, read_results
+from ckgen.summary import load_summary
+from ckgen.tune import Measured, find_drift, make_table, read_measured
+from tests.bench_rows import ORIGIN, PLANE, POINT, row, rows
+from tests.trees import GENERIC, TMA, WAVELET, XDL
+
+ROOT = Path(__file__).resolve().parent.parent
+OPERATION = "grouped_conv_bwd_weight"
+NARROW = replace(XDL, a_vector=2)
+
+
+def table(*found: ResultRow):  # type: ignore[no-untyped-def]
+    return make_table(Measured(found, {1: ORIGIN}, {"rows.csv": "0" * 64}), OPERATION, "sm_90a")
+
+
+def store_and_csv(folder: Path, found: list[ResultRow]) -> Path:
+    with Store(folder / "b.sqlite") as store:
+        store.begin(ORIGIN)
+        for item in found:
+            store.append(item)
+        from ckgen.results_export import records
+
+        summary = load_summary(store)
+        (folder / "rows.csv").write_text(to_csv(records(summary, store.runs())))
+    return folder / "rows.csv"
+
+
+def test_exported_rows_come_back(tmp_path: Path) -> None:
+    path = store_and_csv(tmp_path, rows())
+    assert parse_csv(path.read_text()) == (rows(), {1: ORIGIN})
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_results(path) == read_results(packed) == read_results(tmp_path / "b.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("rows.txt", "", "is not a file of results"),
+        ("rows.csv", "a,b\n1,2\n", "holds no rows of `ckgen report`"),
+        ("none.csv", None, "cannot read"),
+        ("none.sqlite", None, "there are no results"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, name: str, text: str | None, words: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(CkgenError, match=words):
+        read_results(tmp_path / name)
+
+
+def test_the_fastest_right_factor_of_an_instance_is_kept() -> None:
+    made = table(row(0.4), row(0.2, split_k=4), row(0.1, split_k=8, verdict=WRONG), row(0.3, split_k=2))
+    (problem,) = made.rows
+    assert (problem.problem, problem.dtype, problem.layout) == (str(PLANE.problem), "f16", XDL.layout)
+    assert [(c.name, c.split_k, c.microseconds) for c in problem.candidates] == [(XDL.name, 4, 200.0)]
+
+
+def test_wrong_results_and_references_are_never_picked() -> None:
+    made = table(row(0.1, "cudnn"), row(0.1, TMA.name, verdict=WRONG), row(0.5), row(0.01, verdict="inexact"))
+    assert [c.name for c in made.rows[0].candidates] == [XDL.name]
+    with pytest.raises(CkgenError, match="no right result of grouped_conv_bwd_weight in rows.csv"):
+        table(row(0.1, "cudnn"), row(0.1, verdict=WRONG))
+
+
+def test_an_instance_is_kept_when_it_is_fast_or_asks_for_less() -> None:
+    tiles = [replace(XDL, m_per_block=tile).name for tile in (32, 64, 256)]
+    generic = replace(GENERIC, layout=XDL.layout, dtype="f16").name
+    others = (*tiles, XDL.name, NARROW.name, WAVELET.name, generic)
+    made = table(*(row(0.1 * (place + 1), name) for place, name in enumerate(others)))
+    kept = [c.name for c in made.rows[0].candidates]
+    assert kept == [*tiles, NARROW.name, WAVELET.name, generic], "the fourth tile asks for what the first three do"
+
+
+def test_the_longest_right_sum_is_below_every_wrong_one() -> None:
+    terms = PLANE.problem.gemm[2]
+    made = table(row(0.4, split_k=8), row(0.3, split_k=4), row(None, split_k=2, verdict=WRONG), row(0.2))
+    assert made.rows[0].candidates[0].longest_sum == terms // 4
+    assert table(row(0.4, split_k=8), row(0.3)).rows[0].candidates[0].longest_sum == terms
+
+
+def test_a_table_comes_back_from_its_text() -> None:
+    made = table(row(0.4), row(0.2, TMA.name, POINT, split_k=4))
+    assert parse_table(table_text(made)) == made
+    assert made.origin.device == ORIGIN.device and made.origin.commit == ORIGIN.commit_id
+    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 1', '"schema_version": 7')):
+        with pytest.raises(CkgenError):
+            parse_table(text)
+
+
+def test_later_files_count(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    store_and_csv(tmp_path / "old", [row(0.1), row(0.3, TMA.name)])
+    store_and_csv(tmp_path / "new", [row(0.5)])
+    files = ["old/rows.csv", "new/rows.csv"]
+    made = make_table(read_measured(files, tmp_path), OPERATION, "sm_90a")
+    assert [(c.name, c.microseconds) for c in made.rows[0].candidates] == [(TMA.name, 300.0), (XDL.name, 500.0)]
+    assert list(made.origin.results) == files
+
+
+def test_the_committed_tables_are_what_their_results_say() -> None:
+    assert load_tables(), "there is a table"
+    assert find_drift(TABLES, ROOT) == []
+
+
+def test_the_committed_table_is_small_and_says_where_it_comes_from() -> None:
+    for file, text in load_texts().items():
+        assert len(text) < 200_000
+        origin = parse_table(text, file).origin
+        assert all((origin.device, origin.driver, origin.compiler, origin.commit, origin.spec_digest, origin.results))
+        assert "wrong" not in text and all(parse(item["name"]) for item in json.loads(text)["instances"])
+
+
+def test_drift_is_found_and_tune_repairs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = store_and_csv(tmp_path, rows())
+    tune = ["tune", "--results", "rows.csv", "--arch", "sm_90a", "--tables", "tables"]
+    check = ["tune", "--check", "--tables", "tables"]
+    assert main(tune) == 0 and main(check) == 0
+    file = tmp_path / "tables" / f"{OPERATION}.sm_90a.json"
+    good = file.read_text()
+    capsys.readouterr()
+    file.write_text(good.replace("320.0", "3.2"))
+    assert main(check) == 1
+    assert "is not what its results say" in capsys.readouterr().out
+    file.write_text(good)
+    assert main(check) == 0
+    path.write_text(path.read_text() + "\n")
+    assert main(check) == 1
+    assert "rows.csv changed since" in capsys.readouterr().out
+    assert main(tune) == 0 and main(check) == 0
+    path.unlink()
+    assert main(check) == 1
+    assert "rows.csv, which is not there" in capsys.readouterr().out
+
+
+def test_tune_asks_for_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune"]) == 2
+    assert main(["tune", "--results", "/rows.csv", "--arch", "sm_90a"]) == 2
+    assert "relative to the current folder" in capsys.readouterr().err
+
+
+def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = load_tables()[0].rows[0]
+    words = ["select", *problem.problem.split(), "--dtype", problem.dtype]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert problem.candidates[0].name in out and "measured" in out
+    assert main([*words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["name"] == problem.candidates[0].name and found["split_k"] == problem.candidates[0].split_k
+    assert main(["select", "--problems", "retinanet", "--dtype", "bf16"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 38
+    assert main(["select"]) == 2
+    assert main(["select", "K8"]) == 2
+    assert "is not the text of a problem" in capsys.readouterr().err
