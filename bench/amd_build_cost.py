@@ -1,9 +1,10 @@
 """What the AMD build of a generated tree costs: CPU seconds an instance, peak memory, the largest unit.
 
-    python bench/amd_build_cost.py [--tree generated] [--arch gfx90a] [--jobs 2] [--platform amd]
+    python bench/amd_build_cost.py [--tree generated | --set full] [--arch gfx90a] [--jobs 2] [--platform amd]
 
 Configures a fresh build folder with every compiler run wrapped by launcher.py, builds it all (device and host
-code, one architecture) and prints the totals beside the bars. Bars: at most 2 CPU-s an instance, no unit over
+code, one architecture) and prints the totals beside the bars. `--set` generates a set of instances.yaml and builds
+it by shards, one a layout, with the totals of each and of all. Bars: at most 2 CPU-s an instance, no unit over
 30 s or 1 GiB.
 """
 
@@ -17,9 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ckgen.instance import LAYOUTS  # noqa: E402
+
 BAR_CPU_S_AN_INSTANCE = 2.0
 BAR_UNIT_S = 30.0
 BAR_UNIT_KIB = 1 << 20
@@ -68,6 +74,7 @@ def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, default=ROOT / "generated")
+    parser.add_argument("--set", help="a set of instances.yaml, built by shards, instead of a tree")
     parser.add_argument("--arch", default="gfx90a")
     parser.add_argument("--platform", default="amd", choices=["amd", "host"])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -75,10 +82,39 @@ def main() -> int:
     if options.platform == "amd" and shutil.which("hipcc") is None:
         print("hipcc is not here: nothing to measure")
         return 0
-    instances = len(json.loads((options.tree / "manifest.json").read_text(encoding="utf-8"))["instances"])
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
-        rows, wall = build(options.tree.resolve(), Path(folder), options.platform, options.arch, options.jobs)
-    return 0 if report(rows, instances, wall) else 1
+        return measure(options, Path(folder))
+
+
+def measure(options: argparse.Namespace, folder: Path) -> int:
+    """Build the tree, or the shards of a set, and report each and all."""
+    everything: list[dict[str, float]] = []
+    count, seconds = 0, 0.0
+    for name, tree in shards(options, folder):
+        instances = len(json.loads((tree / "manifest.json").read_text(encoding="utf-8"))["instances"])
+        build_dir = folder / "build"
+        rows, wall = build(tree.resolve(), build_dir, options.platform, options.arch, options.jobs)
+        shutil.rmtree(build_dir)
+        everything += rows
+        count, seconds = count + instances, seconds + wall
+        if options.set:
+            print(f"{name}: ", end="")
+            report(rows, instances, wall)
+    if options.set:
+        print("all: ", end="")
+    return 0 if report(everything, count, seconds) else 1
+
+
+def shards(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The trees to build with their names: a set's layouts one after another, each generated when its turn comes."""
+    if not options.set:
+        yield options.tree.name, options.tree
+        return
+    for layout in LAYOUTS:
+        command = [sys.executable, "-m", "ckgen", "generate", "--set", options.set, f"layout={layout}"]
+        command += ["--out", str(folder / "tree")]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+        yield layout, folder / "tree"
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from ckgen.instance import Instance, parse
 from ckgen.layout import CHANNELS_LAST, TensorName
 from ckgen.operands import Operands, Tensor
 from ckgen.problem import INT32_MAX, ConvProblem
-from ckgen.selector import SOURCES, Choice
+from ckgen.selector import SOURCES, TIMED, Choice
 from ckgen.tensors import logical_strides, require, view
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -161,7 +161,7 @@ class Library:
 
     def _choice(self, found: CCandidate) -> Choice:
         source = SOURCES[found.source]
-        time = round(found.microseconds, 1) if source in ("measured", "neighbour") else None
+        time = round(found.microseconds, 1) if source in TIMED else None
         return Choice(self.names[found.instance], found.split_k, source, time)
 
     def run(

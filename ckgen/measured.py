@@ -1,4 +1,4 @@
-"""Tables of what was measured: the best instances of each problem, by operation and architecture.
+"""Tables of what was measured or predicted: the best instances of each problem, by operation and architecture.
 
 A table is JSON, one problem a line, below ckgen/tables/. `ckgen tune` makes it from the rows of `ckgen bench` and
 `ckgen tune --check` makes it again and compares. The selector and the C++ library read it; nobody edits it.
@@ -15,7 +15,7 @@ from typing import Any
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.paths import PACKAGE
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TABLES = PACKAGE / "tables"
 
 
@@ -60,12 +60,13 @@ class MeasuredProblem:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All that was measured of one operation on one architecture."""
+    """All that was measured of one operation on one architecture, or else predicted."""
 
     operation: str
     arch: str
     origin: TableOrigin
     rows: tuple[MeasuredProblem, ...]
+    predicted: bool = False  # by the cost model, not measured
 
     @property
     def file_name(self) -> str:
@@ -78,7 +79,8 @@ def table_text(table: Table) -> str:
     encode = json.JSONEncoder().encode
     longest = {c.name: c.longest_sum for row in table.rows for c in row.candidates}
     names = sorted(longest)
-    head = {"schema_version": SCHEMA_VERSION, "operation": table.operation, "arch": table.arch}
+    head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "operation": table.operation, "arch": table.arch}
+    head["predicted"] = table.predicted
     note = {"generated_by": "ckgen tune. Do not edit; `ckgen tune --check` compares it with the results"}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in (note | head).items()]
     origin = (f"{encode(key)}: {encode(value)}" for key, value in asdict(table.origin).items())
@@ -98,7 +100,7 @@ def parse_table(text: str, file: str = "the table") -> Table:
             raise _unusable(f"{file} has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
         origin = TableOrigin(**{item.name: data["origin"][item.name] for item in fields(TableOrigin)})
         rows = tuple(_parse_row(row, data["instances"]) for row in data["rows"])
-        return Table(data["operation"], data["arch"], origin, rows)
+        return Table(data["operation"], data["arch"], origin, rows, data["predicted"])
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise _unusable(f"{file} is not a table that ckgen wrote") from error
 

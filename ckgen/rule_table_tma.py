@@ -80,10 +80,10 @@ TMA_RULES: tuple[Rule, ...] = (
     Rule(
         "tma-n",
         "tile",
-        "n_per_block == 64 or n_per_block == 128 or n_per_block == 256",
-        "n_per_block is 64, 128 or 256",
+        "n_per_block == 64 or n_per_block == 128 or n_per_block == 192 or n_per_block == 256",
+        "n_per_block is 64, 128, 192 or 256",
         "n_per_block is {n_per_block}",
-        "use 64, 128 or 256",
+        "use 64, 128, 192 or 256",
         "B is copied in boxes of 64 channels, and one wgmma takes at most 256 columns.",
         ("tile",),
         TMA_FAMILIES,

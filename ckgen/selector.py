@@ -27,10 +27,12 @@ from ckgen.measured import Candidate, Table
 from ckgen.problem import ConvProblem
 from ckgen.problem_text import problem_fields
 
-Source = Literal["measured", "neighbour", "rule", "generic"]
-SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic")
+Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
+SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
+TIMED: tuple[Source, ...] = ("measured", "neighbour", "predicted")  # those that come with microseconds
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
+MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
 FARTHEST = 6 * OCTAVE
 MOST_SPLITS = 1 << 16  # that instances take
 CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
@@ -50,9 +52,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A measured problem at a distance; ``exact`` when it is the problem itself."""
+    """A measured or predicted problem at a distance; ``exact`` when it is the problem itself."""
 
     exact: bool
+    predicted: bool
     distance: int
     problem: ConvProblem
     candidates: tuple[Candidate, ...]
@@ -104,15 +107,16 @@ def _neighbours(
             other = ConvProblem(**problem_fields(row.problem))
             exact, distance = other == problem, _distance(problem, other)
             if exact or (_single_tap(other) == _single_tap(problem) and distance <= FARTHEST):
-                found.append(_Neighbour(exact, distance, other, candidates))
+                found.append(_Neighbour(exact, table.predicted, distance, other, candidates))
     return sorted(found, key=lambda item: (not item.exact, item.distance))[:NEIGHBOURS]
 
 
 def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, problem: ConvProblem) -> Choice:
-    if neighbour.exact:
-        return Choice(candidate.name, candidate.split_k, "measured", candidate.microseconds, str(problem))
-    split_k = _scaled(candidate, instance, neighbour.problem, problem)
-    return Choice(candidate.name, split_k, "neighbour", candidate.microseconds, str(neighbour.problem))
+    split_k = candidate.split_k
+    if not neighbour.exact:
+        split_k = _scaled(candidate, instance, neighbour.problem, problem)
+    source: Source = "predicted" if neighbour.predicted else "measured" if neighbour.exact else "neighbour"
+    return Choice(candidate.name, split_k, source, candidate.microseconds, str(neighbour.problem))
 
 
 def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:
@@ -126,17 +130,28 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 
 def _tiles(instance: Instance, problem: ConvProblem) -> int:
-    """Tiles of all groups' weight gradients."""
+    """Tiles of all groups' weight gradients; one of family halo has all taps."""
     rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
-    return _product((rows, _ceil(_product((problem.c, *problem.filter)), instance.n_per_block)))
+    columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
+    return _product((rows, _ceil(columns, instance.n_per_block)))
 
 
 def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, int, bool, str]:
     """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
-    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not."""
-    traffic = _product((_tiles(instance, problem), instance.m_per_block + instance.n_per_block))
+    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
+    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes."""
+    values = instance.m_per_block + instance.n_per_block
+    if instance.is_halo:
+        macs = _product((instance.m_per_block, instance.n_per_block, *problem.filter))
+        values = max(values, macs // MACS_A_VALUE)
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
-    return instance.generic, traffic, -vectors, instance.conv_spec == "Default", instance.name
+    return (
+        instance.generic,
+        _product((_tiles(instance, problem), values)),
+        -vectors,
+        instance.conv_spec == "Default",
+        instance.name,
+    )
 
 
 def _distance(one: ConvProblem, other: ConvProblem) -> int:

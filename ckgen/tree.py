@@ -150,6 +150,7 @@ class MeasuredSource:
     arch: str
     layout: str
     dtype: str
+    predicted: bool
     problem: str
     numbers: str
     first: int
@@ -168,7 +169,8 @@ def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[M
             own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
             if own:
                 numbers = _initialisers(problem_fields(row.problem))
-                found.append(MeasuredSource(table.arch, row.layout, row.dtype, row.problem, numbers, first, own))
+                where = (table.arch, row.layout, row.dtype, table.predicted)
+                found.append(MeasuredSource(*where, row.problem, numbers, first, own))
                 first += len(own)
     return tuple(found)
 

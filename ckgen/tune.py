@@ -135,6 +135,16 @@ def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
     }
 
 
+def _again(table: Table, root: Path) -> Table:
+    """The table, made again from what it says that it was made from."""
+    if table.predicted:
+        from ckgen.tune_model import predict_table
+
+        code, spec = table.origin.results
+        return predict_table(code, spec, table.operation, root)
+    return make_table(read_measured(table.origin.results, root), table.operation, table.arch)
+
+
 def find_drift(tables: Path, root: Path) -> list[str]:
     """A sentence for each table in a folder that is not what the results below ``root`` that it names say."""
     found = []
@@ -144,10 +154,9 @@ def find_drift(tables: Path, root: Path) -> list[str]:
         if missing:
             found.append(f"{file}: made from {', '.join(missing)}, which is not there")
             continue
-        measured = read_measured(table.origin.results, root)
-        changed = [name for name, sha in table.origin.results.items() if measured.files[name] != sha]
+        changed = [name for name, sha in table.origin.results.items() if file_digest(root / name) != sha]
         if changed:
             found.append(f"{file}: {', '.join(changed)} changed since; run ckgen tune")
-        elif table_text(make_table(measured, table.operation, table.arch)) != text or table.file_name != file:
+        elif table_text(_again(table, root)) != text or table.file_name != file:
             found.append(f"{file}: is not what its results say (a hand edit, or another ckgen); run ckgen tune")
     return found

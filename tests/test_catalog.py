@@ -21,7 +21,7 @@ WIDE = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x
 
 def test_list_rows() -> None:
     rows = list_rows(EXPANSION.instances, EXPANSION.sets)
-    assert len(rows) == 884
+    assert len(rows) == 893
     assert dict(zip(LIST_HEADERS, rows[0], strict=True)) == {
         "name": WIDE,
         "tile": "128x128x32",
@@ -49,8 +49,8 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     assert all(row["generic"] == "yes" and row["xdl"] == "32" for row in rows)
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "14", ("2", "bf16"): "14", ("3", "f16"): "8", ("3", "bf16"): "8"}
-    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"4"}
-    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 36
+    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"5"}
+    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 45
     assert rows[0]["archs"] == "gfx90a gfx942 gfx950 gfx1100 gfx1201 sm_90a"
     assert support_matrix([instance()])[0][-2] == "no"
 

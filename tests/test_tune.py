@@ -101,7 +101,7 @@ def test_a_table_comes_back_from_its_text() -> None:
     made = table(row(0.4), row(0.2, TMA.name, POINT, split_k=4))
     assert parse_table(table_text(made)) == made
     assert made.origin.device == ORIGIN.device and made.origin.commit == ORIGIN.commit_id
-    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 1', '"schema_version": 7')):
+    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 2', '"schema_version": 7')):
         with pytest.raises(CkgenError):
             parse_table(text)
 
@@ -126,7 +126,9 @@ def test_the_committed_table_is_small_and_says_where_it_comes_from() -> None:
     for file, text in load_texts().items():
         assert len(text) < 200_000
         origin = parse_table(text, file).origin
-        assert all((origin.device, origin.driver, origin.compiler, origin.commit, origin.spec_digest, origin.results))
+        assert all((origin.device, origin.compiler, origin.results))
+        measured = (origin.driver, origin.commit, origin.spec_digest, origin.measured)
+        assert parse_table(text, file).predicted == (not any(measured)) and any(measured) == all(measured)
         assert "wrong" not in text and all(parse(item["name"]) for item in json.loads(text)["instances"])
 
 
@@ -162,7 +164,7 @@ def test_tune_asks_for_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
-    problem = load_tables()[0].rows[0]
+    problem = next(table for table in load_tables() if not table.predicted).rows[0]
     words = ["select", *problem.problem.split(), "--dtype", problem.dtype]
     assert main(words) == 0
     out = capsys.readouterr().out
@@ -175,3 +177,32 @@ def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["select"]) == 2
     assert main(["select", "K8"]) == 2
     assert "is not the text of a problem" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
+def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str) -> None:
+    found = next(table for table in load_tables() if table.arch == arch)
+    assert found.predicted and f"docs/isa/{arch}.csv" in found.origin.results and not found.origin.measured
+    assert {line.dtype for line in found.rows} == {"f16", "bf16", "f32", "bf16_f32_bf16"}
+    for line in found.rows:
+        times = [candidate.microseconds for candidate in line.candidates]
+        assert times == sorted(times) and times[0] > 0
+        kinds = {parse(candidate.name).family for candidate in line.candidates}
+        assert "xdl" in kinds and any(parse(candidate.name).generic for candidate in line.candidates)
+
+
+def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> None:
+    for path in ("docs/isa/gfx942.csv", "instances.yaml"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes((ROOT / path).read_bytes())
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    name = "grouped_conv_bwd_weight.gfx942.json"
+    (tables / name).write_bytes((TABLES / name).read_bytes())
+    assert find_drift(tables, tmp_path) == []
+    text = (tables / name).read_text()
+    (tables / name).write_text(text.replace('"MI300X"', '"MI300A"'))
+    assert "not what its results say" in find_drift(tables, tmp_path)[0]
+    (tables / name).write_text(text)
+    (tmp_path / "instances.yaml").write_text((ROOT / "instances.yaml").read_text() + "# more\n")
+    assert find_drift(tables, tmp_path) == [f"{name}: instances.yaml changed since; run ckgen tune"]

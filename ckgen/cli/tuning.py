@@ -28,18 +28,32 @@ OPERATION = "grouped_conv_bwd_weight"
     help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite); of a job in several files the last row counts.",
 )
 @click.option("--arch", metavar="NAME", help="The architecture that they were measured on, for example sm_90a.")
+@click.option(
+    "--model", type=PATH, metavar="FILE", help="No results: predict by the cost model from this table of code."
+)
+@click.option("--spec", type=PATH, default=Path("instances.yaml"), help="With --model: whose instances to rank.")
 @click.option("--operation", default=OPERATION, show_default=True, help="The operation to make the table of.")
 @click.option("--tables", type=PATH, default=TABLES, help="Folder of tables; default: those that come with ckgen.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table is not what its results say.")
-def tune_command(results: tuple[Path, ...], arch: str | None, operation: str, tables: Path, checking: bool) -> int:
+def tune_command(
+    results: tuple[Path, ...],
+    arch: str | None,
+    model: Path | None,
+    spec: Path,
+    operation: str,
+    tables: Path,
+    checking: bool,
+) -> int:
     """Write the table of best instances that `ckgen.select` and the C++ library pick from.
 
-    Only right results count. The table names its results with their digests: run this where their paths hold, at the
-    root of a checkout. `ckgen generate` then puts the table into the library.
+    Only right results count. Where there are none, --model ranks instances by the cost model of docs/isa.md, and the
+    selector says `predicted` of what it picks from that. The table names its results with their digests: run this
+    where their paths hold, at the root of a checkout. `ckgen generate` then puts the table into the library.
 
     \b
     Examples:
       ckgen tune --results bench/results/2026-11-21-h200/rows.csv.gz --arch sm_90a
+      ckgen tune --model docs/isa/gfx942.csv
       ckgen tune --check
     """
     from ckgen.measured import table_text
@@ -47,11 +61,17 @@ def tune_command(results: tuple[Path, ...], arch: str | None, operation: str, ta
 
     if checking:
         return _check(tables)
-    if not results or arch is None:
-        raise click.UsageError("name the rows and where they were measured: --results FILE --arch NAME; or --check")
-    if any(path.is_absolute() for path in results):
+    if any(path.is_absolute() for path in (*results, spec, *([model] if model else []))):
         raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
-    table = make_table(read_measured([path.as_posix() for path in results], Path()), operation, arch)
+    if model is not None and not results:
+        from ckgen.tune_model import predict_table
+
+        table = predict_table(model.as_posix(), spec.as_posix(), operation, Path())
+    elif results and arch is not None and model is None:
+        table = make_table(read_measured([path.as_posix() for path in results], Path()), operation, arch)
+    else:
+        message = "name the rows and where they were measured: --results FILE --arch NAME; or --model FILE; or --check"
+        raise click.UsageError(message)
     tables.mkdir(parents=True, exist_ok=True)
     (tables / table.file_name).write_text(table_text(table), encoding="utf-8")
     candidates = sum(len(row.candidates) for row in table.rows)
@@ -90,9 +110,9 @@ def select_command(
 ) -> int:
     """Say which instance, with which split-K factor, the selector picks for a problem, and what it knows of it.
 
-    `measured` is the fastest right one of this very problem, `neighbour` that of the nearest measured one, `rule` and
-    `generic` are what is left where nothing was measured. Without --library nobody is asked whether the instance
-    supports the problem.
+    `measured` is the fastest right one of this very problem, `neighbour` that of the nearest measured one, `predicted`
+    what the cost model says on architectures without measurements, `rule` and `generic` are what is left. Without
+    --library nobody is asked whether the instance supports the problem.
 
     \b
     Examples:

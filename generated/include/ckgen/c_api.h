@@ -46,7 +46,8 @@ int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in
                   void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
 
 /* An instance for a problem: measured 0 (on this very problem, in `microseconds`), neighbour 1 (on the nearest measured
- * one), rule 2 or generic 3 (nothing like it was measured). split_k -1: the library's choice. */
+ * one), rule 2 or generic 3 (nothing like it was measured), predicted 4 (by a cost model, on architectures without
+ * measurements; `microseconds` is a lower bound). split_k -1: the library's choice. */
 typedef struct {
     int32_t instance, split_k, source;
     float microseconds;

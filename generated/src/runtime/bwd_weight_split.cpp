@@ -68,12 +68,13 @@ constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, a
 }  // namespace
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
-    if(p.split_k > 0)
-        return p.split_k;
     const Work work = work_of(t, p);
+    const bool one_sum = !t.persistent;  // others cut a split into several sums where one would be too long
+    if(p.split_k > 0)
+        return static_cast<int>(one_sum ? std::max<int64>(p.split_k, std::min(sums(t, p), work.k_tiles)) : p.split_k);
     if(t.is_halo())
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
-    if(t.persistent)  // cuts a split into several sums where one would be too long
+    if(t.persistent)
         return static_cast<int>(fill_waves(t, p, work, compute_units));
     return static_cast<int>(std::max(fill_twice(t, work, compute_units), std::min(sums(t, p), work.k_tiles)));
 }

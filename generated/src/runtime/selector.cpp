@@ -23,6 +23,7 @@ constexpr int64 kOctave = 16;               // the unit of distances is a sixtee
 constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
+constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time that a value takes from the cache, on an H200
 
 // The numbers of a problem that matter here.
 struct Sizes {
@@ -43,7 +44,7 @@ struct Candidate {
 };
 
 struct Neighbour {
-    bool exact;
+    bool exact, predicted;
     int64 distance;
     Sizes sizes;
     std::vector<MeasuredCandidate> candidates;
@@ -101,9 +102,7 @@ int64 gemm_k(const Sizes& p) {
 
 // Tiles of all groups' weight gradients.
 int64 tiles(const InstanceFields& i, const Sizes& p) {
-    int64 columns = product(1, p.c);
-    for(int d = 0; d < p.ndim; ++d)
-        columns = product(columns, p.filter[d]);
+    const int64 columns = product(i.all_taps ? 1 : taps(p), p.c);
     return product(product(ceil_div(p.k, i.m_per_block), p.groups), ceil_div(columns, i.n_per_block));
 }
 
@@ -182,7 +181,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
         if(plain(row.arch) != plain(arch) || query.layout != row.layout || query.dtype != row.dtype)
             continue;
         const Sizes other = sizes_of(row);
-        Neighbour neighbour{other.key() == sizes.key(), distance(sizes, other), other, {}};
+        Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
         std::copy_if(row.candidates, row.candidates + row.count, std::back_inserter(neighbour.candidates),
                      [&](const MeasuredCandidate& c) { return own[static_cast<std::size_t>(c.instance)]; });
         const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
@@ -199,8 +198,11 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 // Where an instance stands among those of which nothing was measured. The place of an architecture's cost model.
 auto rule_order(int position, const Sizes& sizes) {
     const InstanceFields& i = instance_fields().data[position];
-    const int64 traffic = product(tiles(i, sizes), i.m_per_block + i.n_per_block);
-    return std::make_tuple(i.generic, traffic, -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
+    int64 values = i.m_per_block + i.n_per_block;
+    if(i.all_taps)
+        values = std::max(values, product(product(i.m_per_block, i.n_per_block), taps(sizes)) / kMacsAValue);
+    return std::make_tuple(i.generic, product(tiles(i, sizes), values), -(i.a_vector + i.b_vector + i.c_vector),
+                           i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
@@ -215,7 +217,10 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
             own[position] = false;
             const InstanceFields& fields = instance_fields().data[position];
             found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
-                             neighbour.exact ? SelectedBy::Measured : SelectedBy::Neighbour, c.microseconds});
+                             neighbour.predicted ? SelectedBy::Predicted
+                             : neighbour.exact   ? SelectedBy::Measured
+                                                 : SelectedBy::Neighbour,
+                             c.microseconds});
         }
     std::vector<int> rest;
     for(std::size_t position = 0; position < own.size(); ++position)

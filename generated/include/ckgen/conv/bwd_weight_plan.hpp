@@ -77,12 +77,13 @@ struct BwdWeightPlan {
 BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const void* in, const void* wei,
                         const void* out, int compute_units);
 
-// The split_k that a run uses: the problem's own, or for -1 the planner's choice.
+// The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that make one sum of a split
+// get no fewer splits than sums().
 //
-// Most kernels: the least that gives every compute unit two workgroups, which hide each other's barriers, while a split
-// keeps four tiles of GEMM-K to work on, and at most 128; but no fewer than sums().
+// Most kernels, for -1: the least that gives every compute unit two workgroups, which hide each other's barriers, while
+// a split keeps four tiles of GEMM-K to work on, and at most 128.
 //
-// Family halo: as many as give every compute unit one workgroup, but no fewer than sums().
+// Family halo: as many as give every compute unit one workgroup.
 //
 // Persistent kernels: that with the least nanoseconds of
 //     waves * (k_tiles_per_split * (240 + 55 * blocks) + 2000 + 700 * blocks)

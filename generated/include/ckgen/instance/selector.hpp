@@ -17,7 +17,7 @@
 
 namespace ckgen::tensor_operation::device::instance {
 
-enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3 };
+enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3, Predicted = 4 };
 
 struct SelectedInstance {
     std::string identity;

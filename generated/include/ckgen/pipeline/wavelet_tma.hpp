@@ -50,17 +50,7 @@ struct WaveletTmaKernel {
                 parity ^= 1;
             }
         }
-        CKGEN_DEVICE void skip(int count) {
-            parity ^= (stage + count) / D::stages & 1;
-            stage = (stage + count) % D::stages;
-        }
     };
-
-    // How many of the tile's blocks of 64 rows have a row inside M; the others are neither copied nor multiplied.
-    static CKGEN_DEVICE int live_blocks(const Args& args, const conv::BwdWeightTile& tile) {
-        const int left = (args.problem.m - tile.m_first + 63) / 64;
-        return left < a_blocks ? left : a_blocks;
-    }
 
     struct LoadRole {
         static CKGEN_DEVICE void run(const Args& args, Ring ring) {
@@ -69,13 +59,13 @@ struct WaveletTmaKernel {
                 Column columns[b_blocks];
                 for(int j = 0; j < b_blocks; ++j)
                     columns[j].seek(args, tile, tile.n_first + j * 64);
-                const int live = live_blocks(args, tile);
                 for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
                     platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                    platform::mbarrier_expect(ring.full(), (live + b_blocks) * block_bytes);
-                    copy_tile(args, ring, tile, live, (tile.k_tile_first + k) * D::k_per_block, columns);
+                    platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+                    copy_tile(args, ring, tile, (tile.k_tile_first + k) * D::k_per_block, columns);
                 }
             }
+            platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
         }
 
     private:
@@ -97,9 +87,9 @@ struct WaveletTmaKernel {
             }
         };
 
-        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile,
-                                           int live, int row, const Column (&columns)[b_blocks]) {
-            for(int i = 0; i < live; ++i)
+        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile, int row,
+                                           const Column (&columns)[b_blocks]) {
+            for(int i = 0; i < a_blocks; ++i)
                 platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(),
                                    tile.group * args.out_group_columns + tile.m_first + i * 64, row);
             const conv::BwdWeightArgs& p = args.problem;
@@ -120,10 +110,6 @@ struct WaveletTmaKernel {
         static CKGEN_DEVICE void run(const Args& args, Ring ring, int warpgroup, int id) {
             for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
                 const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
-                if(D::warpgroups > 1 && warpgroup >= live_blocks(args, tile)) {
-                    pass(tile.k_tiles, ring, warpgroup, id);
-                    continue;
-                }
                 float acc[D::n_per_block / 2];
                 int k = 0;
                 do {
@@ -138,21 +124,6 @@ struct WaveletTmaKernel {
         }
 
     private:
-        // Gives back every stage of a tile in which this warpgroup has no rows. One thread waits for them: without a
-        // multiplication, which keeps warps together, another could fall a whole round of the ring behind, see the
-        // phase after the one that it waits for, and wait for ever.
-        static CKGEN_DEVICE void pass(int k_tiles, Ring& ring, int warpgroup, int id) {
-            if(id == 0) {
-                Ring each = ring;
-                for(int k = 0; k < k_tiles; ++k, each.next()) {
-                    platform::mbarrier_wait(each.full(), each.parity);
-                    platform::mbarrier_arrive(each.empty());
-                }
-            }
-            ring.skip(k_tiles);
-            platform::warpgroup_barrier(warpgroup);
-        }
-
         // acc = the products of the next k_tiles stages.
         static CKGEN_DEVICE void sum(Ring& ring, int warpgroup, int id, int k_tiles, float (&acc)[D::n_per_block / 2]) {
             CKGEN_UNROLL
@@ -238,7 +209,6 @@ struct WaveletTmaKernel {
             platform::mbarrier_publish();
         }
         thread.barrier();
-        platform::let_next_kernel_begin();
         if(id < 128) {
             if constexpr(moves_registers)
                 platform::give_registers<40>();

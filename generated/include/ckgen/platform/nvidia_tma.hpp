@@ -92,13 +92,6 @@ CKGEN_DEVICE void load_matrices_transposed(uint32 address, uint32 (&r)[4]) {
                  : "memory");
 }
 
-// A barrier for one warpgroup: all its 128 threads, whatever the others do. Barrier 0 is the workgroup's. Lanes may
-// come one by one.
-CKGEN_DEVICE void warpgroup_barrier(int warpgroup) {
-    __syncwarp();
-    asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 1) : "memory");
-}
-
 // Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
 // all.
 template <int Count>

@@ -22,6 +22,7 @@ struct InstanceFields {
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
     bool any_filter;  // its conv_spec is Default
+    bool all_taps;    // a tile has the weights of all taps: family halo
     bool generic;
 };
 
@@ -36,6 +37,7 @@ struct MeasuredCandidate {
 // A problem with its candidates, fastest first. K and C are per group.
 struct MeasuredProblem {
     const char *arch, *layout, *dtype;
+    bool predicted;  // by the cost model; nothing was measured on this architecture
     int ndim;
     int64 groups, batch, k, c;
     int64 filter[3], input[3], strides[3], dilations[3], left_pads[3], right_pads[3];

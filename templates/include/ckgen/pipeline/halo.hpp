@@ -107,6 +107,8 @@ struct HaloKernel {
                 platform::copy_image_box(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full,
                                          out_channel, 0, row - g.lead_rows, walk.image);
             }
+            platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
+            platform::let_next_kernel_begin();
         }
     };
 
@@ -309,7 +311,6 @@ struct HaloKernel {
         }
         platform::publish_lds_to_copies();
         thread.barrier();
-        platform::let_next_kernel_begin();
         if(id < load_threads) {
             if constexpr(moves_registers)
                 platform::give_registers<40>();

@@ -1,0 +1,90 @@
+"""Predicted tables: what the cost model says is fastest on an architecture of which nothing was measured.
+
+A predicted table has the form of a measured one and is used in the same way, but the selector calls what it picks from
+it `predicted`. It is made from the committed table of machine code, the spec and the problem sets that come with ckgen;
+measurements of that architecture replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ckgen import source
+from ckgen.bench_origin import file_digest
+from ckgen.cost_rank import CodeBook, Prediction, rank
+from ckgen.expand import expand_document
+from ckgen.hardware_units import RATES
+from ckgen.instance import Instance
+from ckgen.isa_table import read_table
+from ckgen.layout import CHANNELS_LAST
+from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
+from ckgen.problem import ConvProblem
+from ckgen.problem_sets import load_problems
+
+PROBLEM_SETS = ("retinanet", "ck_bwd_weight")
+FASTEST = 3
+UNLIMITED = 1 << 31  # these matrix units round to nearest, so that no sum is too long
+
+
+def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
+    """The table by the cost model. ``code`` is a table of `ckgen isa`, ``spec`` the YAML file, both relative to
+    ``root``. CkgenError when either cannot be read."""
+    table = read_table(root / code)
+    book = CodeBook(table.arch, table)
+    instances = [i for i in expand_document(source.load(root / spec)).instances if table.arch in i.archs]
+    rows = tuple(
+        row
+        for problem in _problems()
+        for dtype in dict.fromkeys(instance.dtype for instance in instances)
+        for row in _row(problem, dtype, instances, book)
+    )
+    origin = TableOrigin(
+        results={path: file_digest(root / path) for path in (code, spec)},
+        device=RATES[table.arch].gpu,
+        driver="",
+        software="the cost model of docs/isa.md; nothing was measured",
+        compiler=table.compiler,
+        commit="",
+        spec_digest="",
+        library_digest="",
+        measured="",
+    )
+    return Table(operation, table.arch, origin, rows, predicted=True)
+
+
+def _problems() -> list[ConvProblem]:
+    """Every problem of the sets once."""
+    found = [named.problem for name in PROBLEM_SETS for named in load_problems(name)]
+    return list(dict.fromkeys(found))
+
+
+def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: CodeBook) -> Iterable[MeasuredProblem]:
+    layout = CHANNELS_LAST[problem.ndim]
+    takers = [i for i in instances if i.layout == layout and i.dtype == dtype and takes(i, problem)]
+    best = _kept(rank(takers, problem, book)) if takers else []
+    if best:
+        candidates = (Candidate(p.instance.name, p.split_k, round(p.seconds * 1e6, 1), UNLIMITED) for p in best)
+        yield MeasuredProblem(str(problem), dtype, layout, tuple(candidates))
+
+
+def _kept(ranked: Sequence[Prediction]) -> list[Prediction]:
+    """The fastest few, and of those after them the first of each family and the first generic one."""
+    kept: list[Prediction] = []
+    kinds: set[str] = set()
+    for prediction in ranked:
+        kind = "generic" if prediction.instance.generic else prediction.instance.family
+        if len(kept) < FASTEST or kind not in kinds:
+            kept.append(prediction)
+            kinds.add(kind)
+    return kept
+
+
+def takes(instance: Instance, problem: ConvProblem) -> bool:
+    """Whether the channels and the filter of a problem are what an instance is for; a library knows the rest."""
+    one = all(size == 1 for size in (*problem.filter, *problem.strides))
+    unpadded = not any((*problem.left_pads, *problem.right_pads))
+    if instance.pointwise and not (one and unpadded):
+        return False
+    wide = problem.c % instance.b_vector == 0 and problem.c % instance.c_vector == 0
+    return problem.k % instance.a_vector == 0 and wide
