@@ -12,8 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-from ckgen.select import select
-
 from ckgen.errors import CkgenError
 from ckgen.filters import filtered
 from ckgen.isa_compile import identify
