@@ -12,9 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from ckgen.select import select
-
 from ckgen.errors import CkgenError
+from ckgen.filters import filtered
 from ckgen.isa_compile import identify
 from ckgen.library import Library
 from ckgen.toolchain import find_toolchain
@@ -36,7 +35,7 @@ def main() -> int:
         parser.error("name a checkout of tinygrad with --tinygrad or TINYGRAD_SRC")
     library = Library(build_host_library())
     expansion = default_expansion()
-    chosen = select(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
+    chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
     results: list[Result] = []
     for arch in options.arch or ARCHS:
         names = [instance.name for instance in chosen if arch in instance.archs]
