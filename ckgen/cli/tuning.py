@@ -10,7 +10,7 @@ import click
 
 from ckgen.cli import console
 from ckgen.cli.options import PATH, json_option
-from ckgen.measured import TABLES
+from ckgen.measured import TABLES, Table
 
 if TYPE_CHECKING:
     from ckgen.selector import Choice
@@ -57,27 +57,30 @@ def tune_command(
       ckgen tune --check
     """
     from ckgen.measured import table_text
-    from ckgen.tune import make_table, read_measured
 
     if checking:
         return _check(tables)
-    if any(path.is_absolute() for path in (*results, spec, *([model] if model else []))):
-        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
-    if model is not None and not results:
-        from ckgen.tune_model import predict_table
-
-        table = predict_table(model.as_posix(), spec.as_posix(), operation, Path())
-    elif results and arch is not None and model is None:
-        table = make_table(read_measured([path.as_posix() for path in results], Path()), operation, arch)
-    else:
-        message = "name the rows and where they were measured: --results FILE --arch NAME; or --model FILE; or --check"
-        raise click.UsageError(message)
+    table = _make(results, arch, model, spec, operation)
     tables.mkdir(parents=True, exist_ok=True)
     (tables / table.file_name).write_text(table_text(table), encoding="utf-8")
     candidates = sum(len(row.candidates) for row in table.rows)
     console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {candidates} candidates")
     console.note("to put it into the library and the pages: ckgen generate; make docs")
     return 0
+
+
+def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec: Path, operation: str) -> Table:
+    from ckgen.tune import make_table, read_measured
+    from ckgen.tune_model import predict_table
+
+    if any(path.is_absolute() for path in (*results, spec, *([model] if model else []))):
+        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
+    if model is not None and not results:
+        return predict_table(model.as_posix(), spec.as_posix(), operation, Path())
+    if results and arch is not None and model is None:
+        return make_table(read_measured([path.as_posix() for path in results], Path()), operation, arch)
+    message = "name the rows and where they were measured: --results FILE --arch NAME; or --model FILE; or --check"
+    raise click.UsageError(message)
 
 
 def _check(tables: Path) -> int:
