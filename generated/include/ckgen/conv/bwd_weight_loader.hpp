@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ckgen/block/tile_copy.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/conv/im2col_source.hpp"
 
 namespace ckgen::conv {
 
@@ -29,24 +29,19 @@ public:
         typename CopyB::Registers b;
     };
 
-    CKGEN_DEVICE BwdWeightLoader(int id, const BwdWeightArgs& args, const BwdWeightTile& tile)
-        : args_(args), id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.out_extent_bytes,
-                                   args.out_row_bytes, tile.m_first, args.m),
-          b_(id, args, args.in + tile.group * args.in_group_bytes, tile.n_first), next_tile_(tile.k_tile_first) {
-        seek();
-    }
+    CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
+                                 const BwdWeightTile& tile)
+        : id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
+                      tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
+          b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
+             tile.n_first) {}
 
     // Starts the loads of the next tile; the data is there when store() uses it.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
         a_.load(thread, registers.a);
         b_.load(thread, registers.b);
-        ++next_tile_;
-        if(--left_in_chunk_ == 0) {
-            seek();
-        } else {
-            a_.advance(D::k_per_block);
-            b_.advance(D::k_per_block);
-        }
+        a_.advance(thread);
+        b_.advance(thread);
     }
 
     CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
@@ -56,19 +51,9 @@ public:
     }
 
 private:
-    // Moves the 64-bit bases to the next tile, so that offsets from there on fit 31 bits.
-    CKGEN_DEVICE void seek() {
-        a_.seek(next_tile_ * D::k_per_block);
-        b_.seek(next_tile_ * D::k_per_block);
-        left_in_chunk_ = args_.k_tiles_per_chunk;
-    }
-
-    const BwdWeightArgs& args_;
     int id_;
     LinearSource<CopyA> a_;
     InputSource<CopyB, D::Layout::ndim, D::conv_spec> b_;
-    int next_tile_;
-    int left_in_chunk_ = 0;
 };
 
 }  // namespace ckgen::conv

@@ -22,9 +22,17 @@ __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
 
 #if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1200__) || defined(__gfx1201__)
 inline constexpr int32 kBufferWord3 = 0x31004000;
+inline constexpr int kExchangeLanes = 32;
 #else
 inline constexpr int32 kBufferWord3 = 0x00020000;
+inline constexpr int kExchangeLanes = 64;
 #endif
+
+// The low (high) halves of two words, that of `a` in the low half.
+template <bool High>
+CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
+    return __builtin_amdgcn_perm(b, a, High ? 0x07060302u : 0x05040100u);
+}
 
 class Thread {
 public:
@@ -33,6 +41,24 @@ public:
 
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
     CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
+    // The kernel's arguments again: what is read through this is read here, and is not kept in registers till then.
+    template <class Args>
+    CKGEN_DEVICE const Args& arguments(const Args&) const {
+        auto kernarg = (const __attribute__((address_space(4))) Args*)__builtin_amdgcn_kernarg_segment_ptr();
+        asm("" : "+s"(kernarg));
+        return *(const Args*)kernarg;
+    }
+    // A value that stays in its register: it is not worked out anew where it is used.
+    CKGEN_DEVICE int kept(int value) const {
+        asm volatile("" : "+v"(value));
+        return value;
+    }
+    // A uniform value of which the compiler does not know that it is the same in every iteration of a loop, so that
+    // what follows from it is worked out there and takes no register across iterations.
+    CKGEN_DEVICE int anew(int value) const {
+        asm("" : "+s"(value));
+        return value;
+    }
     // A value that is the same in all lanes, moved to a scalar register.
     CKGEN_DEVICE int uniform(int value) const { return __builtin_amdgcn_readfirstlane(value); }
 
@@ -40,6 +66,21 @@ public:
         __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
         __builtin_amdgcn_s_barrier();
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    }
+
+    // result[i] = value of lane `first` + i, without a byte of LDS. All lanes take part.
+    template <int Count>
+    CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            result[i] = __builtin_amdgcn_ds_bpermute(first * 4 + i * 4, value);
+    }
+    // Bit i: the predicate of lane i.
+    CKGEN_DEVICE uint64 ballot(bool predicate) const {
+        if constexpr(kExchangeLanes == 64)
+            return __builtin_amdgcn_ballot_w64(predicate);
+        else
+            return __builtin_amdgcn_ballot_w32(predicate);
     }
 
     template <class V>

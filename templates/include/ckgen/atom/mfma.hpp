@@ -160,21 +160,28 @@ struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
     using Operand = MfmaOperand<Size>;
 
-    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the first
-    // slot of the wave's first atom in the step's first plane.
+    // Where a lane's first fragments lie in a tile; a_slot and b_slot are the first of the wave's first atom.
+    template <class LayoutA, class LayoutB>
+    struct Lane {
+        int a, b;
+        CKGEN_DEVICE Lane(const platform::Thread& thread, int lane, int a_slot, int b_slot)
+            : a(thread.kept(LayoutA::byte_of(Operand::plane(lane), a_slot + Operand::row(lane)))),
+              b(thread.kept(LayoutB::byte_of(Operand::plane(lane), b_slot + Operand::row(lane)))) {}
+    };
+
+    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
+    // tiles' first slot in the step's first plane.
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
-    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
-                                  Accumulator<Size> (&acc)[MR][NR]) {
-        const int a_lane = a_base + LayoutA::byte_of(Operand::plane(lane), Operand::row(lane));
-        const int b_lane = b_base + LayoutB::byte_of(Operand::plane(lane), Operand::row(lane));
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB>& lane, int a_base,
+                                  int b_base, Accumulator<Size> (&acc)[MR][NR]) {
         Fragment<T> a[MR];
         Fragment<T> b[NR];
         CKGEN_UNROLL
         for(int i = 0; i < MR; ++i)
-            a[i] = thread.lds_load<Fragment<T>>(a_lane + LayoutA::byte_of(0, i * Size));
+            a[i] = thread.lds_load<Fragment<T>>(lane.a + (a_base + LayoutA::byte_of(0, i * Size)));
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j)
-            b[j] = thread.lds_load<Fragment<T>>(b_lane + LayoutB::byte_of(0, j * Size));
+            b[j] = thread.lds_load<Fragment<T>>(lane.b + (b_base + LayoutB::byte_of(0, j * Size)));
         multiply<Size>(thread, a, b, acc);
     }
 };
