@@ -363,6 +363,14 @@ void Thread::GatherLane::execute(void* const* lanes) {
             mine.result[i] = static_cast<const GatherLane*>(first[i])->value;
     }
 }
+void Thread::TransposeLane::execute(void* const* lanes) {
+    for(int lane = 0; lane < kWaveSize; ++lane)
+        for(int row = 0; row < 8; ++row) {
+            const int source = lane / 16 * 16 + row % 4 * 4 + lane % 16 / 4;
+            static_cast<TransposeLane*>(lanes[lane])->columns[row] =
+                static_cast<const TransposeLane*>(lanes[source])->quarter_rows[row / 4][lane % 4];
+        }
+}
 void Thread::BallotLane::execute(void* const* lanes) {
     for(int first = 0; first < kWaveSize; first += kExchangeLanes) {
         uint64 bits = 0;

@@ -17,6 +17,7 @@ namespace ckgen::platform {
 extern __shared__ __align__(1024) char dynamic_lds[];
 
 inline constexpr int kExchangeLanes = 32;
+inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
 
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>

@@ -14,7 +14,7 @@ struct FmaAtom {
     static constexpr int rows = Map::rows;
 
     // This lane, and where its wave's first atoms lie in a tile.
-    template <class LayoutA, class LayoutB>
+    template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {
         int lane, a, b;
         CKGEN_DEVICE Lane(const platform::Thread&, int lane, int a_slot, int b_slot)
@@ -22,7 +22,7 @@ struct FmaAtom {
     };
 
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
-    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB>& at, int a_tile,
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& at, int a_tile,
                                   int b_tile, Accumulator<Size> (&acc)[MR][NR]) {
         const int lane = at.lane;
         const int a_base = at.a + a_tile;

@@ -33,10 +33,9 @@ struct TileCopy {
     static_assert(Slices * Threads == plane_threads * (KPerBlock / Layout::k1), "the blocks cover the tile exactly");
     static_assert(Threads % plane_threads == 0, "a thread has the same columns in every slice");
 
-    // A slice of a wave has these neighbouring rows; they are dealt out in groups of RowVector, one group a thread.
+    // A slice of a wave has this many groups of RowVector neighbouring rows, one group a thread.
     static constexpr int k_per_block = KPerBlock;
-    static constexpr int wave_rows = Layout::k1 * max_of(1, platform::kWaveSize / plane_threads);
-    static constexpr int wave_groups = wave_rows / RowVector;
+    static constexpr int wave_groups = parts * max_of(1, platform::kWaveSize / plane_threads);
     static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from a slice to the next
 
     // Registers hold whole words where an access has them, as that is what transposing works on.

@@ -39,12 +39,12 @@ public:
     CKGEN_DEVICE void run(const platform::Thread& thread, int a_base, int b_base, Acc& acc) const {
         CKGEN_UNROLL
         for(int step = 0; step < steps; ++step)
-            Atom::template step<T, LayoutA, LayoutB>(thread, lane_, a_base + LayoutA::byte_of(step * planes, 0),
-                                                     b_base + LayoutB::byte_of(step * planes, 0), acc);
+            Atom::template step<T, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
+                                                     b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
 private:
-    typename Atom::template Lane<LayoutA, LayoutB> lane_;
+    typename Atom::template Lane<LayoutA, LayoutB, mr, nr> lane_;
 };
 
 }  // namespace ckgen::block

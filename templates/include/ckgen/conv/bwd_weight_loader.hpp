@@ -1,15 +1,31 @@
 // The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
 #pragma once
 
+#include "ckgen/block/row_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 #include "ckgen/conv/im2col_source.hpp"
 
 namespace ckgen::conv {
 
+// How an operand's tile lies in LDS and gets there: by rows where LDS reads transpose 16-bit elements, else in slots.
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
+          bool ByRows = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2>
+struct OperandInLds {
+    using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
+    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, true> {
+    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
+    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+};
+
 template <class D>
 struct BwdWeightLayouts {
-    using A = block::LdsLayout<D::m_per_block, D::k1, D::a_vector, D::a_pad>;
-    using B = block::LdsLayout<D::n_per_block, D::k1, D::b_vector, D::b_pad>;
+    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices>;
+    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices>;
+    using A = typename InLdsA::Layout;
+    using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
@@ -19,10 +35,8 @@ class BwdWeightLoader {
 public:
     using Layouts = BwdWeightLayouts<D>;
     using T = typename D::Out;
-    using CopyA =
-        block::TileCopy<T, typename Layouts::A, D::k_per_block, D::a_dst_vector, D::a_slices, D::copy_threads>;
-    using CopyB =
-        block::TileCopy<T, typename Layouts::B, D::k_per_block, D::b_dst_vector, D::b_slices, D::copy_threads>;
+    using CopyA = typename Layouts::InLdsA::Copy;
+    using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
         typename CopyA::Registers a;
         typename CopyB::Registers b;

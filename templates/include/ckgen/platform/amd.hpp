@@ -10,6 +10,7 @@ namespace ckgen::platform {
 using I32x2 = int32 __attribute__((ext_vector_type(2)));
 using I32x4 = int32 __attribute__((ext_vector_type(4)));
 using I16 = short;
+using I16x4 = short __attribute__((ext_vector_type(4)));
 
 // The intrinsics are named by their LLVM symbol because clang 15 has no builtin for them.
 __attribute__((device)) I16 raw_buffer_load_i16(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i16");
@@ -25,6 +26,13 @@ inline constexpr int kExchangeLanes = 32;
 #else
 inline constexpr int32 kBufferWord3 = 0x00020000;
 inline constexpr int kExchangeLanes = 64;
+#endif
+
+// LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
+#if defined(__gfx950__)
+inline constexpr bool kTransposingLds = true;
+#else
+inline constexpr bool kTransposingLds = false;
 #endif
 
 // The low (high) halves of two words, that of `a` in the low half.
@@ -85,6 +93,22 @@ public:
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {
         return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
+    }
+    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
+    // of the four rows at `first` and of the four at `second`. Only where kTransposingLds.
+    template <class V>
+    CKGEN_DEVICE V lds_load_transposed(int first, int second) const {
+        static_assert(sizeof(V) == 16, "two columns of four 16-bit elements");
+#if defined(__gfx950__)
+        using Place = __attribute__((address_space(3))) I16x4*;
+        const auto a =
+            __builtin_bit_cast(I32x2, __builtin_amdgcn_ds_read_tr16_b64_v4i16(reinterpret_cast<Place>(lds_ + first)));
+        const auto b =
+            __builtin_bit_cast(I32x2, __builtin_amdgcn_ds_read_tr16_b64_v4i16(reinterpret_cast<Place>(lds_ + second)));
+        return __builtin_bit_cast(V, I32x4{a.x, a.y, b.x, b.y});
+#else
+        return lds_load<V>(first + 0 * second);
+#endif
     }
     template <class V>
     CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {

@@ -47,6 +47,13 @@ struct Region {
 };
 using Regions = std::vector<Region>;
 
+// As gfx950 where the build asks for it, else as the other architectures with matrix cores.
+#if defined(CKGEN_HOST_TRANSPOSING_LDS) && CKGEN_HOST_TRANSPOSING_LDS
+inline constexpr bool kTransposingLds = true;
+#else
+inline constexpr bool kTransposingLds = false;
+#endif
+
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>
 uint32 merge_halves(uint32 a, uint32 b) {
@@ -76,6 +83,14 @@ public:
         V value;
         std::memcpy(&value, lds(byte_offset, sizeof(V), false, site), sizeof(V));
         return value;
+    }
+    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
+    // of the four rows at `first` and of the four at `second`.
+    template <class V>
+    V lds_load_transposed(int first, int second, Site site = Site::here()) const {
+        TransposeLane mine{{lds_load<Vec<uint16, 4>>(first, site), lds_load<Vec<uint16, 4>>(second, site)}, {}};
+        collective(&mine, &TransposeLane::execute, site);
+        return __builtin_bit_cast(V, mine.columns);
     }
     template <class V>
     void lds_store(int byte_offset, const V& value, Site site = Site::here()) const {
@@ -118,6 +133,11 @@ private:
         int32 value;
         int first, count;
         int32* result;
+        static void execute(void* const* lanes);
+    };
+    struct TransposeLane {
+        Vec<uint16, 4> quarter_rows[2];
+        Vec<uint16, 8> columns;
         static void execute(void* const* lanes);
     };
     struct BallotLane {
