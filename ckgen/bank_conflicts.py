@@ -5,8 +5,8 @@ delivers one word, and lanes that want the same word share it. An access is free
 bank twice. Those of the main loop all are, for every instance (a test counts them). The epilogue's reads, once a tile
 of the output, are not: they undo the deal of columns over slots one word at a time.
 
-The accesses are those of templates/include/ckgen/block/ (tile_copy.hpp writes, wave_mma.hpp and atom/mfma.hpp read) and
-epilogue/cshuffle.hpp; the layout is block/lds_layout.hpp.
+The accesses are those of templates/include/ckgen/block/ (tile_copy.hpp and row_copy.hpp write, wave_mma.hpp and
+atom/mfma.hpp read) and epilogue/cshuffle.hpp; the layouts are in block/lds_layout.hpp.
 """
 
 from __future__ import annotations
@@ -87,12 +87,23 @@ def slot_of_column(column: int, columns: int, vector: int) -> int:
     return column // group * group + column % vector * (group // vector) + column % group // vector
 
 
+def in_rows(instance: Instance, name: str, arch: str) -> bool:
+    """Whether an operand's tile lies in LDS by rows, to be read transposed: `OperandInLds`."""
+    return arch == "gfx950" and instance.elem_bytes == 2 and _operand(instance, name)[1] >= 2
+
+
+def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:
+    """Where an element of 16 bits lies in a tile by rows: `LdsRows::byte_of`, planes of 8 rows."""
+    moved = row % 8 // max(1, 128 // columns) % min(4, columns // 32) * 64
+    return row // 8 * (columns + pad) * LDS_SLOT + row % 8 * columns * 2 + (column * 2 ^ moved)
+
+
 def conflicts_of(instance: Instance, arch: str) -> tuple[Conflicts, ...]:
     """The conflicts of an instance of family xdl or wavelet on an architecture, by kind of access."""
     lds = LDS[arch]
     cycles: Counter[str] = Counter()
     extra: Counter[str] = Counter()
-    for access in accesses_of(instance):
+    for access in accesses_of(instance, arch):
         used, least = _cycles(access, lds)
         cycles[access.what] += used
         extra[access.what] += used - least
@@ -111,12 +122,13 @@ def _cycles(access: Access, lds: Lds) -> tuple[int, int]:
     return used, len(phases)
 
 
-def accesses_of(instance: Instance) -> Iterator[Access]:
+def accesses_of(instance: Instance, arch: str) -> Iterator[Access]:
     """The LDS accesses of every wave for one tile, and of the epilogue."""
-    yield from _tile_writes(instance, "A")
-    yield from _tile_writes(instance, "B")
-    yield from _fragment_reads(instance)
-    yield from _epilogue(instance)
+    for name in ("A", "B"):
+        yield from (_row_writes if in_rows(instance, name, arch) else _tile_writes)(instance, name)
+    for name in ("A", "B"):
+        yield from (_row_reads if in_rows(instance, name, arch) else _fragment_reads)(instance, name)
+    yield from _epilogue(instance, arch)
 
 
 def _operand(instance: Instance, name: str) -> tuple[int, int, int, int, int]:
@@ -147,24 +159,52 @@ def _tile_writes(instance: Instance, name: str) -> Iterator[Access]:
                 yield Access(f"write {name}", True, dst_vector * instance.elem_bytes, tuple(lanes))
 
 
-def _fragment_reads(instance: Instance) -> Iterator[Access]:
-    """`MfmaAtom::step`: a lane reads the 16-byte slot of its row in the plane of its lane group."""
+def _row_writes(instance: Instance, name: str) -> Iterator[Access]:
+    """`RowCopy::store`: for each slice one write of a row's columns."""
+    columns, vector, dst_vector, slices, pad = _operand(instance, name)
+    across = columns // vector
+    for wave in range(instance.copy_waves):
+        for piece in range(slices * dst_vector):
+            first = piece * (instance.copy_threads // across)
+            threads = range(wave * WAVE_SIZE, (wave + 1) * WAVE_SIZE)
+            lanes = (byte_in_rows(first + t // across, t % across * vector, columns, pad) for t in threads)
+            yield Access(f"write {name}", True, vector * 2, tuple(lanes))
+
+
+def _atoms(instance: Instance, name: str) -> Iterator[tuple[int, int]]:
+    """First plane and first slot of every atom that some wave reads: each wave of an operand's own once."""
     size = instance.m_per_xdl
-    for name, repeats in (("A", instance.m_xdl_per_wave), ("B", instance.n_xdl_per_wave)):
-        columns, _, _, _, pad = _operand(instance, name)
-        plane_bytes = (columns + pad) * LDS_SLOT
-        for first in range(0, columns, size * repeats):
-            for step in range(instance.k_per_block // instance.k_step):
-                planes = step * (WAVE_SIZE // size)
-                for atom in range(repeats):
-                    lanes = (
-                        (planes + lane // size) * plane_bytes + (first + atom * size + lane % size) * LDS_SLOT
-                        for lane in range(WAVE_SIZE)
-                    )
-                    yield Access(f"read {name}", False, LDS_SLOT, tuple(lanes))
+    repeats = instance.m_xdl_per_wave if name == "A" else instance.n_xdl_per_wave
+    for first in range(0, _operand(instance, name)[0], size * repeats):
+        for step in range(instance.k_per_block // instance.k_step):
+            for atom in range(repeats):
+                yield step * (WAVE_SIZE // size), first + atom * size
 
 
-def _epilogue(instance: Instance) -> Iterator[Access]:
+def _fragment_reads(instance: Instance, name: str) -> Iterator[Access]:
+    """`OperandLane::load`: a lane reads the 16-byte slot of its row in the plane of its lane group."""
+    size = instance.m_per_xdl
+    columns, _, _, _, pad = _operand(instance, name)
+    for plane, slot in _atoms(instance, name):
+        lanes = ((plane + n // size) * (columns + pad) + slot + n % size for n in range(WAVE_SIZE))
+        yield Access(f"read {name}", False, LDS_SLOT, tuple(lane * LDS_SLOT for lane in lanes))
+
+
+def _row_reads(instance: Instance, name: str) -> Iterator[Access]:
+    """`OperandLane::load` by rows: four lanes give the address of four columns each of a row, twice four rows."""
+    size = instance.m_per_xdl
+    columns, _, _, _, pad = _operand(instance, name)
+    for plane, slot in _atoms(instance, name):
+        for half in (0, 4):
+            places = (
+                ((plane + n // size) * 8 + half + n % 16 // 4, slot + n % size // 16 * 16 + n % 4 * 4)
+                for n in range(WAVE_SIZE)
+            )
+            lanes = (byte_in_rows(row, column, columns, pad) for row, column in places)
+            yield Access(f"read {name}", False, 8, tuple(lanes))
+
+
+def _epilogue(instance: Instance, arch: str) -> Iterator[Access]:
     """`CShuffle`: every register of an atom's chunk as one word, then words in the order of the output's columns."""
     size, n = instance.m_per_xdl, instance.n_per_block
     n_waves = wave_grid(instance.math_waves, instance.m_per_block, n)[1]
@@ -179,10 +219,10 @@ def _epilogue(instance: Instance) -> Iterator[Access]:
                     for lane in range(WAVE_SIZE)
                 )
                 yield Access("epilogue write", True, BANK_BYTES, tuple(lanes))
-    yield from _epilogue_reads(instance)
+    yield from _epilogue_reads(instance, in_rows(instance, "B", arch))
 
 
-def _epilogue_reads(instance: Instance) -> Iterator[Access]:
+def _epilogue_reads(instance: Instance, by_rows: bool) -> Iterator[Access]:
     n, vector = instance.n_per_block, instance.c_vector
     total = instance.epilogue_rows * n // vector
     for first in range(0, total, WAVE_SIZE):
@@ -191,5 +231,6 @@ def _epilogue_reads(instance: Instance) -> Iterator[Access]:
             for lane in range(WAVE_SIZE):
                 index = min(first + lane, total - 1)  # lanes past the end read nothing; a repeated word is free
                 column = index % (n // vector) * vector + element
-                lanes.append((index // (n // vector) * n + slot_of_column(column, n, instance.b_vector)) * 4)
+                slot = column if by_rows else slot_of_column(column, n, instance.b_vector)
+                lanes.append((index // (n // vector) * n + slot) * 4)
             yield Access("epilogue read", False, 4, tuple(lanes))

@@ -188,4 +188,5 @@ def _scalar_kind(mnemonic: str) -> str:
 
 def _lane_bytes(mnemonic: str) -> int:
     pair = 2 if re.search(r"(read|write|load|store)2", mnemonic) else 1
-    return pair * next((_BYTES[word] for word in reversed(mnemonic.split("_")) if word in _BYTES), 0)
+    words = mnemonic.partition("_tr_")[0].split("_")  # ds_read_b64_tr_b16 gives 64 bits of 16-bit elements
+    return pair * next((_BYTES[word] for word in reversed(words) if word in _BYTES), 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ckgen import bank_conflicts
-from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of
+from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of, in_rows
 from ckgen.instance import Instance
 from tests.cxx import compile_with
 from tests.specs import ROOT, default_expansion
@@ -41,24 +41,35 @@ def test_no_instance_has_a_conflict_in_its_main_loop(arch: str) -> None:
                 assert item.extra == 0, f"{name}: {item}"
 
 
-def test_a_wave_reads_and_writes_the_whole_tile_once() -> None:
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_a_wave_reads_and_writes_the_whole_tile_once(arch: str) -> None:
     """Every byte of both operands is written once, and read by every wave that needs its row or column."""
     for instance in shapes():
         written = [0] * 2
-        for access in accesses_of(instance):
+        for access in accesses_of(instance, arch):
             if access.what in ("write A", "write B"):
                 written[access.what == "write B"] += access.size * len(set(access.bytes_of_lanes))
         tile = instance.k_per_block * instance.elem_bytes
         assert written == [instance.m_per_block * tile, instance.n_per_block * tile], instance.name
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
 def test_a_layout_without_the_deal_of_columns_conflicts(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Slots in the order of columns: neighbouring threads write whole pieces apart and meet in the same banks."""
     instance = next(instance for instance in shapes() if instance.a_vector == 8)
     monkeypatch.setattr(bank_conflicts, "slot_of_column", lambda column, columns, vector: column)
     writes = next(item for item in conflicts_of(instance, arch) if item.what == "write A")
     assert writes.extra >= writes.cycles // 2
+
+
+def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of 256 bytes at the same banks: the four of a transposing read meet."""
+    instance = next(instance for instance in shapes() if instance.m_per_block == 128 and instance.a_vector == 8)
+    monkeypatch.setattr(
+        bank_conflicts, "byte_in_rows", lambda row, column, columns, pad: row * columns * 2 + column * 2
+    )
+    reads = next(item for item in conflicts_of(instance, "gfx950") if item.what == "read A")
+    assert reads.extra == 3 * (reads.cycles - reads.extra)
 
 
 @pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])
@@ -75,10 +86,11 @@ def test_phases_are_those_of_the_architecture(arch: str, beside: int, apart: int
 
 
 PROGRAM = """
+#include "ckgen/block/row_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 #include <cstdio>
 template <class Layout, int K, int Row, int Slices, int Threads>
-void show() {
+void show_slots() {
     using Copy = ckgen::block::TileCopy<ckgen::uint16, Layout, K, Row, Slices, Threads>;
     for(int slice = 0; slice < Slices; ++slice)
         for(int column = 0; column < Layout::vector; ++column)
@@ -86,12 +98,21 @@ void show() {
                 std::printf("%d ", Copy::lds_byte(thread, slice) + column * Layout::group_threads * Layout::slot_bytes);
     std::puts("");
 }
+template <class Layout, int K, int Row, int Slices, int Threads>
+void show_rows() {
+    using Copy = ckgen::block::RowCopy<ckgen::uint16, Layout, K, Row * Slices, Threads>;
+    for(int slice = 0; slice < Row * Slices; ++slice)
+        for(int thread = 0; thread < Threads; ++thread)
+            std::printf("%d ", Copy::lds_byte(thread, slice));
+    std::puts("");
+}
 int main() {
 """
 
 
-def test_the_layout_is_that_of_the_headers(tmp_path: Path) -> None:
-    """The same bytes as block/tile_copy.hpp gives, for every 16-bit shape."""
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
+    """The same bytes as block/tile_copy.hpp and row_copy.hpp give, for every 16-bit shape."""
     chosen = [instance for instance in shapes() if instance.elem_bytes == 2]
     lines, expected = [], []
     for i in chosen:
@@ -99,9 +120,10 @@ def test_the_layout_is_that_of_the_headers(tmp_path: Path) -> None:
             ("A", i.m_per_block, i.a_vector, i.a_dst_vector, i.a_slices, i.a_pad),
             ("B", i.n_per_block, i.b_vector, i.b_dst_vector, i.b_slices, i.b_pad),
         ):
-            layout = f"ckgen::block::LdsLayout<{n}, {i.k1}, {vector}, {pad}>"
-            lines.append(f"    show<{layout}, {i.k_per_block}, {dst}, {slices}, {i.copy_threads}>();\n")
-            expected.append([a.bytes_of_lanes for a in accesses_of(i) if a.what == f"write {name}"])
+            show, layout = ("rows", "LdsRows") if in_rows(i, name, arch) else ("slots", "LdsLayout")
+            layout = f"ckgen::block::{layout}<{n}, {i.k1}, {vector}, {pad}>"
+            lines.append(f"    show_{show}<{layout}, {i.k_per_block}, {dst}, {slices}, {i.copy_threads}>();\n")
+            expected.append([a.bytes_of_lanes for a in accesses_of(i, arch) if a.what == f"write {name}"])
     (tmp_path / "ckgen").mkdir()
     (tmp_path / "ckgen/config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
     (tmp_path / "k.cpp").write_text(PROGRAM + "".join(lines) + "}\n")

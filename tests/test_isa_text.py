@@ -54,6 +54,7 @@ def test_kinds(mnemonic: str, operands: str, kind: str) -> None:
     [
         ("ds_read_b128", 16),
         ("ds_read2_b64", 16),
+        ("ds_read_b64_tr_b16", 8),
         ("ds_read2st64_b32", 8),
         ("ds_write_b16", 2),
         ("buffer_load_dwordx4", 16),

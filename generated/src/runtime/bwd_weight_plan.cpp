@@ -413,7 +413,6 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
     a.k_tiles_per_chunk = static_cast<int32>(
         t.copy_engine ? summed_tiles(t, p, split_k) : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
 
-    int64 step = t.k_per_block;
     for(int d = p.ndim - 1; d >= 0; --d) {
         a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
         a.dilation[d] = static_cast<int32>(p.dilations[d]);
@@ -424,14 +423,8 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
         a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
         a.limit[d] = a.out_length[d] * a.stride[d];
         const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
-        a.wrap_bytes[d] = static_cast<uint32>(outer - a.limit[d] * a.in_stride_bytes[d]);
-        const int64 digit = step % a.out_length[d];
-        step /= a.out_length[d];
-        a.tile_step[d] = static_cast<int32>(digit * a.stride[d]);
-        a.tile_step_bytes += static_cast<uint32>(a.tile_step[d] * a.in_stride_bytes[d]);
+        a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
     }
-    a.row_step_bytes = static_cast<uint32>(a.stride[p.ndim - 1] * a.in_stride_bytes[p.ndim - 1]);
-    a.tile_step_bytes += static_cast<uint32>(step * a.in_image_bytes);
     a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
     return a;
 }

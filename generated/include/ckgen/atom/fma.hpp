@@ -14,9 +14,20 @@ struct FmaAtom {
     static constexpr int planes = 64 / Size;
     static constexpr int rows = Map::rows;
 
+    // This lane, and where its wave's first atoms lie in a tile.
+    template <class LayoutA, class LayoutB, int MR, int NR>
+    struct Lane {
+        int lane, a, b;
+        CKGEN_DEVICE Lane(const platform::Thread&, int lane, int a_slot, int b_slot)
+            : lane(lane), a(LayoutA::byte_of(0, a_slot)), b(LayoutB::byte_of(0, b_slot)) {}
+    };
+
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
-    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
-                                  Accumulator<Size> (&acc)[MR][NR]) {
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& at, int a_tile,
+                                  int b_tile, Accumulator<Size> (&acc)[MR][NR]) {
+        const int lane = at.lane;
+        const int a_base = at.a + a_tile;
+        const int b_base = at.b + b_tile;
         for(int plane = 0; plane < planes; ++plane)
             multiply<T, LayoutA, LayoutB>(thread, lane, a_base + LayoutA::byte_of(plane, 0),
                                           b_base + LayoutB::byte_of(plane, 0), acc);

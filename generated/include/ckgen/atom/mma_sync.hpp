@@ -29,9 +29,20 @@ struct MmaSyncAtom {
     static constexpr int row_blocks = Size / 16;     // m16 per atom
     static constexpr int column_blocks = Size / 16;  // n8 per warp and atom: half of the atom's columns
 
+    // This lane, and where its wave's first atoms lie in a tile.
+    template <class LayoutA, class LayoutB, int MR, int NR>
+    struct Lane {
+        int lane, a, b;
+        CKGEN_DEVICE Lane(const platform::Thread&, int lane, int a_slot, int b_slot)
+            : lane(lane), a(LayoutA::byte_of(0, a_slot)), b(LayoutB::byte_of(0, b_slot)) {}
+    };
+
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
-    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
-                                  Accumulator<Size> (&acc)[MR][NR]) {
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& at, int a_tile,
+                                  int b_tile, Accumulator<Size> (&acc)[MR][NR]) {
+        const int lane = at.lane;
+        const int a_base = at.a + a_tile;
+        const int b_base = at.b + b_tile;
         const int warp = lane / 32;
         // ldmatrix.x4 takes row addresses from lanes 0-7, 8-15, 16-23, 24-31 for its four matrices.
         const int matrix = lane % 32 / 8;

@@ -34,6 +34,35 @@ struct LdsLayout {
         return slot / group * group + slot % group_threads * Vector_ + slot % group / group_threads;
     }
     static CKGEN_HD constexpr int byte_of(int plane, int slot) { return plane * plane_bytes + slot * slot_bytes; }
+    static constexpr bool by_rows = false;
+};
+
+// The other way, where LDS reads can transpose (gfx950): rows as they come from global memory, a plane's K1 rows one
+// after the other, and a slot is a column.
+//
+// Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows a 16 lanes, and the 16 lanes
+// beside them the next 32 bytes. Rows of 256 bytes would begin at one bank, so row r has its columns moved by
+// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less.
+template <int Columns_, int K1_, int Vector_, int Pad_>
+struct LdsRows {
+    static constexpr int columns = Columns_;
+    static constexpr int k1 = K1_;
+    static constexpr int vector = Vector_;
+    static constexpr bool by_rows = true;
+    static constexpr int row_bytes = Columns_ * 2;
+    static constexpr int plane_bytes = (Columns_ + Pad_) * 16;  // as large as LdsLayout's
+    static_assert(Columns_ % 32 == 0 && row_bytes * K1_ <= plane_bytes, "16-bit elements");
+
+    static CKGEN_HD constexpr int slot_of_column(int column) { return column; }
+    static CKGEN_HD constexpr int column_of_slot(int slot) { return slot; }
+    static CKGEN_HD constexpr int byte_of(int plane, int row, int column) {
+        return plane * plane_bytes + row * row_bytes + (column * 2 ^ moved_by(row));
+    }
+
+private:
+    static CKGEN_HD constexpr int moved_by(int row) {
+        return row / max_of(1, 128 / Columns_) % min_of(4, Columns_ / 32) * 64;
+    }
 };
 
 }  // namespace ckgen::block

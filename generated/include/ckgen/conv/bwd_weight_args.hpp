@@ -23,8 +23,8 @@ struct BwdWeightArgs {
     int32 group_tiles, groups_per_block;  // a workgroup of family halo has several groups, of others one
     int32 k_tiles;                        // tiles of k_per_block that cover GEMM-K
     int32 k_tiles_per_split;
-    // Tiles whose offsets fit 31 bits; then the windows are moved on. With a copy engine: tiles that the matrix unit
-    // sums by itself; then its sum is put to the partials, and starts anew.
+    // Neighbouring tiles whose offsets fit 31 bits. With a copy engine: tiles that the matrix unit sums by itself; then
+    // its sum is put to the partials, and starts anew.
     int32 k_tiles_per_chunk;
 
     int64 out_group_bytes, out_extent_bytes;  // extent: bytes from a group's first to past its last element
@@ -39,12 +39,8 @@ struct BwdWeightArgs {
     int32 out_length[kMaxDims], in_length[kMaxDims];
     // An output position walks through the input in `stride` steps; see ImageCursor.
     int32 stride[kMaxDims];
-    int32 limit[kMaxDims];      // out_length * stride
-    int32 tile_step[kMaxDims];  // k_per_block positions further, as digits * stride
-    // Byte offsets count modulo 2^32 from a window's base; only those inside the window are ever used.
-    uint32 wrap_bytes[kMaxDims];  // what a carry out of this dimension adds
-    uint32 row_step_bytes;        // one position further
-    uint32 tile_step_bytes;       // k_per_block positions further
+    int32 limit[kMaxDims];       // out_length * stride
+    int64 wrap_bytes[kMaxDims];  // what a carry out of this dimension adds to an offset
 };
 
 }  // namespace ckgen::conv

@@ -16,13 +16,38 @@ namespace ckgen::platform {
 
 extern __shared__ __align__(1024) char dynamic_lds[];
 
+inline constexpr int kExchangeLanes = 32;
+inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
+
+// The low (high) halves of two words, that of `a` in the low half.
+template <bool High>
+CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
+    return __byte_perm(a, b, High ? 0x7632u : 0x5410u);
+}
+
 class Thread {
 public:
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(threadIdx.x); }
     CKGEN_DEVICE uint32 block_id() const { return blockIdx.x; }
     // A logical wave is two warps; what is uniform over it is uniform over each.
     CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
+    CKGEN_DEVICE int anew(int value) const { return value; }
+    CKGEN_DEVICE int kept(int value) const { return value; }
+    template <class Args>
+    CKGEN_DEVICE const Args& arguments(const Args& args) const {
+        return args;
+    }
     CKGEN_DEVICE void barrier() const { asm volatile("bar.sync 0;" ::: "memory"); }
+
+    // result[i] = value of lane `first` + i of this warp. All lanes take part.
+    template <int Count>
+    CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            result[i] = __shfl_sync(0xffffffffu, value, first + i);
+    }
+    // Bit i: the predicate of lane i of this warp.
+    CKGEN_DEVICE uint64 ballot(bool predicate) const { return __ballot_sync(0xffffffffu, predicate); }
 
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {

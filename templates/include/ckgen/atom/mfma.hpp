@@ -155,26 +155,64 @@ void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const 
 #endif
 
 #if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
+// Where in a tile a lane's fragments of one operand's `Count` atoms lie. In slots, an atom further is a constant.
+template <class Layout, int Size, int Count, bool ByRows>
+struct OperandLane {
+    int at;
+    CKGEN_DEVICE OperandLane(const platform::Thread& thread, int lane, int first_slot)
+        : at(thread.kept(Layout::byte_of(MfmaOperand<Size>::plane(lane), first_slot + MfmaOperand<Size>::row(lane)))) {}
+
+    template <class T>
+    CKGEN_DEVICE Fragment<T> load(const platform::Thread& thread, int base, int atom) const {
+        return thread.lds_load<Fragment<T>>(at + (base + Layout::byte_of(0, atom * Size)));
+    }
+};
+// In rows, 16 lanes give the addresses of four rows of 16 columns, a quarter row each, and get a column each; two such
+// reads make a fragment.
+template <class Layout, int Size, int Count>
+struct OperandLane<Layout, Size, Count, true> {
+    int at[Count];
+    CKGEN_DEVICE OperandLane(const platform::Thread& thread, int lane, int first_slot) {
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            at[i] = thread.kept(
+                Layout::byte_of(MfmaOperand<Size>::plane(lane), lane % 16 / 4,
+                                first_slot + i * Size + MfmaOperand<Size>::row(lane) / 16 * 16 + lane % 4 * 4));
+    }
+
+    template <class T>
+    CKGEN_DEVICE Fragment<T> load(const platform::Thread& thread, int base, int atom) const {
+        return thread.lds_load_transposed<Fragment<T>>(at[atom] + base, at[atom] + (base + 4 * Layout::row_bytes));
+    }
+};
+
 template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
     using Operand = MfmaOperand<Size>;
 
-    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the first
-    // slot of the wave's first atom in the step's first plane.
+    // A lane's places in the tiles; a_slot and b_slot are the first of the wave's first atom.
+    template <class LayoutA, class LayoutB, int MR, int NR>
+    struct Lane {
+        OperandLane<LayoutA, Size, MR, LayoutA::by_rows> a;
+        OperandLane<LayoutB, Size, NR, LayoutB::by_rows> b;
+        CKGEN_DEVICE Lane(const platform::Thread& thread, int lane, int a_slot, int b_slot)
+            : a(thread, lane, a_slot), b(thread, lane, b_slot) {}
+    };
+
+    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
+    // step's first planes.
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
-    static CKGEN_DEVICE void step(const platform::Thread& thread, int lane, int a_base, int b_base,
-                                  Accumulator<Size> (&acc)[MR][NR]) {
-        const int a_lane = a_base + LayoutA::byte_of(Operand::plane(lane), Operand::row(lane));
-        const int b_lane = b_base + LayoutB::byte_of(Operand::plane(lane), Operand::row(lane));
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
+                                  int a_base, int b_base, Accumulator<Size> (&acc)[MR][NR]) {
         Fragment<T> a[MR];
         Fragment<T> b[NR];
         CKGEN_UNROLL
         for(int i = 0; i < MR; ++i)
-            a[i] = thread.lds_load<Fragment<T>>(a_lane + LayoutA::byte_of(0, i * Size));
+            a[i] = lane.a.template load<T>(thread, a_base, i);
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j)
-            b[j] = thread.lds_load<Fragment<T>>(b_lane + LayoutB::byte_of(0, j * Size));
+            b[j] = lane.b.template load<T>(thread, b_base, j);
         multiply<Size>(thread, a, b, acc);
     }
 };

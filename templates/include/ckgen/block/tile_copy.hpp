@@ -11,6 +11,15 @@
 
 namespace ckgen::block {
 
+template <int Bytes>
+struct WordsOrHalf {
+    using type = Vec<uint32, Bytes / 4>;
+};
+template <>
+struct WordsOrHalf<2> {
+    using type = Vec<uint16, 1>;
+};
+
 template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads>
 struct TileCopy {
     using T = T_;
@@ -22,46 +31,65 @@ struct TileCopy {
     static constexpr int threads_x = Layout::columns / column_vector;  // threads across the columns
     static constexpr int plane_threads = parts * threads_x;
     static_assert(Slices * Threads == plane_threads * (KPerBlock / Layout::k1), "the blocks cover the tile exactly");
+    static_assert(Threads % plane_threads == 0, "a thread has the same columns in every slice");
 
-    using GlobalVector = Vec<T, column_vector>;
-    using LdsVector = Vec<T, RowVector>;
+    // A slice of a wave has this many groups of RowVector neighbouring rows, one group a thread.
+    static constexpr int k_per_block = KPerBlock;
+    static constexpr int wave_groups = parts * max_of(1, platform::kWaveSize / plane_threads);
+    static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from a slice to the next
+
+    // Registers hold whole words where an access has them, as that is what transposing works on.
+    static constexpr int row_bytes = column_vector * static_cast<int>(sizeof(T));
+    using GlobalVector = typename WordsOrHalf<row_bytes>::type;
+    using LdsVector = Vec<uint32, RowVector* static_cast<int>(sizeof(T)) / 4>;
     struct Registers {
         GlobalVector data[Slices][RowVector];
     };
 
     // Tile row of the first element of a slice, and tile column.
     static CKGEN_HD constexpr int row_of(int thread, int slice) {
-        const int block = slice * Threads + thread;
-        return block / plane_threads * Layout::k1 + block % parts * RowVector;
+        return thread / plane_threads * Layout::k1 + thread % parts * RowVector + slice * slice_rows;
     }
-    static CKGEN_HD constexpr int column_of(int thread, int slice) {
-        const int block = slice * Threads + thread;
-        return block / parts % threads_x * column_vector;
+    static CKGEN_HD constexpr int column_of(int thread) { return thread / parts % threads_x * column_vector; }
+    static CKGEN_HD constexpr int wave_row(int thread) {
+        return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
     }
+    static CKGEN_HD constexpr int group_of(int thread) { return (row_of(thread, 0) - wave_row(thread)) / RowVector; }
 
-    // LDS byte of a thread's slice 0, element 0; the rest are compile-time offsets where a plane divides the threads.
+    // LDS byte of a thread's slice, element 0: slices are whole planes apart.
     static CKGEN_HD constexpr int lds_byte(int thread, int slice) {
-        const int row = row_of(thread, slice);
-        return Layout::byte_of(row / Layout::k1, Layout::slot_of_column(column_of(thread, slice))) +
-               row % Layout::k1 * static_cast<int>(sizeof(T));
+        const int row = row_of(thread, 0);
+        return Layout::byte_of(row / Layout::k1, Layout::slot_of_column(column_of(thread))) +
+               row % Layout::k1 * static_cast<int>(sizeof(T)) + slice * (Threads / plane_threads) * Layout::plane_bytes;
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
         CKGEN_UNROLL
         for(int slice = 0; slice < Slices; ++slice) {
-            // Whole planes between slices: the compiler sees slice 0's address plus a constant.
-            const int byte = lds_base + (Threads % plane_threads == 0
-                                             ? lds_byte(id, 0) + slice * (Threads / plane_threads) * Layout::plane_bytes
-                                             : lds_byte(id, slice));
+            const int byte = lds_base + lds_byte(id, slice);
             CKGEN_UNROLL
-            for(int column = 0; column < column_vector; ++column) {
-                LdsVector line;
-                CKGEN_UNROLL
-                for(int row = 0; row < RowVector; ++row)
-                    line[row] = registers.data[slice][row][column];
-                thread.lds_store(byte + column * Layout::group_threads * Layout::slot_bytes, line);
+            for(int column = 0; column < column_vector; ++column)
+                thread.lds_store(byte + column * Layout::group_threads * Layout::slot_bytes,
+                                 transposed(registers.data[slice], column));
+        }
+    }
+
+private:
+    // The RowVector elements of one column: a word holds one element of f32, and of narrower types those of two rows.
+    static CKGEN_DEVICE LdsVector transposed(const GlobalVector (&rows)[RowVector], int column) {
+        LdsVector line;
+        CKGEN_UNROLL
+        for(int word = 0; word < RowVector * static_cast<int>(sizeof(T)) / 4; ++word) {
+            if constexpr(sizeof(T) == 4) {
+                line[word] = rows[word][column];
+            } else {
+                const uint32 even = rows[2 * word][column / 2];
+                const uint32 odd = rows[2 * word + 1][column / 2];
+                line[word] = column % 2 == 0 ? platform::merge_halves<false>(even, odd)
+                                             : platform::merge_halves<true>(even, odd);
             }
         }
+        return line;
     }
 };
 

@@ -1,4 +1,5 @@
-// A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers.
+// A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers. Where a lane's share
+// of a tile lies is worked out once; in the loop an LDS address is that plus a constant.
 #pragma once
 
 #include "ckgen/atom/select.hpp"
@@ -8,7 +9,8 @@ namespace ckgen::block {
 
 // D: Derived<Config>. LayoutA, LayoutB: the operands' LdsLayout.
 template <class D, class LayoutA, class LayoutB>
-struct WaveMma {
+class WaveMma {
+public:
     using T = typename D::Out;
     static constexpr int size = D::m_per_xdl;
     static constexpr int mr = D::m_xdl_per_wave;
@@ -18,9 +20,10 @@ struct WaveMma {
     static constexpr int planes = D::wave_size / size;
     static constexpr int steps = D::k_per_block / D::k_step;
 
-    // First slot of this wave's atom i of A (j of B).
-    static CKGEN_HD constexpr int a_slot(int wave, int i) { return (wave / D::n_waves * mr + i) * size; }
-    static CKGEN_HD constexpr int b_slot(int wave, int j) { return (wave % D::n_waves * nr + j) * size; }
+    // `math_id` counts the math threads from 0.
+    CKGEN_DEVICE WaveMma(const platform::Thread& thread, int math_id)
+        : lane_(thread, math_id % D::wave_size, math_id / D::wave_size / D::n_waves * mr * size,
+                math_id / D::wave_size % D::n_waves * nr * size) {}
 
     static CKGEN_DEVICE void clear(Acc& acc) {
         CKGEN_UNROLL
@@ -32,16 +35,16 @@ struct WaveMma {
             acc[i][j][r] = 0.f;
     }
 
-    // acc += A tile * B tile. `math_id` counts the math threads from 0; a_base and b_base are the tiles' LDS bytes.
-    static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, int a_base, int b_base, Acc& acc) {
-        const int wave = thread.uniform(math_id / D::wave_size);
-        const int lane = math_id % D::wave_size;
+    // acc += A tile * B tile, whose LDS bytes a_base and b_base are.
+    CKGEN_DEVICE void run(const platform::Thread& thread, int a_base, int b_base, Acc& acc) const {
         CKGEN_UNROLL
         for(int step = 0; step < steps; ++step)
-            Atom::template step<T, LayoutA, LayoutB>(thread, lane,
-                                                     a_base + LayoutA::byte_of(step * planes, a_slot(wave, 0)),
-                                                     b_base + LayoutB::byte_of(step * planes, b_slot(wave, 0)), acc);
+            Atom::template step<T, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
+                                                     b_base + step * planes * LayoutB::plane_bytes, acc);
     }
+
+private:
+    typename Atom::template Lane<LayoutA, LayoutB, mr, nr> lane_;
 };
 
 }  // namespace ckgen::block

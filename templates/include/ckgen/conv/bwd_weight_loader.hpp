@@ -1,15 +1,31 @@
 // The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
 #pragma once
 
+#include "ckgen/block/row_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/conv/im2col_source.hpp"
 
 namespace ckgen::conv {
 
+// How an operand's tile lies in LDS and gets there: by rows where LDS reads transpose 16-bit elements, else in slots.
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
+          bool ByRows = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2>
+struct OperandInLds {
+    using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
+    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, true> {
+    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
+    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+};
+
 template <class D>
 struct BwdWeightLayouts {
-    using A = block::LdsLayout<D::m_per_block, D::k1, D::a_vector, D::a_pad>;
-    using B = block::LdsLayout<D::n_per_block, D::k1, D::b_vector, D::b_pad>;
+    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices>;
+    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices>;
+    using A = typename InLdsA::Layout;
+    using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
@@ -19,33 +35,26 @@ class BwdWeightLoader {
 public:
     using Layouts = BwdWeightLayouts<D>;
     using T = typename D::Out;
-    using CopyA =
-        block::TileCopy<T, typename Layouts::A, D::k_per_block, D::a_dst_vector, D::a_slices, D::copy_threads>;
-    using CopyB =
-        block::TileCopy<T, typename Layouts::B, D::k_per_block, D::b_dst_vector, D::b_slices, D::copy_threads>;
+    using CopyA = typename Layouts::InLdsA::Copy;
+    using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
         typename CopyA::Registers a;
         typename CopyB::Registers b;
     };
 
-    CKGEN_DEVICE BwdWeightLoader(int id, const BwdWeightArgs& args, const BwdWeightTile& tile)
-        : args_(args), id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.out_extent_bytes,
-                                   args.out_row_bytes, tile.m_first, args.m),
-          b_(id, args, args.in + tile.group * args.in_group_bytes, tile.n_first), next_tile_(tile.k_tile_first) {
-        seek();
-    }
+    CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
+                                 const BwdWeightTile& tile)
+        : id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
+                      tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
+          b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
+             tile.n_first) {}
 
     // Starts the loads of the next tile; the data is there when store() uses it.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
         a_.load(thread, registers.a);
         b_.load(thread, registers.b);
-        ++next_tile_;
-        if(--left_in_chunk_ == 0) {
-            seek();
-        } else {
-            a_.advance(D::k_per_block);
-            b_.advance(D::k_per_block);
-        }
+        a_.advance(thread);
+        b_.advance(thread);
     }
 
     CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
@@ -55,19 +64,9 @@ public:
     }
 
 private:
-    // Moves the 64-bit bases to the next tile, so that offsets from there on fit 31 bits.
-    CKGEN_DEVICE void seek() {
-        a_.seek(next_tile_ * D::k_per_block);
-        b_.seek(next_tile_ * D::k_per_block);
-        left_in_chunk_ = args_.k_tiles_per_chunk;
-    }
-
-    const BwdWeightArgs& args_;
     int id_;
     LinearSource<CopyA> a_;
     InputSource<CopyB, D::Layout::ndim, D::conv_spec> b_;
-    int next_tile_;
-    int left_in_chunk_ = 0;
 };
 
 }  // namespace ckgen::conv

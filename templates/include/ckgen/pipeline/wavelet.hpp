@@ -1,6 +1,7 @@
 // Family wavelet: the first load_waves waves only move data, the other math_waves only multiply. LDS is a ring of
 // `stages` tiles in two halves: while the math waves multiply one half, the load waves fill the other, and a barrier
-// swaps them. The load waves' global loads run one half ahead of their LDS writes.
+// swaps them. The load waves' global loads run one half ahead of their LDS writes. Both roles' loops go round the whole
+// ring, so that every LDS address is a register that never changes plus an immediate.
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
@@ -31,22 +32,30 @@ struct WaveletKernel {
                                      const conv::BwdWeightTile& tile) {
             const int count = halves(tile);
             if(count > 0) {
-                Loader loader(id, args, tile);
+                Loader loader(thread, id, args, tile);
                 typename Loader::Registers registers[tiles_per_half];
                 load_half(thread, loader, registers);
-                for(int half = 0; half < count; ++half) {
-                    CKGEN_UNROLL
-                    for(int i = 0; i < tiles_per_half; ++i)
-                        loader.store(thread, half % 2 * tiles_per_half + i, registers[i]);
+                for(int half = 0; half < count; half += 2) {
+                    fill<0>(thread, loader, registers, half + 1 < count);
                     if(half + 1 < count)
-                        load_half(thread, loader, registers);
-                    thread.barrier();
+                        fill<1>(thread, loader, registers, half + 2 < count);
                 }
             }
             Epilogue::accompany(thread);
         }
 
     private:
+        // Writes the tiles that were loaded to a half of the ring and starts on those of the next.
+        template <int Half>
+        static CKGEN_DEVICE void fill(const platform::Thread& thread, Loader& loader,
+                                      typename Loader::Registers (&registers)[tiles_per_half], bool more) {
+            CKGEN_UNROLL
+            for(int i = 0; i < tiles_per_half; ++i)
+                loader.store(thread, Half * tiles_per_half + i, registers[i]);
+            if(more)
+                load_half(thread, loader, registers);
+            thread.barrier();
+        }
         static CKGEN_DEVICE void load_half(const platform::Thread& thread, Loader& loader,
                                            typename Loader::Registers (&registers)[tiles_per_half]) {
             CKGEN_UNROLL
@@ -60,16 +69,25 @@ struct WaveletKernel {
                                      const conv::BwdWeightTile& tile) {
             typename Mma::Acc acc;
             Mma::clear(acc);
+            const Mma mma(thread, id);
             const int count = halves(tile);
-            for(int half = 0; half < count; ++half) {
-                thread.barrier();
-                CKGEN_UNROLL
-                for(int i = 0; i < tiles_per_half; ++i) {
-                    const int base = (half % 2 * tiles_per_half + i) * D::lds_stage_bytes;
-                    Mma::run(thread, id, base, base + Layouts::b_offset, acc);
-                }
+            for(int half = 0; half < count; half += 2) {
+                multiply<0>(thread, mma, acc);
+                if(half + 1 < count)
+                    multiply<1>(thread, mma, acc);
             }
             Epilogue::run(thread, id, args, tile, acc);
+        }
+
+    private:
+        template <int Half>
+        static CKGEN_DEVICE void multiply(const platform::Thread& thread, const Mma& mma, typename Mma::Acc& acc) {
+            thread.barrier();
+            CKGEN_UNROLL
+            for(int i = 0; i < tiles_per_half; ++i) {
+                constexpr int base = Half * tiles_per_half * D::lds_stage_bytes;
+                mma.run(thread, base + i * D::lds_stage_bytes, base + i * D::lds_stage_bytes + Layouts::b_offset, acc);
+            }
         }
     };
 

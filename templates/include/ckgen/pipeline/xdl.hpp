@@ -32,7 +32,8 @@ struct XdlKernel {
 private:
     static CKGEN_DEVICE void main_loop(const Args& args, const platform::Thread& thread, int id,
                                        const conv::BwdWeightTile& tile, typename Mma::Acc& acc) {
-        Loader loader(id, args, tile);
+        const Mma mma(thread, id);
+        Loader loader(thread, id, args, tile);
         typename Loader::Registers registers;
         loader.load(thread, registers);
         for(int t = 0; t < tile.k_tiles; ++t) {
@@ -41,7 +42,7 @@ private:
             thread.barrier();
             if(t + 1 < tile.k_tiles)
                 loader.load(thread, registers);
-            Mma::run(thread, id, stage * D::lds_stage_bytes, stage * D::lds_stage_bytes + Layouts::b_offset, acc);
+            mma.run(thread, stage * D::lds_stage_bytes, stage * D::lds_stage_bytes + Layouts::b_offset, acc);
             if constexpr(D::stages == 1)
                 thread.barrier();
         }

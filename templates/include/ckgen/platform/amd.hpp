@@ -10,6 +10,7 @@ namespace ckgen::platform {
 using I32x2 = int32 __attribute__((ext_vector_type(2)));
 using I32x4 = int32 __attribute__((ext_vector_type(4)));
 using I16 = short;
+using I16x4 = short __attribute__((ext_vector_type(4)));
 
 // The intrinsics are named by their LLVM symbol because clang 15 has no builtin for them.
 __attribute__((device)) I16 raw_buffer_load_i16(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i16");
@@ -21,9 +22,24 @@ __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
 
 #if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1200__) || defined(__gfx1201__)
 inline constexpr int32 kBufferWord3 = 0x31004000;
+inline constexpr int kExchangeLanes = 32;
 #else
 inline constexpr int32 kBufferWord3 = 0x00020000;
+inline constexpr int kExchangeLanes = 64;
 #endif
+
+// LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
+#if defined(__gfx950__)
+inline constexpr bool kTransposingLds = true;
+#else
+inline constexpr bool kTransposingLds = false;
+#endif
+
+// The low (high) halves of two words, that of `a` in the low half.
+template <bool High>
+CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
+    return __builtin_amdgcn_perm(b, a, High ? 0x07060302u : 0x05040100u);
+}
 
 class Thread {
 public:
@@ -32,6 +48,24 @@ public:
 
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
     CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
+    // The kernel's arguments again: what is read through this is read here, and is not kept in registers till then.
+    template <class Args>
+    CKGEN_DEVICE const Args& arguments(const Args&) const {
+        auto kernarg = (const __attribute__((address_space(4))) Args*)__builtin_amdgcn_kernarg_segment_ptr();
+        asm("" : "+s"(kernarg));
+        return *(const Args*)kernarg;
+    }
+    // A value that stays in its register: it is not worked out anew where it is used.
+    CKGEN_DEVICE int kept(int value) const {
+        asm volatile("" : "+v"(value));
+        return value;
+    }
+    // A uniform value of which the compiler does not know that it is the same in every iteration of a loop, so that
+    // what follows from it is worked out there and takes no register across iterations.
+    CKGEN_DEVICE int anew(int value) const {
+        asm("" : "+s"(value));
+        return value;
+    }
     // A value that is the same in all lanes, moved to a scalar register.
     CKGEN_DEVICE int uniform(int value) const { return __builtin_amdgcn_readfirstlane(value); }
 
@@ -41,9 +75,40 @@ public:
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
     }
 
+    // result[i] = value of lane `first` + i, without a byte of LDS. All lanes take part.
+    template <int Count>
+    CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            result[i] = __builtin_amdgcn_ds_bpermute(first * 4 + i * 4, value);
+    }
+    // Bit i: the predicate of lane i.
+    CKGEN_DEVICE uint64 ballot(bool predicate) const {
+        if constexpr(kExchangeLanes == 64)
+            return __builtin_amdgcn_ballot_w64(predicate);
+        else
+            return __builtin_amdgcn_ballot_w32(predicate);
+    }
+
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {
         return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
+    }
+    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
+    // of the four rows at `first` and of the four at `second`. Only where kTransposingLds.
+    template <class V>
+    CKGEN_DEVICE V lds_load_transposed(int first, int second) const {
+        static_assert(sizeof(V) == 16, "two columns of four 16-bit elements");
+#if defined(__gfx950__)
+        using Place = __attribute__((address_space(3))) I16x4*;
+        const auto a =
+            __builtin_bit_cast(I32x2, __builtin_amdgcn_ds_read_tr16_b64_v4i16(reinterpret_cast<Place>(lds_ + first)));
+        const auto b =
+            __builtin_bit_cast(I32x2, __builtin_amdgcn_ds_read_tr16_b64_v4i16(reinterpret_cast<Place>(lds_ + second)));
+        return __builtin_bit_cast(V, I32x4{a.x, a.y, b.x, b.y});
+#else
+        return lds_load<V>(first + 0 * second);
+#endif
     }
     template <class V>
     CKGEN_DEVICE void lds_store(int byte_offset, const V& value) const {

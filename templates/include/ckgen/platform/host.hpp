@@ -17,6 +17,13 @@ namespace ckgen::platform {
 
 using Stream = void*;
 
+// Half a wave where the portable atom stands in for hardware whose waves are half as wide.
+#if defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM
+inline constexpr int kExchangeLanes = 32;
+#else
+inline constexpr int kExchangeLanes = 64;
+#endif
+
 class LaunchError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -40,6 +47,19 @@ struct Region {
 };
 using Regions = std::vector<Region>;
 
+// As gfx950 where the build asks for it, else as the other architectures with matrix cores.
+#if defined(CKGEN_HOST_TRANSPOSING_LDS) && CKGEN_HOST_TRANSPOSING_LDS
+inline constexpr bool kTransposingLds = true;
+#else
+inline constexpr bool kTransposingLds = false;
+#endif
+
+// The low (high) halves of two words, that of `a` in the low half.
+template <bool High>
+uint32 merge_halves(uint32 a, uint32 b) {
+    return High ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16);
+}
+
 class Workgroup;  // the engine
 
 class Thread {
@@ -49,6 +69,12 @@ public:
     int thread_id() const { return id_; }
     uint32 block_id() const;
     int uniform(int value) const { return value; }
+    int anew(int value) const { return value; }
+    int kept(int value) const { return value; }
+    template <class Args>
+    const Args& arguments(const Args& args) const {
+        return args;
+    }
 
     void barrier(Site site = Site::here()) const;
 
@@ -57,6 +83,14 @@ public:
         V value;
         std::memcpy(&value, lds(byte_offset, sizeof(V), false, site), sizeof(V));
         return value;
+    }
+    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
+    // of the four rows at `first` and of the four at `second`.
+    template <class V>
+    V lds_load_transposed(int first, int second, Site site = Site::here()) const {
+        TransposeLane mine{{lds_load<Vec<uint16, 4>>(first, site), lds_load<Vec<uint16, 4>>(second, site)}, {}};
+        collective(&mine, &TransposeLane::execute, site);
+        return __builtin_bit_cast(V, mine.columns);
     }
     template <class V>
     void lds_store(int byte_offset, const V& value, Site site = Site::here()) const {
@@ -75,6 +109,19 @@ public:
         std::memcpy(address, &value, sizeof(V));
     }
 
+    // result[i] = value of lane `first` + i of this thread's kExchangeLanes.
+    template <int Count>
+    void gather(int32 value, int first, int32 (&result)[Count], Site site = Site::here()) const {
+        GatherLane mine{value, first, Count, result};
+        collective(&mine, &GatherLane::execute, site);
+    }
+    // Bit i: the predicate of lane i of this thread's kExchangeLanes.
+    uint64 ballot(bool predicate, Site site = Site::here()) const {
+        BallotLane mine{predicate, 0};
+        collective(&mine, &BallotLane::execute, site);
+        return mine.result;
+    }
+
     // Runs `execute(payloads)` once for the 64 lanes of this wave, when all have arrived with their payload:
     // how a matrix instruction sees the registers of every lane.
     void collective(void* payload, void (*execute)(void* const* payloads), Site site = Site::here()) const;
@@ -82,6 +129,22 @@ public:
     void check_global(const void* address, int bytes, bool write, Site site) const;
 
 private:
+    struct GatherLane {
+        int32 value;
+        int first, count;
+        int32* result;
+        static void execute(void* const* lanes);
+    };
+    struct TransposeLane {
+        Vec<uint16, 4> quarter_rows[2];
+        Vec<uint16, 8> columns;
+        static void execute(void* const* lanes);
+    };
+    struct BallotLane {
+        bool predicate;
+        uint64 result;
+        static void execute(void* const* lanes);
+    };
     char* lds(int byte_offset, int bytes, bool write, Site site) const;
     Workgroup* group_;
     int id_;
