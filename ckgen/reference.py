@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ckgen.element import ELEMENTS, Array, Float64, element_of
+from ckgen.element import ELEMENTS, Array, Element, Float64, element_of
 from ckgen.problem import ConvProblem
 
 Tensor = TypeVar("Tensor", bound=Any)
@@ -44,24 +44,33 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
     return np.moveaxis(wei, -1, 2)
 
 
-def tolerance(dtype: str, accumulations: int, scale: float, expected: Tensor) -> Tensor:
-    """How far each element of a kernel's result may lie from ``expected``; the one tolerance rule of the
-    project.
-
-    ``accumulations`` is the number n of products summed into one element, ``scale`` the largest magnitude a
-    product can have (max |in| * max |out|), ``expected`` the float64 result for the very inputs the kernel
-    was given, a numpy array or anything else with its arithmetic (a PyTorch tensor).
+def summing_allowance(accumulations: int, scale: float) -> float:
+    """How far a kernel's f32 sum of ``accumulations`` products may lie from the exact sum; ``scale`` is the largest
+    magnitude that a product can have.
 
     A kernel multiplies and adds in float32, whose rounding error is u = 2**-24 of the partial sum at hand.
     Products of random sign with magnitudes up to ``scale`` make partial sums of about scale/3 * sqrt(i) after
     i of them, and n independent errors of that size add up to 0.14 * u * n * scale (standard deviation) for
     the worst order, one after the other; blocked orders and split-K err less. The allowance of 2 * u * n *
     scale is therefore 15 standard deviations for large n, and at least the guaranteed bound for n of 1 and 2.
-    A product left out or counted twice is scale/4 on average and stands far outside while n < 2**20. The
-    result is then rounded once to the weight's type: a relative error of that type's unit roundoff, and half
-    the spacing of its subnormals near zero.
+    A product left out or counted twice is scale/4 on average and stands far outside while n < 2**20.
     """
-    element = element_of(dtype, "wei")
-    summing = 2.0 * ELEMENTS["f32"].unit_roundoff * accumulations * scale
-    limit: Tensor = element.unit_roundoff * (abs(expected) + summing) + element.least / 2 + summing
+    return 2.0 * ELEMENTS["f32"].unit_roundoff * accumulations * scale
+
+
+def rounding_allowance(element: Element, expected: Tensor, before: Any) -> Tensor:
+    """How far from ``expected`` a result may lie that was wrong by ``before`` and then rounded to ``element``: that, a
+    relative error of the type's unit roundoff, and half the spacing of its subnormals near zero."""
+    limit: Tensor = element.unit_roundoff * (abs(expected) + before) + element.least / 2 + before
     return limit
+
+
+def tolerance(dtype: str, accumulations: int, scale: float, expected: Tensor) -> Tensor:
+    """How far each element of a weight gradient may lie from ``expected``; the one tolerance rule of the project.
+
+    ``accumulations`` is the number n of products summed into one element, ``scale`` the largest magnitude a
+    product can have (max |in| * max |out|), ``expected`` the float64 result for the very inputs the kernel
+    was given, a numpy array or anything else with its arithmetic (a PyTorch tensor). The sum is rounded once, to the
+    weight's type.
+    """
+    return rounding_allowance(element_of(dtype, "wei"), expected, summing_allowance(accumulations, scale))

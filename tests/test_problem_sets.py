@@ -54,6 +54,19 @@ def test_ck_table_has_the_20_cases_and_the_three_odd_ones() -> None:
     assert {(p.k, p.c) for n, p in problems.items() if "odd" in n} == {(3, 3), (4, 4), (5, 5)}
 
 
+def test_ck_table_of_input_gradients_has_the_13_grouped_cases_and_the_9_dense_ones() -> None:
+    problems = {n.name: n.problem for n in load_problems("ck_bwd_data")}
+    dense = {name: problem for name, problem in problems.items() if "dense" in name}
+    assert sorted(p.ndim for n, p in problems.items() if n not in dense) == [2] * 7 + [3] * 6
+    assert sorted(p.ndim for p in dense.values()) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert {(p.groups, p.batch, p.k, p.c) for p in dense.values()} == {(1, 128, 128, 256)}
+    assert problems["ck.2d.1"].output == (28, 28)
+    assert problems["ck.2d.5"].output == (27, 27)  # 8x8 filters
+    assert problems["ck.3d.1"].output == (4, 4, 4)
+    assert problems["ck.dense.3d.2"].output == (14, 14, 3)
+    assert len(set(problems.values())) == 22
+
+
 def test_text_says_when_a_problem_was_scaled() -> None:
     named = NamedProblem("a", make_problem(batch=9, k=8, c=8, filter=(3, 3), input=(100, 49), pad=1))
     assert str(named) == "a: G1 N9 K8 C8 3x3 on 100x49 s1 p1"
@@ -129,4 +142,4 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CkgenError, match="neither a problem set nor a file") as raised:
         load_problems("retina")
     assert "retinanet" in raised.value.diagnostics[0].help
-    assert bundled_sets() == ("ck_bwd_weight", "retinanet", "tiny")
+    assert bundled_sets() == ("ck_bwd_data", "ck_bwd_weight", "retinanet", "tiny")

@@ -1,0 +1,67 @@
+"""Element-wise functions as a spec writes them, and what is wrong with them, with places.
+
+- name: ScaledResidual
+  tensors: [skip]              # D tensors, in the order in which operators take them
+  scalars: {scale: 0.5}        # values that a caller may set, with their defaults
+  expression: e + scale * skip # e is the result of the convolution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import Field
+
+from ckgen.errors import Diagnostic
+from ckgen.function import BUILTINS, Finding, Function, check_function
+from ckgen.source import Document
+from ckgen.source_span import place_inside
+from ckgen.spec_errors import Path
+from ckgen.spec_types import ListOf, Model
+
+
+class FunctionEntry(Model):
+    """One function; `ckgen.function` says what its names and its expression may be."""
+
+    name: str = Field(description="Unique name, a capital first.")
+    expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
+    tensors: ListOf[str] = Field((), description="Names of the D tensors, in the order of the operator's arguments.")
+    scalars: dict[str, float] = Field(default_factory=dict, description="Names of scalars and their default values.")
+
+
+def check_functions(
+    document: Document, entries: Sequence[FunctionEntry], path: Path
+) -> tuple[tuple[Function, ...], list[Diagnostic]]:
+    """The functions of a list of entries that stands under ``path``, without the broken ones, and every problem."""
+    functions: dict[str, Function] = {}
+    problems: list[Diagnostic] = []
+    for index, entry in enumerate(entries):
+        here = (*path, index)
+        function, findings = check_function(entry.name, entry.expression, entry.tensors, entry.scalars)
+        problems += [_diagnostic(document, here, finding) for finding in findings]
+        problems += _taken(document, (*here, "name"), entry.name, entries[:index])
+        if function:
+            functions.setdefault(function.name, function)
+    return tuple(functions.values()), problems
+
+
+def _taken(document: Document, path: Path, name: str, earlier: Sequence[FunctionEntry]) -> Iterator[Diagnostic]:
+    first = next((index for index, entry in enumerate(earlier) if entry.name == name), None)
+    if first is not None:
+        notes = (f"the first is at {document.place(*path[:-2], first, 'name')}",)
+        message = f"there are two functions called `{name}`"
+        yield Diagnostic(document.place(*path), "duplicate-function", message, "give each its own name", notes=notes)
+    elif name in BUILTINS:
+        message = f"`{name}` is built in: {BUILTINS[name].text}"
+        yield Diagnostic(document.place(*path), "duplicate-function", message, "give yours another name")
+
+
+def _diagnostic(document: Document, entry: Path, finding: Finding) -> Diagnostic:
+    path = (*entry, *finding.path)
+    if finding.span is not None:
+        place = place_inside(document, path, *finding.span)
+        notes = () if place else (f"at character {finding.span[0] + 1} of the expression",)
+        return Diagnostic(place or document.place(*path), finding.rule, finding.message, finding.help, notes=notes)
+    value_at_fault = finding.rule == "scalar-range" or isinstance(path[-1], int) or path[-1] in ("name", "expression")
+    place = document.place(*path) if value_at_fault else document.key_place(*path)
+    return Diagnostic(place, finding.rule, finding.message, finding.help)
