@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.residue import Decomposition, Progression, ResidueClass, SubGemm, decompose, split_axis, tilde
@@ -76,6 +76,7 @@ def test_every_small_problem_of_one_dimension(stride: int, dilation: int) -> Non
     assert checked > 250
 
 
+@settings(deadline=None)
 @given(problems(ndims=(2, 3), max_channels=4, max_groups=2))
 def test_random_problems_of_two_and_three_dimensions(problem: ConvProblem) -> None:
     check(problem)
@@ -122,6 +123,11 @@ def test_taps_that_see_padding_only_make_no_sub_gemm() -> None:
     assert problem.output == (2,)
     assert decompose(problem) == Decomposition((), ((Progression(0, 4, 1),), (Progression(1, 4, 1),)))
     assert decompose(problem).most_taps == 0
+
+
+def test_sub_gemms_with_the_most_taps_come_first() -> None:
+    found = decompose(make_problem(k=1, c=1, filter=(5, 3), input=(9, 9), stride=2))
+    assert [sub.taps for sub in found.sub_gemms] == [6, 4, 3, 2]  # by first taps it would be 6 3 4 2
 
 
 def test_positions_without_a_tap_lie_in_few_boxes() -> None:
