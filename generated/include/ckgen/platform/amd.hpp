@@ -91,6 +91,24 @@ public:
             return __builtin_amdgcn_ballot_w32(predicate);
     }
 
+    // No instruction moves across this. An order that is asked for holds between two of them only: the request takes no
+    // heed of barriers, across which it moved LDS reads.
+    CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
+    // Asks for an order of what stands before: the LDS reads of the first step, then each further step's between the
+    // matrix instructions of the one before it.
+    template <int Steps, int Reads, int Matrix>
+    CKGEN_DEVICE void interleave() const {
+        constexpr int matrix = 0x8, lds_read = 0x100;
+        constexpr int between = max_of(1, Matrix / Reads);
+        __builtin_amdgcn_sched_group_barrier(lds_read, Reads, 0);
+        CKGEN_UNROLL
+        for(int read = 0; read < (Steps - 1) * Reads; ++read) {
+            __builtin_amdgcn_sched_group_barrier(matrix, between, 0);
+            __builtin_amdgcn_sched_group_barrier(lds_read, 1, 0);
+        }
+        __builtin_amdgcn_sched_group_barrier(matrix, Matrix, 0);
+    }
+
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {
         return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
