@@ -85,10 +85,35 @@ public:
     }
     // Bit i: the predicate of lane i.
     CKGEN_DEVICE uint64 ballot(bool predicate) const {
+#if __has_builtin(__builtin_amdgcn_ballot_w64)
         if constexpr(kExchangeLanes == 64)
             return __builtin_amdgcn_ballot_w64(predicate);
         else
             return __builtin_amdgcn_ballot_w32(predicate);
+#else  // clang before 16
+        constexpr int not_equal = 33;  // of LLVM's ICmp predicates
+        return __builtin_amdgcn_uicmp(predicate ? 1u : 0u, 0u, not_equal);
+#endif
+    }
+
+    // No instruction moves across this. An order that is asked for holds between two of them only: the request takes no
+    // heed of barriers, across which it moved LDS reads.
+    CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
+    // Asks for an order of what stands before: the LDS reads of the first step, then each further step's between the
+    // matrix instructions of the one before it. clang before 16 keeps its own order.
+    template <int Steps, int Reads, int Matrix>
+    CKGEN_DEVICE void interleave() const {
+#if __has_builtin(__builtin_amdgcn_sched_group_barrier)
+        constexpr int matrix = 0x8, lds_read = 0x100;
+        constexpr int between = max_of(1, Matrix / Reads);
+        __builtin_amdgcn_sched_group_barrier(lds_read, Reads, 0);
+        CKGEN_UNROLL
+        for(int read = 0; read < (Steps - 1) * Reads; ++read) {
+            __builtin_amdgcn_sched_group_barrier(matrix, between, 0);
+            __builtin_amdgcn_sched_group_barrier(lds_read, 1, 0);
+        }
+        __builtin_amdgcn_sched_group_barrier(matrix, Matrix, 0);
+#endif
     }
 
     template <class V>

@@ -72,6 +72,9 @@ public:
     int uniform(int value) const { return value; }
     int anew(int value) const { return value; }
     int kept(int value) const { return value; }
+    void schedule_boundary() const {}
+    template <int Steps, int Reads, int Matrix>
+    void interleave() const {}
     template <class Args>
     const Args& arguments(const Args& args) const {
         return args;

@@ -33,6 +33,9 @@ public:
     CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
     CKGEN_DEVICE int anew(int value) const { return value; }
     CKGEN_DEVICE int kept(int value) const { return value; }
+    CKGEN_DEVICE void schedule_boundary() const {}
+    template <int Steps, int Reads, int Matrix>
+    CKGEN_DEVICE void interleave() const {}
     template <class Args>
     CKGEN_DEVICE const Args& arguments(const Args& args) const {
         return args;

@@ -2,10 +2,10 @@
 // The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD,NVIDIA} is 1 (ckgen/config.h).
 //
 // Every platform offers to kernels:
-//   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives, and from
-//                      lane to lane of its kExchangeLanes: gather(), ballot(). arguments(), anew()
-//                      and kept() only say what is to be in registers
-//                      where kTransposingLds: lds_load_transposed()
+//   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives; from lane to
+//                      lane of its kExchangeLanes: gather(), ballot(); where kTransposingLds: lds_load_transposed().
+//                      arguments(), anew() and kept() only say what is to be in registers, schedule_boundary() and
+//                      interleave() in which order the compiler is to put instructions
 //   merge_halves()     the low or the high halves of two words as one word
 //   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
 //   kInvalidOffset     a byte offset that lies past the end of every window

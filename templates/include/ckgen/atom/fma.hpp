@@ -13,6 +13,9 @@ struct FmaAtom {
     static constexpr int planes = 64 / Size;
     static constexpr int rows = Map::rows;
 
+    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    static CKGEN_DEVICE void order(const platform::Thread&) {}
+
     // This lane, and where its wave's first atoms lie in a tile.
     template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {

@@ -189,7 +189,14 @@ struct OperandLane<Layout, Size, Count, true> {
 template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
-    using Operand = MfmaOperand<Size>;
+
+    // After some steps, between two boundaries: without this the reads of a step follow the last matrix instruction of
+    // the one before, into the same registers. By rows the compiler reads ahead of its own accord.
+    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    static CKGEN_DEVICE void order(const platform::Thread& thread) {
+        if constexpr(!LayoutA::by_rows && !LayoutB::by_rows)
+            thread.interleave<Steps, MR + NR, MR * NR * (sizeof(T) == 4 ? 4 : 2)>();
+    }
 
     // A lane's places in the tiles; a_slot and b_slot are the first of the wave's first atom.
     template <class LayoutA, class LayoutB, int MR, int NR>

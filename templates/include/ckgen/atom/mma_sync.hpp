@@ -28,6 +28,9 @@ struct MmaSyncAtom {
     static constexpr int row_blocks = Size / 16;     // m16 per atom
     static constexpr int column_blocks = Size / 16;  // n8 per warp and atom: half of the atom's columns
 
+    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    static CKGEN_DEVICE void order(const platform::Thread&) {}
+
     // This lane, and where its wave's first atoms lie in a tile.
     template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {

@@ -43,6 +43,13 @@ public:
                                                      b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
+    // Of everything since the last boundary, `Tiles` runs, asks for LDS reads ahead of their use.
+    template <int Tiles>
+    static CKGEN_DEVICE void order(const platform::Thread& thread) {
+        Atom::template order<T, LayoutA, LayoutB, mr, nr, steps * Tiles>(thread);
+        thread.schedule_boundary();
+    }
+
 private:
     typename Atom::template Lane<LayoutA, LayoutB, mr, nr> lane_;
 };

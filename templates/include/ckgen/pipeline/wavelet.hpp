@@ -83,11 +83,13 @@ struct WaveletKernel {
         template <int Half>
         static CKGEN_DEVICE void multiply(const platform::Thread& thread, const Mma& mma, typename Mma::Acc& acc) {
             thread.barrier();
+            thread.schedule_boundary();
             CKGEN_UNROLL
             for(int i = 0; i < tiles_per_half; ++i) {
                 constexpr int base = Half * tiles_per_half * D::lds_stage_bytes;
                 mma.run(thread, base + i * D::lds_stage_bytes, base + i * D::lds_stage_bytes + Layouts::b_offset, acc);
             }
+            Mma::template order<tiles_per_half>(thread);
         }
     };
 
