@@ -114,3 +114,20 @@ def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
     """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
     text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;"
     assert "static assertion failed: lds-bytes: " in syntax_check(include, text)
+
+
+def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_path: Path) -> None:
+    """Unity builds put families one after another and back again into one translation unit."""
+    (tmp_path / "ckgen").mkdir()
+    (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
+    lines = []
+    for number, instance in enumerate((WAVELET, XDL, WAVELET)):
+        lines.append(f'#include "ckgen/device/impl/{instance.operation}_{instance.family}.hpp"')
+        lines.append("namespace ckgen::instances {")
+        lines.append(
+            cpp_struct(f"C{number}", instance).replace("{\n", '{\n static constexpr const char* name = "c";\n', 1)
+        )
+        lines.append(f"CKGEN_DEFINE_INSTANCE(C{number})\n}}")
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", f"-I{tmp_path}", "-x", "c++", "-"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

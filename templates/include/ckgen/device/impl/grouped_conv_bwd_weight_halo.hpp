@@ -1,5 +1,6 @@
 // Family halo of grouped convolution backward weight (sm_90a): what a generated instance includes.
-#pragma once
+#ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_HALO_HPP
+#define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_HALO_HPP
 
 #include "ckgen/conv/layout.hpp"
 #include "ckgen/device/impl/copy_engine_family.hpp"
@@ -50,6 +51,9 @@ struct HaloFamily {
 
 #endif
 
+#endif
+
+// Each time anew: one translation unit may hold instances of several families in turn.
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::CheckedHalo, ::ckgen::tensor_operation::device::HaloFamily,              \

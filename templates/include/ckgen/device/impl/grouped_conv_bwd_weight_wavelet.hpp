@@ -1,10 +1,14 @@
 // Family wavelet of grouped convolution backward weight: what a generated instance includes.
-#pragma once
+#ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
+#define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
 
 #include "ckgen/conv/layout.hpp"
 #include "ckgen/device/impl/matrix_family.hpp"
 #include "ckgen/pipeline/wavelet.hpp"
 
+#endif
+
+// Each time anew: one translation unit may hold instances of several families in turn.
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::Checked, ::ckgen::tensor_operation::device::MatrixFamily,                \

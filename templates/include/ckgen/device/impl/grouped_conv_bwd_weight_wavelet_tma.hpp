@@ -1,5 +1,6 @@
 // Family wavelet_tma of grouped convolution backward weight (sm_90a): what a generated instance includes.
-#pragma once
+#ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_TMA_HPP
+#define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_TMA_HPP
 
 #include "ckgen/conv/layout.hpp"
 #include "ckgen/device/impl/copy_engine_family.hpp"
@@ -66,6 +67,9 @@ private:
 
 #endif
 
+#endif
+
+// Each time anew: one translation unit may hold instances of several families in turn.
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::CheckedTma, ::ckgen::tensor_operation::device::TmaFamily,                \
