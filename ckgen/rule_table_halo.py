@@ -42,8 +42,8 @@ HALO_RULES: tuple[Rule, ...] = (
     Rule(
         "halo-tile",
         "tile",
-        "(n_per_block == 64 and (m_per_block == 8 or m_per_block == 24 or m_per_block == 40)) or (n_per_block =="
-        " m_per_block and (m_per_block == 8 or m_per_block == 16 or m_per_block == 32)) and m_per_xdl == 16",
+        "((n_per_block == 64 and (m_per_block == 8 or m_per_block == 24 or m_per_block == 40)) or (n_per_block =="
+        " m_per_block and (m_per_block == 8 or m_per_block == 16 or m_per_block == 32))) and m_per_xdl == 16",
         "the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16",
         "the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
         "use 8x8, 16x16, 32x32, 8x64, 24x64 or 40x64 and leave m_per_xdl out",

@@ -174,6 +174,14 @@ def test_where_hoppers_wavelet_can_run() -> None:
     assert [v.message for v in CHECKER.violations(large)] == ["246864 bytes of LDS, sm_90a has 232448"]
 
 
+@pytest.mark.parametrize("tile", [(32, 32), (40, 64)])
+def test_halo_has_one_atom_whatever_the_tile(tile: tuple[int, int]) -> None:
+    m_per_block, n_per_block = tile
+    fields = {"m_per_block": m_per_block, "n_per_block": n_per_block, "m_per_xdl": 32}
+    made = Instance(**{**EXAMPLES["halo_base"], **fields})
+    assert "halo-tile" in [rule.id for rule in CHECKER.broken(made)]
+
+
 def test_the_catalogue_keeps_every_rule() -> None:
     for made in default_expansion().instances:
         assert CHECKER.violations(made, made.archs) == []

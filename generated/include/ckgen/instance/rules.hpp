@@ -130,7 +130,7 @@ struct HaloRules {
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout is NHWGC/GKYXC/NHWGK");
-    static_assert((n_per_block == 64 && (m_per_block == 8 || m_per_block == 24 || m_per_block == 40)) || (n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)) && m_per_xdl == 16, "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16");
+    static_assert(((n_per_block == 64 && (m_per_block == 8 || m_per_block == 24 || m_per_block == 40)) || (n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32))) && m_per_xdl == 16, "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16");
     static_assert(k_per_block >= 16 && k_per_block % 16 == 0, "halo-k: k_per_block is a multiple of 16 positions");
     static_assert(load_waves == 2 && math_waves * 2 == units * shares && math_waves <= 8, "halo-waves: one warpgroup of two waves loads, units x shares warps multiply, at most 16");
     static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40, "halo-registers: accumulators and some 50 other registers fit a thread");
