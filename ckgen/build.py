@@ -89,10 +89,10 @@ def build(
 def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
     """Whether an instance for `archs` is in a library for a platform and its target architectures.
 
-    What is for NVIDIA architectures alone is there where a target is one of them (none given: CMake's default);
-    any other instance is always there, if only to say that it does not support the device.
+    The host has all. What is for NVIDIA architectures alone is on NVIDIA where a target is one of them (none given:
+    CMake's default); any other instance is always there, if only to say that it does not support the device.
     """
-    if not guard_of(archs):
+    if platform == "host" or not guard_of(archs):
         return True
     return platform == "nvidia" and any(arch in (targets or NVIDIA_DEFAULT) for arch in archs)
 

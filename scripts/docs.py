@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
 MEASURED_ARCH = "sm_90a"
-NVIDIA_NOTE = """`archs` lists AMD architectures, but for family wavelet_tma, which is for sm_90a alone and left out
-of libraries for other platforms. A library for platform nvidia holds every other instance of its tree; each runs where
-its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and sm_120. See
-[nvidia.md](nvidia.md).
+NVIDIA_NOTE = """`archs` lists AMD architectures, but for the families wavelet_tma and halo, which are for sm_90a alone:
+the host executes them, other libraries leave them out. A library for platform nvidia holds every other instance of its
+tree; each runs where its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and
+sm_120. See [nvidia.md](nvidia.md).
 """
 
 

@@ -37,7 +37,9 @@ def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (tree / "include/ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host executes what is for that architecture too
+    config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
+    (tree / "include/ckgen/config.h").write_text(config)
     return tree
 
 

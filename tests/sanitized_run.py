@@ -14,6 +14,8 @@ PROBLEMS = {
     2: [
         make_problem(groups=2, batch=2, k=24, c=16, filter=[3, 3], input=[7, 6], pad=1),
         make_problem(batch=3, k=16, c=40, filter=[1, 1], input=[5, 5]),
+        make_problem(batch=2, k=9, c=64, filter=[3, 3], input=[5, 6], stride=[1, 2], pad=1),
+        make_problem(groups=9, batch=2, k=8, c=8, filter=[3, 3], input=[9, 11], pad=1),
         make_problem(batch=1, k=3, c=7, filter=[2, 3], input=[6, 9], dilation=[2, 1], stride=[3, 2], pad=[1, 2]),
     ],
     3: [make_problem(batch=2, k=8, c=8, filter=[2, 1, 3], input=[4, 3, 5], pad=[1, 0, 1])],

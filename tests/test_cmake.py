@@ -231,15 +231,23 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
 
 
-def test_what_is_for_nvidia_alone_is_left_out_of_a_host_library(tmp_path: Path) -> None:
+def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:
     outputs.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
     heard: list[str] = []
     result = build(tmp_path / "generated", "host", tmp_path / "build", on_line=heard.append)
-    assert "-- left out: 1 instances that are for sm_90a alone" in heard
-    assert Library(result.library).names == (XDL.name,)
+    assert not any("left out" in line for line in heard)
+    assert Library(result.library).names == tuple(sorted((TMA.name, XDL.name)))
 
 
-def test_a_tree_for_nvidia_alone_says_so_on_other_platforms(tmp_path: Path) -> None:
-    outputs.apply(render_tree((TMA,), context()), tmp_path / "generated")
-    said = " ".join(cmake("-S", tmp_path / "generated", "-B", tmp_path / "build", code=1).split())
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
+def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
+    """Only configured: which sources a library has is decided there."""
+    assert TOOLS.hipcc is not None
+    amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
+    outputs.apply(render_tree((TMA, XDL), context()), tmp_path / "both")
+    said = cmake("-S", tmp_path / "both", "-B", tmp_path / "some", *amd)
+    assert "-- left out: 1 instances that are for sm_90a alone" in said
+    outputs.apply(render_tree((TMA,), context()), tmp_path / "one")
+    said = " ".join(cmake("-S", tmp_path / "one", "-B", tmp_path / "none", *amd, code=1).split())
     assert "all 1 instances of this tree are for sm_90a alone; configure with -DCKGEN_PLATFORM=nvidia" in said
+    assert "or with -DCKGEN_PLATFORM=host" in said

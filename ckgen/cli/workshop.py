@@ -86,7 +86,7 @@ def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> No
     where = f"platform {platform}" + (f" for {', '.join(targets)}" if targets else "")
     if len(left_out) == len(records):
         message = f"{where} can run none of these instances: all {len(records)} are for {only} alone"
-        help_text = f"build them with --platform nvidia --arch {left_out[0].archs[0]}"
+        help_text = f"build them with --platform nvidia --arch {left_out[0].archs[0]}, or --platform host"
         raise CkgenError([Diagnostic(None, "empty-build", message, help_text)])
     console.note(f"left out: {len(left_out)} of {len(records)} instances are for {only} alone, not {where}")
 

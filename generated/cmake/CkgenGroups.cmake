@@ -1,7 +1,7 @@
 # Copied by ckgen from templates/cmake/CkgenGroups.cmake. Do not edit; run: ckgen generate
-# Which groups of instances this build has. Those that are for NVIDIA architectures alone, sm_90a say, are built on
-# platform nvidia where GPU_TARGETS names one, and left out elsewhere; the macros CKGEN_HAS_<GROUP> of ckgen/config.h
-# tell the factories and the registry.
+# Which groups of instances this build has. The host executes all. Those that are for NVIDIA architectures alone, sm_90a
+# say, are built on platform nvidia where GPU_TARGETS names one, and left out elsewhere; the macros CKGEN_HAS_<GROUP> of
+# ckgen/config.h tell the factories and the registry.
 set(CKGEN_GROUP_MACROS "")
 set(_ckgen_kept 0)
 set(_ckgen_left_out 0)
@@ -11,7 +11,7 @@ foreach(_ckgen_operation IN LISTS CKGEN_OPERATIONS)
     foreach(_ckgen_group IN LISTS CKGEN_GROUPS_${_ckgen_operation})
         list(LENGTH CKGEN_INSTANCES_${_ckgen_operation}_${_ckgen_group} _ckgen_count)
         set(_ckgen_here ON)
-        if(_ckgen_group MATCHES "^sm_")
+        if(_ckgen_group MATCHES "^sm_" AND NOT CKGEN_PLATFORM STREQUAL "host")
             set(_ckgen_here OFF)
             foreach(_ckgen_arch IN LISTS CKGEN_ARCHS_${_ckgen_group})
                 if(CKGEN_PLATFORM STREQUAL "nvidia" AND _ckgen_arch IN_LIST CKGEN_GPU_TARGETS)
@@ -36,7 +36,7 @@ endforeach()
 list(REMOVE_DUPLICATES _ckgen_only)
 if(_ckgen_kept EQUAL 0)
     message(FATAL_ERROR "all ${_ckgen_left_out} instances of this tree are for ${_ckgen_only} alone; configure with "
-                        "-DCKGEN_PLATFORM=nvidia and one of these in GPU_TARGETS")
+                        "-DCKGEN_PLATFORM=nvidia and one of these in GPU_TARGETS, or with -DCKGEN_PLATFORM=host")
 elseif(_ckgen_left_out GREATER 0)
     message(STATUS "left out: ${_ckgen_left_out} instances that are for ${_ckgen_only} alone")
 endif()

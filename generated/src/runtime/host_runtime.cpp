@@ -16,7 +16,7 @@
 #include <mutex>
 #include <thread>
 
-#include "ckgen/platform/platform.hpp"
+#include "ckgen/platform/host_workgroup.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -26,12 +26,6 @@ namespace ckgen::platform {
 namespace {
 
 constexpr size_t kStackBytes = 256 * 1024;
-
-std::string text(Site site) {
-    std::string file = site.file ? site.file : "?";
-    const size_t at = file.rfind("ckgen/");
-    return (at == std::string::npos ? file : file.substr(at)) + ":" + std::to_string(site.line);
-}
 
 // Tells AddressSanitizer which stack runs next; nothing in other builds.
 struct StackSwitch {
@@ -48,28 +42,10 @@ struct StackSwitch {
 #endif
 };
 
-enum class State { ready, at_barrier, at_collective, done };
+// Whose fiber this OS thread runs.
+thread_local Workgroup* running_group = nullptr;
 
-struct Fiber {
-    char* stack = nullptr;
-    jmp_buf jump;
-    void* fake_stack = nullptr;
-    State state = State::done;
-    bool started = false;
-    Site site;
-    void* payload = nullptr;
-};
-
-// What was last done to a 4-byte word of LDS. Epochs count barriers and never repeat, so old marks need no clearing.
-struct WordMark {
-    uint64 write_epoch = 0;
-    uint64 read_epoch = 0;
-    Site write_site;
-    Site read_site;
-    int writer = -1;
-    int reader = -1;  // kSeveral when threads of more than one wave or lane read in this epoch
-};
-constexpr int kSeveral = -2;
+}  // namespace
 
 uint64 next_random(uint64& state) {  // xorshift64*, Vigna 2016
     state ^= state >> 12;
@@ -78,279 +54,255 @@ uint64 next_random(uint64& state) {  // xorshift64*, Vigna 2016
     return state * 2685821657736338717ull;
 }
 
-}  // namespace
+Workgroup::~Workgroup() {
+    for(Fiber& fiber : fibers_)
+        munmap(fiber.stack, kStackBytes);
+}
 
-class Workgroup {
-public:
-    ~Workgroup() {
-        for(Fiber& fiber : fibers_)
-            munmap(fiber.stack, kStackBytes);
+Workgroup& Workgroup::running() { return *running_group; }
+
+void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes,
+                        const Regions& regions, uint64 seed) {
+    entry_ = entry;
+    args_ = args;
+    blocks_ = blocks;
+    threads_ = threads;
+    regions_ = &regions;
+    random_ = seed;
+    while(static_cast<int>(fibers_.size()) < threads)
+        add_fiber();
+    order_.resize(static_cast<size_t>(threads));
+    lds.prepare(threads, lds_bytes);
+}
+
+void Workgroup::run(uint32 block) {
+    block_ = block;
+    failure_.clear();
+    lds.begin();
+    copies.begin();
+    matrix.begin(threads_);
+    for(int i = 0; i < threads_; ++i) {
+        // One that a report left in the middle of a kernel starts again from the beginning.
+        fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
+        fibers_[i].state = State::ready;
+        order_[i] = i;
     }
-
-    void prepare(KernelEntry entry, const void* args, int threads, int lds_bytes, const Regions& regions, uint64 seed) {
-        entry_ = entry;
-        args_ = args;
-        threads_ = threads;
-        regions_ = &regions;
-        random_ = seed;
-        while(static_cast<int>(fibers_.size()) < threads)
-            add_fiber();
-        lds_.assign(static_cast<size_t>(lds_bytes), 0);
-        marks_.resize(static_cast<size_t>(lds_bytes) / 4);
-        order_.resize(static_cast<size_t>(threads));
-        lds_.shrink_to_fit();  // so that AddressSanitizer sees the true end
-    }
-
-    void run(uint32 block) {
-        block_ = block;
-        ++epoch_;
-        first_epoch_ = epoch_;
-        failure_.clear();
-        std::fill(lds_.begin(), lds_.end(), static_cast<char>(0xcd));
-        for(int i = 0; i < threads_; ++i) {
-            // One that a report left in the middle of a kernel starts again from the beginning.
-            fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
-            fibers_[i].state = State::ready;
-            order_[i] = i;
-        }
+    try {
         while(round()) {
         }
-        if(!failure_.empty())
-            throw HostError("workgroup " + std::to_string(block_) + ": " + failure_);
+    } catch(const HostError& error) {  // of a copy, which no fiber does
+        failure_ = error.what();
     }
+    if(!failure_.empty())
+        throw HostError("workgroup " + std::to_string(block_) + ": " + failure_);
+}
 
-    uint32 block() const { return block_; }
-
-    void barrier(int id, Site site) { wait(id, State::at_barrier, site); }
-
-    void collective(int id, void* payload, void (*execute)(void* const*), Site site) {
-        const int first = id / kWaveSize * kWaveSize;
-        fibers_[id].payload = payload;
-        int arrived = 1;
-        for(int lane = first; lane < first + kWaveSize; ++lane)
-            arrived += lane != id && fibers_[lane].state == State::at_collective;
-        if(arrived < kWaveSize) {
-            wait(id, State::at_collective, site);
-            return;
-        }
-        void* payloads[kWaveSize];
-        for(int lane = 0; lane < kWaveSize; ++lane)
-            payloads[lane] = fibers_[first + lane].payload;
-        execute(payloads);
-        for(int lane = first; lane < first + kWaveSize; ++lane)
-            fibers_[lane].state = State::ready;
+void Workgroup::named_barrier(int id, int number, int threads, Site site) {
+    std::vector<int> here{id};
+    for(int other = 0; other < threads_; ++other)
+        if(fibers_[other].state == State::at_named && fibers_[other].detail == number)
+            here.push_back(other);
+    if(static_cast<int>(here.size()) < threads) {
+        wait(id, State::at_named, site, number);
+        return;
     }
+    lds.track();
+    lds.clocks.meet(here);
+    for(const int other : here)
+        fibers_[other].state = State::ready;
+}
 
-    char* lds(int id, int offset, int bytes, bool write, Site site) {
-        if(offset < 0 || offset + bytes > static_cast<int>(lds_.size()))
-            fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
-                 " bytes at offset " + std::to_string(offset) + " is outside its " + std::to_string(lds_.size()) +
-                 " bytes, " + who(id) + " at " + text(site));
-        if(offset % 4 != 0 || bytes % 4 != 0)
-            fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                 " is not made of whole 4-byte words, " + who(id) + " at " + text(site));
-        for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
-            write ? mark_write(id, word, site) : mark_read(id, word, site);
-        return lds_.data() + offset;
+void Workgroup::collective(int id, void* payload, void (*execute)(void* const*), int lanes, Site site) {
+    const int first = id / lanes * lanes;
+    if(first + lanes > threads_)
+        lds.fail("the workgroup ends before thread " + std::to_string(first + lanes) + ", at " + text(site));
+    fibers_[id].payload = payload;
+    fibers_[id].execute = execute;
+    int arrived = 1;
+    for(int lane = first; lane < first + lanes; ++lane)
+        arrived += lane != id && fibers_[lane].state == State::at_collective;
+    if(arrived < lanes) {
+        wait(id, State::at_collective, site, 0);
+        return;
     }
-
-    void check_global(int id, const char* address, int bytes, bool write, Site site) {
-        for(const Region& region : *regions_)
-            if(address >= region.begin && address + bytes <= region.begin + region.bytes && (region.writable || !write))
-                return;
-        std::string nearest;
-        for(const Region& region : *regions_)
-            nearest += std::string(nearest.empty() ? "" : ", ") + region.name + " " +
-                       std::to_string(address - region.begin) + " of " + std::to_string(region.bytes);
-        fail(std::string("global ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
-             " bytes out of bounds (byte offset from each tensor: " + nearest + "), " + who(id) + " at " + text(site));
+    void* payloads[Agents::kWarpgroup];
+    for(int lane = first; lane < first + lanes; ++lane) {
+        if(fibers_[lane].execute != execute)
+            lds.fail("lanes that should act together are at different instructions: " + lds.clocks.agents().name(id) +
+                     " at " + text(site) + ", " + lds.clocks.agents().name(lane) + " at " + text(fibers_[lane].site));
+        payloads[lane - first] = fibers_[lane].payload;
     }
+    execute(payloads);
+    for(int lane = first; lane < first + lanes; ++lane)
+        fibers_[lane].state = State::ready;
+}
 
-private:
-    static std::string who(int id) {
-        return "wave " + std::to_string(id / kWaveSize) + " lane " + std::to_string(id % kWaveSize);
-    }
-
-    [[noreturn]] static void fail(const std::string& message) { throw HostError(message); }
-
-    void add_fiber() {
-        Fiber fiber;
-        void* memory =
-            mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if(memory == MAP_FAILED)
-            throw LaunchError("host platform: no memory for a fiber's stack");
-        mprotect(memory, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);  // an overflow faults
-        fiber.stack = static_cast<char*>(memory);
-        fibers_.push_back(fiber);
-    }
-
-    // Runs every ready fiber once, then opens the barrier when all wait at it. False when the workgroup is finished.
-    bool round() {
-        if(random_ != 0)
-            for(size_t i = order_.size() - 1; i > 0; --i)
-                std::swap(order_[i], order_[next_random(random_) % (i + 1)]);
-        bool progress = false;
-        for(const int id : order_) {
-            if(fibers_[id].state != State::ready)
-                continue;
-            progress = true;
-            resume(id);
-            if(!failure_.empty())
-                return false;
-        }
-        if(progress)
-            return true;
-        int waiting = 0;
-        int finished = 0;
-        for(int id = 0; id < threads_; ++id) {
-            waiting += fibers_[id].state == State::at_barrier;
-            finished += fibers_[id].state == State::done;
-        }
-        if(finished == threads_)
-            return false;
-        if(waiting != threads_ || wave_diverged()) {
-            failure_ = "barrier mismatch: " + describe_waits();
-            return false;
-        }
-        ++epoch_;
-        for(int id = 0; id < threads_; ++id)
+void Workgroup::wake(int mbarrier) {
+    for(int id = 0; id < threads_; ++id)
+        if(fibers_[id].state == State::at_mbarrier && fibers_[id].detail == mbarrier)
             fibers_[id].state = State::ready;
-        return true;
-    }
+}
 
-    // The lanes of one wave share a program counter, so they must wait at the same line.
-    bool wave_diverged() const {
-        for(int id = 0; id < threads_; ++id)
-            if(fibers_[id].site.line != fibers_[id / kWaveSize * kWaveSize].site.line)
-                return true;
+void Workgroup::out_of_bounds(const std::string& who, const char* address, int bytes, bool write, Site site) const {
+    std::string nearest;
+    for(const Region& region : *regions_)
+        nearest += std::string(nearest.empty() ? "" : ", ") + region.name + " " +
+                   std::to_string(address - region.begin) + " of " + std::to_string(region.bytes);
+    lds.fail(std::string("global ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
+             " bytes out of bounds (byte offset from each tensor: " + nearest + "), " + who + " at " + text(site));
+}
+
+void Workgroup::add_fiber() {
+    Fiber fiber;
+    void* memory =
+        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if(memory == MAP_FAILED)
+        throw LaunchError("host platform: no memory for a fiber's stack");
+    mprotect(memory, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);  // an overflow faults
+    fiber.stack = static_cast<char*>(memory);
+    fibers_.push_back(fiber);
+}
+
+// Runs every ready fiber once; where none is, does a copy or opens the barrier that all wait at. False when the
+// workgroup is finished.
+bool Workgroup::round() {
+    if(random_ != 0) {
+        for(size_t i = order_.size() - 1; i > 0; --i)
+            std::swap(order_[i], order_[next_random(random_) % (i + 1)]);
+        copies.do_some(random_);
+    }
+    if(run_ready())
+        return failure_.empty();
+    return copies.do_one() || open_barrier();
+}
+
+bool Workgroup::run_ready() {
+    bool progress = false;
+    for(const int id : order_) {
+        if(fibers_[id].state != State::ready)
+            continue;
+        progress = true;
+        resume(id);
+        if(!failure_.empty())
+            break;
+    }
+    return progress;
+}
+
+bool Workgroup::open_barrier() {
+    int waiting = 0;
+    int finished = 0;
+    bool elsewhere = false;
+    for(int id = 0; id < threads_; ++id) {
+        waiting += fibers_[id].state == State::at_barrier;
+        finished += fibers_[id].state == State::done;
+        elsewhere = elsewhere || fibers_[id].state == State::at_mbarrier || fibers_[id].state == State::at_named;
+    }
+    if(finished == threads_) {
+        failure_ = copies.unfinished() + matrix.unfinished();
         return false;
     }
+    if(waiting != threads_ || wave_diverged()) {
+        failure_ = (elsewhere ? "nothing moves any more: " : "barrier mismatch: ") + describe_waits();
+        return false;
+    }
+    lds.pass_barrier();
+    for(int id = 0; id < threads_; ++id)
+        fibers_[id].state = State::ready;
+    return true;
+}
 
-    std::string describe(int id) const {
-        switch(fibers_[id].state) {
-        case State::done:
-            return "finished";
-        case State::at_barrier:
-            return "waits at barrier " + text(fibers_[id].site);
-        case State::at_collective:
-            return "waits for its lanes at " + text(fibers_[id].site);
-        default:
-            return "runs";
+// The lanes of one wave share a program counter, so they must wait at the same line.
+bool Workgroup::wave_diverged() const {
+    for(int id = 0; id < threads_; ++id)
+        if(fibers_[id].site.line != fibers_[id / kWaveSize * kWaveSize].site.line)
+            return true;
+    return false;
+}
+
+std::string Workgroup::describe(int id) const {
+    const Fiber& fiber = fibers_[id];
+    switch(fiber.state) {
+    case State::done:
+        return "finished";
+    case State::at_barrier:
+        return "waits at barrier " + text(fiber.site);
+    case State::at_named:
+        return "waits at barrier number " + std::to_string(fiber.detail) + " " + text(fiber.site);
+    case State::at_collective:
+        return "waits for its lanes at " + text(fiber.site);
+    case State::at_mbarrier:
+        return "waits " + copies.describe(fiber.detail) + ", at " + text(fiber.site);
+    default:
+        return "runs";
+    }
+}
+
+std::string Workgroup::describe_waits() const {
+    std::string out;
+    for(int first = 0; first < threads_;) {
+        int last = first;
+        while(last + 1 < threads_ && describe(last + 1) == describe(first))
+            ++last;
+        out += (out.empty() ? "" : "; ") + ("threads " + std::to_string(first) + "-" + std::to_string(last)) +
+               " (waves " + std::to_string(first / kWaveSize) + "-" + std::to_string(last / kWaveSize) + ") " +
+               describe(first);
+        first = last + 1;
+    }
+    return out;
+}
+
+void Workgroup::resume(int id) {
+    Fiber& fiber = fibers_[id];
+    current_ = id;
+    running_group = this;
+    void* fake = nullptr;
+    StackSwitch::start(&fake, fiber.stack, kStackBytes);
+    if(_setjmp(scheduler_) == 0) {
+        if(fiber.started)
+            _longjmp(fiber.jump, 1);
+        fiber.started = true;
+        ucontext_t context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = fiber.stack;
+        context.uc_stack.ss_size = kStackBytes;
+        context.uc_link = nullptr;
+        const auto self = reinterpret_cast<uintptr_t>(this);
+        makecontext(&context, reinterpret_cast<void (*)()>(&Workgroup::trampoline), 2,
+                    static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+        setcontext(&context);
+    }
+    StackSwitch::finish(fake, nullptr, nullptr);
+}
+
+void Workgroup::trampoline(unsigned high, unsigned low) {
+    reinterpret_cast<Workgroup*>((static_cast<uintptr_t>(high) << 32) | low)->fiber_main();
+}
+
+void Workgroup::fiber_main() {
+    StackSwitch::finish(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
+    const int id = current_;
+    for(;;) {  // a fiber that is done waits for the next workgroup: starting one anew costs system calls
+        try {
+            Thread thread(*this, id);
+            entry_(args_, thread);
+        } catch(const std::exception& error) {
+            failure_ = error.what();
         }
+        wait(id, State::done, Site{}, 0);
     }
+}
 
-    std::string describe_waits() const {
-        std::string out;
-        for(int first = 0; first < threads_;) {
-            int last = first;
-            while(last + 1 < threads_ && describe(last + 1) == describe(first))
-                ++last;
-            out += (out.empty() ? "" : "; ") + ("threads " + std::to_string(first) + "-" + std::to_string(last)) +
-                   " (waves " + std::to_string(first / kWaveSize) + "-" + std::to_string(last / kWaveSize) + ") " +
-                   describe(first);
-            first = last + 1;
-        }
-        return out;
-    }
-
-    void resume(int id) {
-        Fiber& fiber = fibers_[id];
-        current_ = id;
-        void* fake = nullptr;
-        StackSwitch::start(&fake, fiber.stack, kStackBytes);
-        if(_setjmp(scheduler_) == 0) {
-            if(fiber.started)
-                _longjmp(fiber.jump, 1);
-            fiber.started = true;
-            ucontext_t context;
-            getcontext(&context);
-            context.uc_stack.ss_sp = fiber.stack;
-            context.uc_stack.ss_size = kStackBytes;
-            context.uc_link = nullptr;
-            const auto self = reinterpret_cast<uintptr_t>(this);
-            makecontext(&context, reinterpret_cast<void (*)()>(&Workgroup::trampoline), 2,
-                        static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
-            setcontext(&context);
-        }
-        StackSwitch::finish(fake, nullptr, nullptr);
-    }
-
-    static void trampoline(unsigned high, unsigned low) {
-        reinterpret_cast<Workgroup*>((static_cast<uintptr_t>(high) << 32) | low)->fiber_main();
-    }
-
-    void fiber_main() {
-        StackSwitch::finish(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
-        const int id = current_;
-        for(;;) {  // a fiber that is done waits for the next workgroup: starting one anew costs system calls
-            try {
-                Thread thread(*this, id);
-                entry_(args_, thread);
-            } catch(const std::exception& error) {
-                failure_ = error.what();
-            }
-            wait(id, State::done, Site{});
-        }
-    }
-
-    void wait(int id, State state, Site site) {
-        Fiber& fiber = fibers_[id];
-        fiber.state = state;
-        fiber.site = site;
-        StackSwitch::start(&fiber.fake_stack, scheduler_stack_, scheduler_stack_bytes_);
-        if(_setjmp(fiber.jump) == 0)
-            _longjmp(scheduler_, 1);
-        StackSwitch::finish(fibers_[id].fake_stack, &scheduler_stack_, &scheduler_stack_bytes_);
-    }
-
-    void mark_write(int id, int word, Site site) {
-        WordMark& mark = marks_[word];
-        if(mark.write_epoch == epoch_ && mark.writer != id)
-            race(id, word, site, "write", mark.writer, mark.write_site, "write");
-        if(mark.read_epoch == epoch_ && mark.reader != id)
-            race(id, word, site, "write", mark.reader, mark.read_site, "read");
-        mark.write_epoch = epoch_;
-        mark.writer = id;
-        mark.write_site = site;
-    }
-
-    void mark_read(int id, int word, Site site) {
-        WordMark& mark = marks_[word];
-        if(mark.write_epoch < first_epoch_)
-            fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + who(id) + " at " +
-                 text(site));
-        if(mark.write_epoch == epoch_ && mark.writer != id)
-            race(id, word, site, "read", mark.writer, mark.write_site, "write");
-        mark.reader = mark.read_epoch == epoch_ && mark.reader != id ? kSeveral : id;
-        mark.read_epoch = epoch_;
-        mark.read_site = site;
-    }
-
-    [[noreturn]] void race(int id, int word, Site site, const char* what, int other, Site other_site,
-                           const char* other_what) {
-        fail("LDS race at offset " + std::to_string(word * 4) + ": " + what + " by " + who(id) + " at " + text(site) +
-             " and " + other_what + " by " + (other == kSeveral ? std::string("several threads") : who(other)) +
-             " at " + text(other_site) + " with no barrier between");
-    }
-
-    KernelEntry entry_ = nullptr;
-    const void* args_ = nullptr;
-    const Regions* regions_ = nullptr;
-    int threads_ = 0;
-    uint32 block_ = 0;
-    int current_ = 0;
-    uint64 random_ = 0;
-    uint64 epoch_ = 0;
-    uint64 first_epoch_ = 0;
-    std::string failure_;
-    std::vector<Fiber> fibers_;
-    std::vector<int> order_;
-    std::vector<char> lds_;
-    std::vector<WordMark> marks_;
-    jmp_buf scheduler_;
-    const void* scheduler_stack_ = nullptr;
-    size_t scheduler_stack_bytes_ = 0;
-};
+void Workgroup::wait(int id, State state, Site site, int detail) {
+    Fiber& fiber = fibers_[id];
+    fiber.state = state;
+    fiber.site = site;
+    fiber.detail = detail;
+    StackSwitch::start(&fiber.fake_stack, scheduler_stack_, scheduler_stack_bytes_);
+    if(_setjmp(fiber.jump) == 0)
+        _longjmp(scheduler_, 1);
+    StackSwitch::finish(fibers_[id].fake_stack, &scheduler_stack_, &scheduler_stack_bytes_);
+}
 
 void Thread::GatherLane::execute(void* const* lanes) {
     for(int lane = 0; lane < kWaveSize; ++lane) {
@@ -381,15 +333,18 @@ void Thread::BallotLane::execute(void* const* lanes) {
     }
 }
 uint32 Thread::block_id() const { return group_->block(); }
+uint32 Thread::grid_size() const { return group_->blocks(); }
 void Thread::barrier(Site site) const { group_->barrier(id_, site); }
 void Thread::collective(void* payload, void (*execute)(void* const*), Site site) const {
-    group_->collective(id_, payload, execute, site);
+    group_->collective(id_, payload, execute, kWaveSize, site);
 }
 char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
-    return group_->lds(id_, byte_offset, bytes, write, site);
+    return group_->lds.access(group_->lds.by_thread(id_, site), byte_offset, bytes, write);
 }
 void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
-    group_->check_global(id_, static_cast<const char*>(address), bytes, write, site);
+    const auto* at = static_cast<const char*>(address);
+    if(!group_->reaches(at, bytes, write))
+        group_->out_of_bounds(group_->lds.clocks.agents().name(id_), at, bytes, write, site);
 }
 
 HostOptions& host_options() {
@@ -399,7 +354,8 @@ HostOptions& host_options() {
 
 namespace {
 
-// Workgroup engines keep their fibers' stacks from one launch to the next.
+// Workgroup engines keep their fibers' stacks from one launch to the next, but not past a report: each stack and its
+// guard page are two mappings, and a process that loads a library for every planted bug would run out of them.
 class EnginePool {
 public:
     std::unique_ptr<Workgroup> take() {
@@ -413,6 +369,10 @@ public:
     void give(std::unique_ptr<Workgroup> engine) {
         const std::lock_guard<std::mutex> lock(mutex_);
         idle_.push_back(std::move(engine));
+    }
+    void clear() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        idle_.clear();
     }
 
 private:
@@ -439,7 +399,8 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     const auto work = [&](uint32 worker) {
         std::unique_ptr<Workgroup> engine = engines().take();
         try {
-            engine->prepare(entry, args, threads, lds_bytes, regions, options.seed * 2654435761u * (worker + 1));
+            engine->prepare(entry, args, blocks, threads, lds_bytes, regions,
+                            options.seed * 2654435761u * (worker + 1));
             for(uint32 block = next++; block < blocks; block = next++)
                 engine->run(block);
         } catch(...) {
@@ -456,8 +417,10 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     work(0);
     for(std::thread& helper : helpers)
         helper.join();
-    if(error)
+    if(error) {
+        engines().clear();
         std::rethrow_exception(error);
+    }
 }
 
 int compute_units() { return 4; }  // small, so that split_k = -1 stays small where every workgroup is emulated

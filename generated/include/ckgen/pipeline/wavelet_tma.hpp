@@ -2,17 +2,17 @@
 // Family wavelet_tma: Hopper's wavelet. The load role is one thread that issues bulk tensor copies, dOut as a matrix
 // and the input in im2col order, into a ring of stages; the math role is warpgroups on wgmma that read both operands
 // where the copies put them. Full and empty mbarriers guard each stage, so that neither role ever waits for the other's
-// code. Workgroups are persistent: each takes every gridDim-th tile, and the ring runs on from one tile to the next.
+// code. Workgroups are persistent: each takes every grid_size-th tile, and the ring runs on from one tile to the next.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/bwd_weight_view.hpp"
-#include "ckgen/platform/nvidia_tma.hpp"
+#include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::pipeline {
 
 struct WaveletTmaArgs {
-    CUtensorMap out, in;
+    platform::TensorMap out, in;
     conv::BwdWeightArgs problem;
     int32 tiles;  // m_tiles * n_tiles * groups * split_k
     int32 out_group_columns, in_group_channels;
@@ -53,8 +53,9 @@ struct WaveletTmaKernel {
     };
 
     struct LoadRole {
-        static CKGEN_DEVICE void run(const Args& args, Ring ring) {
-            for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
+        static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, Ring ring) {
+            for(int t = static_cast<int>(thread.block_id()); t < args.tiles;
+                t += static_cast<int>(thread.grid_size())) {
                 const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
                 Column columns[b_blocks];
                 for(int j = 0; j < b_blocks; ++j)
@@ -107,8 +108,10 @@ struct WaveletTmaKernel {
 
     struct MathRole {
         // `warpgroup` has rows 64 * warpgroup of the tile, `id` counts its threads.
-        static CKGEN_DEVICE void run(const Args& args, Ring ring, int warpgroup, int id) {
-            for(int t = static_cast<int>(blockIdx.x); t < args.tiles; t += static_cast<int>(gridDim.x)) {
+        static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, Ring ring, int warpgroup,
+                                     int id) {
+            for(int t = static_cast<int>(thread.block_id()); t < args.tiles;
+                t += static_cast<int>(thread.grid_size())) {
                 const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
                 float acc[D::n_per_block / 2];
                 int k = 0;
@@ -118,7 +121,7 @@ struct WaveletTmaKernel {
                     const bool first = k == 0;
                     sum(ring, warpgroup, id, end - k, acc);
                     k = end;
-                    write(args.problem, tile, warpgroup, id, first, acc);
+                    write(thread, args.problem, tile, warpgroup, id, first, acc);
                 } while(k < tile.k_tiles);
             }
         }
@@ -154,29 +157,30 @@ struct WaveletTmaKernel {
 
         // Stores the tile, or adds it to the partials that an earlier chunk of it stored: a thread always has the same
         // elements.
-        static CKGEN_DEVICE void write(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
-                                       int id, bool first, float (&acc)[D::n_per_block / 2]) {
+        static CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightArgs& p,
+                                       const conv::BwdWeightTile& tile, int warpgroup, int id, bool first,
+                                       float (&acc)[D::n_per_block / 2]) {
             if(p.partial == nullptr) {
                 Wei* target = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements;
-                each_pair(p, tile, warpgroup, id, target, [&](int i, Vec<Wei, 2>& pair) {
-                    pair = Vec<Wei, 2>{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])};
+                each_pair(p, tile, warpgroup, id, target, [&](int i, Wei* pair) {
+                    thread.global_store(pair, Vec<Wei, 2>{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])});
                 });
                 return;
             }
             float* target = p.partial + (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
             if(!first)
-                each_pair(p, tile, warpgroup, id, target, [&](int i, const Vec<float, 2>& pair) {
-                    const Vec<float, 2> before = pair;
+                each_pair(p, tile, warpgroup, id, target, [&](int i, const float* pair) {
+                    const auto before = thread.template global_load<Vec<float, 2>>(pair);
                     acc[i] += before[0];
                     acc[i + 1] += before[1];
                 });
             each_pair(p, tile, warpgroup, id, target,
-                      [&](int i, Vec<float, 2>& pair) { pair = Vec<float, 2>{acc[i], acc[i + 1]}; });
+                      [&](int i, float* pair) { thread.global_store(pair, Vec<float, 2>{acc[i], acc[i + 1]}); });
         }
 
-        // Calls use(i, pair) for each pair of accumulators whose elements of the weight exist. N is a multiple of 64,
-        // as C is, so that one comparison does for 64 columns, and addresses differ by constants: code that runs once a
-        // tile is fetched from memory each time.
+        // Calls use(i, address) for each pair of accumulators whose elements of the weight exist. N is a multiple of
+        // 64, as C is, so that one comparison does for 64 columns, and addresses differ by constants: code that runs
+        // once a tile is fetched from memory each time.
         template <class Target, class Use>
         static CKGEN_DEVICE void each_pair(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
                                            int id, Target* target, const Use& use) {
@@ -190,15 +194,14 @@ struct WaveletTmaKernel {
                     if(row + 8 * half < p.m && tile.n_first + 64 * block < p.n) {
                         CKGEN_UNROLL
                         for(int pair = 0; pair < 8; ++pair)
-                            use(4 * (8 * block + pair) + 2 * half,
-                                *reinterpret_cast<Vec<Target, 2>*>(line + 64 * block + 8 * pair));
+                            use(4 * (8 * block + pair) + 2 * half, line + 64 * block + 8 * pair);
                     }
             }
         }
     };
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
-        const uint32 start = static_cast<uint32>(__cvta_generic_to_shared(platform::dynamic_lds));
+        const uint32 start = platform::lds_start();
         const Ring ring{(start + 1023u) & ~1023u};
         const int id = thread.thread_id();
         if(id == 0) {
@@ -213,11 +216,11 @@ struct WaveletTmaKernel {
             if constexpr(moves_registers)
                 platform::give_registers<40>();
             if(id == 0)
-                LoadRole::run(args, ring);
+                LoadRole::run(thread, args, ring);
         } else {
             if constexpr(moves_registers)
                 platform::take_registers<232>();
-            MathRole::run(args, ring, id / 128 - 1, id % 128);
+            MathRole::run(thread, args, ring, id / 128 - 1, id % 128);
         }
     }
 };

@@ -2,7 +2,9 @@
 // Host platform: a workgroup's threads are fibers on one OS thread, LDS is a checked buffer, barriers switch fibers.
 // What a GPU hides is an error here (HostError, with the source lines involved): an LDS race, an LDS access out of
 // bounds, an LDS read of bytes nobody wrote, a barrier that some threads skip, a global access outside the tensors.
-// The engine is templates/src/host_runtime.cpp; this header is what kernels see of it.
+// Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp: they too may do
+// nothing that a thread could not rely on.
+// The engine is templates/src/host_*.cpp; this header is what kernels see of it.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +71,7 @@ public:
 
     int thread_id() const { return id_; }
     uint32 block_id() const;
+    uint32 grid_size() const;
     int uniform(int value) const { return value; }
     int anew(int value) const { return value; }
     int kept(int value) const { return value; }
@@ -155,6 +158,7 @@ private:
 };
 
 inline void wait_for_previous_kernel() {}  // a launch returns when it is done
+inline void let_next_kernel_begin() {}
 
 // A window of global memory. A load at or past `bytes` gives zero, as AMD's raw buffers do; a load before that is
 // checked against the tensors of the launch.

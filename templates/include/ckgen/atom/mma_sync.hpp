@@ -8,17 +8,18 @@
 
 namespace ckgen::atom {
 
-CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1, half_t) {
+// `b`: two registers.
+CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, half_t) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
                  "{%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1, bhalf_t) {
+CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, bhalf_t) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
                  "{%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 template <int Size>
@@ -88,7 +89,7 @@ private:
         CKGEN_UNROLL
         for(int q = 0; q < 4; ++q)
             c[q] = acc[Map::register_of(m, n, q)];
-        mma_m16n8k16(c, a, b[0], b[1], T{});
+        mma_m16n8k16(c, a, b, T{});
         CKGEN_UNROLL
         for(int q = 0; q < 4; ++q)
             acc[Map::register_of(m, n, q)] = c[q];

@@ -18,14 +18,6 @@ CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
            ((stride_bytes >> 4) << 32) | swizzle_128b;
 }
 
-CKGEN_DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-CKGEN_DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-// Waits until at most Pending groups are unfinished.
-template <int Pending>
-CKGEN_DEVICE void wgmma_wait() {
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
-}
-
 // Result i of a thread: row lane / 4 + 8 * (i % 4 / 2) of its warp's 16 rows, column 8 * (i / 4) + lane % 4 * 2 + i
 // % 2.
 struct WgmmaAccumulator {
@@ -34,6 +26,21 @@ struct WgmmaAccumulator {
     }
     static CKGEN_HD constexpr int column(int thread, int i) { return 8 * (i / 4) + thread % 4 * 2 + i % 2; }
 };
+
+}  // namespace ckgen::atom
+
+#if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST
+#include "ckgen/atom/wgmma_host.hpp"
+#else
+namespace ckgen::atom {
+
+CKGEN_DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+CKGEN_DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// Waits until at most Pending groups are unfinished.
+template <int Pending>
+CKGEN_DEVICE void wgmma_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
+}
 
 // clang-format off: operand lists
 #define CKGEN_WGMMA_64(TYPE) \
@@ -150,3 +157,4 @@ CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b) {
 #undef CKGEN_WGMMA_256
 
 }  // namespace ckgen::atom
+#endif

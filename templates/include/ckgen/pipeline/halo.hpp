@@ -11,12 +11,12 @@
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
-#include "ckgen/platform/nvidia_tma.hpp"
+#include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::pipeline {
 
 struct HaloArgs {
-    CUtensorMap out, in;          // boxes of a step's rows; see HaloFamily
+    platform::TensorMap out, in;  // boxes of a step's rows; see HaloFamily
     conv::BwdWeightArgs problem;  // k_tiles counts steps
     conv::HaloGeometry rings;
 };
@@ -232,7 +232,7 @@ struct HaloKernel {
                 platform::load_matrices_transposed(row + static_cast<uint32>(tap_[i]), a);
                 CKGEN_UNROLL
                 for(int j = 0; j < column_blocks; ++j)
-                    atom::mma_m16n8k16(acc_[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T{});
+                    atom::mma_m16n8k16(acc_[i][j], a, b[j / 2] + j % 2 * 2, T{});
             }
         }
 
@@ -294,7 +294,7 @@ struct HaloKernel {
     };
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
-        const uint32 start = platform::lds_address(platform::dynamic_lds);
+        const uint32 start = platform::lds_start();
         const Rings rings(args, (start + 1023u) & ~1023u);
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();

@@ -28,6 +28,7 @@ class Thread {
 public:
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(threadIdx.x); }
     CKGEN_DEVICE uint32 block_id() const { return blockIdx.x; }
+    CKGEN_DEVICE uint32 grid_size() const { return gridDim.x; }
     // A logical wave is two warps; what is uniform over it is uniform over each.
     CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
     CKGEN_DEVICE int anew(int value) const { return value; }

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ckgen/platform/platform.hpp"
+#include "ckgen/platform/tensor_map.hpp"
 
 namespace ckgen::platform {
 
@@ -33,13 +33,13 @@ constexpr CUtensorMapDataType tensor_map_type() {
 // A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied as boxes of box_rows x 64 columns in
 // 128-byte swizzle. What lies outside reads as zero.
 template <class T>
-CUtensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_bytes, int box_rows) {
+TensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_bytes, int box_rows) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
     const cuuint64_t strides[] = {static_cast<cuuint64_t>(row_bytes)};
     const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)};
     const cuuint32_t steps[] = {1, 1};
-    CUtensorMap map;
+    TensorMap map;
     check_driver(encode(&map, tensor_map_type<T>(), 2, const_cast<void*>(base), sizes, strides, box, steps,
                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
@@ -47,17 +47,8 @@ CUtensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_by
     return map;
 }
 
-// A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th and column_step-th. Swizzled in 128 bytes where the box has 64 channels, else
-// packed. Bytes lie between neighbours; what lies outside reads as zero.
-struct BoxMap {
-    int64 channels, columns, rows, images;
-    int64 column_bytes, row_bytes, image_bytes;
-    int box_channels, box_columns, box_rows, column_step, row_step;
-};
-
 template <class T>
-CUtensorMap box_map(const void* base, const BoxMap& m) {
+TensorMap box_map(const void* base, const BoxMap& m) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
     const auto size = [](int64 value) { return static_cast<cuuint64_t>(value); };
     const cuuint64_t sizes[] = {size(m.channels), size(m.columns), size(m.rows), size(m.images)};
@@ -66,7 +57,7 @@ CUtensorMap box_map(const void* base, const BoxMap& m) {
     const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
                               extent(m.box_rows * m.row_step), 1};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
-    CUtensorMap map;
+    TensorMap map;
     check_driver(encode(&map, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides, box, steps,
                         CU_TENSOR_MAP_INTERLEAVE_NONE,
                         m.box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
@@ -75,18 +66,9 @@ CUtensorMap box_map(const void* base, const BoxMap& m) {
     return map;
 }
 
-// A channels-last image tensor seen through a convolution's positions. Spatial arrays are innermost first.
-struct ImageMap {
-    int ndim;
-    int64 channels, images;
-    int64 length[3], stride_bytes[3], image_bytes;
-    int lower[3], upper[3];  // corners of the box that tap 0 walks: -left pad, right pad - (filter - 1) * dilation
-    int step[3];             // the convolution's stride
-};
-
 // Copied as `pixels` positions of 64 channels in 128-byte swizzle; padding reads as zero.
 template <class T>
-CUtensorMap image_map(const void* base, const ImageMap& image, int pixels) {
+TensorMap image_map(const void* base, const ImageMap& image, int pixels) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
     cuuint64_t sizes[5] = {static_cast<cuuint64_t>(image.channels)};
     cuuint64_t strides[4] = {};
@@ -99,7 +81,7 @@ CUtensorMap image_map(const void* base, const ImageMap& image, int pixels) {
     sizes[1 + image.ndim] = static_cast<cuuint64_t>(image.images);
     strides[image.ndim] = static_cast<cuuint64_t>(image.image_bytes);
     steps[1 + image.ndim] = 1;
-    CUtensorMap map;
+    TensorMap map;
     check_driver(encode(&map, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2), const_cast<void*>(base),
                         sizes, strides, image.lower, image.upper, 64, static_cast<cuuint32_t>(pixels), steps,
                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -4,9 +4,11 @@
 
 #include <cuda.h>
 
-#include "ckgen/types.hpp"
+#include "ckgen/platform/nvidia.hpp"
 
 namespace ckgen::platform {
+
+using TensorMap = CUtensorMap;
 
 // `arrivals`: how many threads arrive before a phase completes.
 CKGEN_DEVICE void mbarrier_init(uint32 barrier, int arrivals) {
@@ -30,7 +32,7 @@ CKGEN_DEVICE void mbarrier_wait(uint32 barrier, int parity) {
 }
 
 // A box of a two-dimensional tensor: x along the contiguous dimension.
-CKGEN_DEVICE void copy_box(uint32 target, const CUtensorMap& map, uint32 barrier, int x, int y) {
+CKGEN_DEVICE void copy_box(uint32 target, const TensorMap& map, uint32 barrier, int x, int y) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
             target),
@@ -39,8 +41,8 @@ CKGEN_DEVICE void copy_box(uint32 target, const CUtensorMap& map, uint32 barrier
 }
 
 // A box of a channels-last image tensor: channels, columns, rows and images from there.
-CKGEN_DEVICE void copy_image_box(uint32 target, const CUtensorMap& map, uint32 barrier, int channel, int column,
-                                 int row, int image) {
+CKGEN_DEVICE void copy_image_box(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
+                                 int image) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
                  "[%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
                  "l"(&map), "r"(barrier), "r"(channel), "r"(column), "r"(row), "r"(image)
@@ -50,7 +52,7 @@ CKGEN_DEVICE void copy_image_box(uint32 target, const CUtensorMap& map, uint32 b
 // Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
 // tap[0] that dimension's tap offset.
 template <int NDim>
-CKGEN_DEVICE void copy_pixels(uint32 target, const CUtensorMap& map, uint32 barrier, int channel,
+CKGEN_DEVICE void copy_pixels(uint32 target, const TensorMap& map, uint32 barrier, int channel,
                               const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
     if constexpr(NDim == 1) {
         asm volatile("cp.async.bulk.tensor.3d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
@@ -75,7 +77,8 @@ CKGEN_DEVICE void copy_pixels(uint32 target, const CUtensorMap& map, uint32 barr
 // Makes what threads stored in shared memory come before what the copy engine will write there; a barrier follows.
 CKGEN_DEVICE void publish_lds_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-CKGEN_DEVICE uint32 lds_address(const void* lds) { return static_cast<uint32>(__cvta_generic_to_shared(lds)); }
+// Where the workgroup's dynamic shared memory, Thread's LDS, begins.
+CKGEN_DEVICE uint32 lds_start() { return static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds)); }
 CKGEN_DEVICE void sync_warp() { __syncwarp(); }
 // A barrier of `threads` threads, a multiple of 32; number 0 is the workgroup's.
 CKGEN_DEVICE void barrier_of(int number, int threads) {

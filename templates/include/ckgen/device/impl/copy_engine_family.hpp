@@ -5,7 +5,7 @@
 
 #if !CKGEN_DEVICE_PASS
 
-#include "ckgen/platform/nvidia_tensor_map.hpp"
+#include "ckgen/platform/tensor_map.hpp"
 
 namespace ckgen::tensor_operation::device {
 

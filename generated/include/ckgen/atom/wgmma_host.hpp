@@ -1,0 +1,81 @@
+// Copied by ckgen from templates/include/ckgen/atom/wgmma_host.hpp. Do not edit; run: ckgen generate
+// wgmma as the host executes it: operands are read and checked where the descriptors say, sums are kept by the matrix
+// unit until a thread waits for them.
+#pragma once
+
+#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/platform/host_workgroup.hpp"
+
+namespace ckgen::atom {
+
+inline void wgmma_fence() {
+    platform::Workgroup& group = platform::Workgroup::running();
+    group.matrix.fence(group.current());
+}
+inline void wgmma_commit() {
+    platform::Workgroup& group = platform::Workgroup::running();
+    group.matrix.commit(group.current());
+}
+template <int Pending>
+void wgmma_wait(platform::Site site = platform::Site::here()) {
+    platform::Workgroup& group = platform::Workgroup::running();
+    group.matrix.wait(group.current(), Pending, site);
+}
+
+// What one thread brings to its warpgroup's multiplication.
+template <class T, int N>
+struct WarpgroupThread {
+    float* d;
+    uint64 a, b;
+    platform::Site site;
+
+    static void execute(void* const* threads) {
+        platform::Workgroup& group = platform::Workgroup::running();
+        const int first = group.current() / 128 * 128;
+        const auto of = [&](int thread) -> const WarpgroupThread& {
+            return *static_cast<const WarpgroupThread*>(threads[thread]);
+        };
+        for(int thread = 1; thread < 128; ++thread)
+            if(of(thread).a != of(0).a || of(thread).b != of(0).b)
+                throw platform::HostError("threads of a warpgroup give wgmma different descriptors at " +
+                                          platform::text(of(0).site));
+        group.matrix.issue(first, of(0).site);
+        float a[16][64];
+        float b[16][N];
+        read(group, first, of(0).a, a, of(0).site);
+        read(group, first, of(0).b, b, of(0).site);
+        float product[64][N];
+        for(int row = 0; row < 64; ++row) {
+            float sums[N] = {};
+            for(int k = 0; k < 16; ++k)
+                for(int column = 0; column < N; ++column)
+                    sums[column] += a[k][row] * b[k][column];
+            for(int column = 0; column < N; ++column)
+                product[row][column] = sums[column];
+        }
+        for(int thread = 0; thread < 128; ++thread) {
+            float* sums = group.matrix.sums(first + thread, of(thread).d, N / 2, of(0).site);
+            for(int i = 0; i < N / 2; ++i)
+                sums[i] += product[WgmmaAccumulator::row(thread, i)][WgmmaAccumulator::column(thread, i)];
+        }
+    }
+
+private:
+    template <int Columns>
+    static void read(platform::Workgroup& group, int first, uint64 descriptor, float (&values)[16][Columns],
+                     platform::Site site) {
+        T elements[16][Columns];
+        group.matrix.read(first, descriptor, Columns, reinterpret_cast<uint16*>(elements), site);
+        for(int k = 0; k < 16; ++k)
+            for(int column = 0; column < Columns; ++column)
+                values[k][column] = to_float(elements[k][column]);
+    }
+};
+
+template <class T, int N>
+void wgmma(float (&d)[N / 2], uint64 a, uint64 b, platform::Site site = platform::Site::here()) {
+    WarpgroupThread<T, N> mine{d, a, b, site};
+    platform::collective_of(128, &mine, &WarpgroupThread<T, N>::execute, site);
+}
+
+}  // namespace ckgen::atom

@@ -1,0 +1,144 @@
+// Copied by ckgen from templates/include/ckgen/platform/host_clocks.hpp. Do not edit; run: ckgen generate
+// Who knows that which operation on LDS is over: vector clocks, for kernels whose threads meet elsewhere than at the
+// workgroup's barrier. Mattern, "Virtual time and global states of distributed systems", 1989; the use for finding
+// races: Flanagan and Freund, "FastTrack", 2009.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::platform {
+
+// Whoever touches LDS. Threads do, in their own name or as a warp that loads matrices together; the copies that an
+// mbarrier counts do; and a warpgroup's matrix unit, which reads its operands some time after it was told to.
+struct Agents {
+    static constexpr int kWarp = 32;
+    static constexpr int kWarpgroup = 128;
+    static constexpr int kMaxBarriers = 64;
+    int threads = 0;
+
+    int warps() const { return (threads + kWarp - 1) / kWarp; }
+    int warpgroups() const { return (threads + kWarpgroup - 1) / kWarpgroup; }
+    int warp(int thread) const { return threads + thread / kWarp; }
+    int warpgroup(int thread) const { return threads + warps() + thread / kWarpgroup; }
+    int mbarrier(int index) const { return threads + warps() + warpgroups() + index; }
+    int count() const { return mbarrier(kMaxBarriers); }
+    // From here on agents work on their own: a workgroup's barrier does not wait for them.
+    int first_asynchronous() const { return threads + warps(); }
+
+    std::string name(int agent) const {
+        const auto number = [](int value) { return std::to_string(value); };
+        if(agent < threads)
+            return "wave " + number(agent / 64) + " lane " + number(agent % 64);
+        if(agent < first_asynchronous())
+            return "warp " + number(agent - threads);
+        if(agent < mbarrier(0))
+            return "the matrix unit of warpgroup " + number(agent - first_asynchronous());
+        return "a copy";
+    }
+};
+
+class Clocks {
+public:
+    using Row = std::vector<uint32>;
+
+    // Nothing but the workgroup's barrier orders anything yet.
+    void reset(int threads) {
+        agents_.threads = threads;
+        active_ = false;
+    }
+    void start() {
+        if(active_)
+            return;
+        active_ = true;
+        now_.assign(static_cast<size_t>(agents_.count()), 1);
+        rows_.assign(static_cast<size_t>(agents_.threads) * now_.size(), 0);
+        published_.assign(now_.size(), 0);
+    }
+
+    bool active() const { return active_; }
+    const Agents& agents() const { return agents_; }
+    // The time of an agent's next operation.
+    uint32 now(int agent) const { return active_ ? now_[static_cast<size_t>(agent)] : 1; }
+    // What a thread knows: for each agent the time up to which its operations are over. Null: of others, nothing.
+    const uint32* row(int thread) const { return active_ ? data(thread) : nullptr; }
+    // What a thread knows now, its own operations so far included.
+    Row snapshot(int thread) {
+        Row known(data(thread), data(thread) + now_.size());
+        known[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++;
+        return known;
+    }
+    // What all threads first .. first + count - 1 know.
+    void common(int first, int count, Row& known) const {
+        known.assign(data(first), data(first) + now_.size());
+        for(int thread = first + 1; thread < first + count; ++thread)
+            for(size_t agent = 0; agent < known.size(); ++agent)
+                known[agent] = std::min(known[agent], data(thread)[agent]);
+    }
+
+    void acquire(int thread, const Row& from) { merge(data(thread), from.data()); }
+    void release(int thread, Row& into) {
+        into.resize(now_.size());
+        merge(into.data(), data(thread));
+        into[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++;
+    }
+    // Threads first .. first + count - 1 have met.
+    void meet(int first, int count) {
+        std::vector<int> threads;
+        for(int thread = first; thread < first + count; ++thread)
+            threads.push_back(thread);
+        meet(threads);
+    }
+    void meet(const std::vector<int>& threads) {
+        Row all(now_.size());
+        for(const int thread : threads)
+            release(thread, all);
+        for(const int thread : threads)
+            acquire(thread, all);
+    }
+    // All threads have met at the workgroup's barrier. It orders their own operations by itself.
+    void share_asynchronous() {
+        const auto from = static_cast<size_t>(agents_.first_asynchronous());
+        Row all(now_.size());
+        for(int thread = 0; thread < agents_.threads; ++thread)
+            for(size_t agent = from; agent < all.size(); ++agent)
+                all[agent] = std::max(all[agent], data(thread)[agent]);
+        for(int thread = 0; thread < agents_.threads; ++thread)
+            std::copy(all.begin() + static_cast<std::ptrdiff_t>(from), all.end(), data(thread) + from);
+    }
+
+    // A warp does something together: its time, after which each of its lanes knows of it.
+    uint32 warp_operation(int lane) {
+        const int agent = agents_.warp(lane);
+        const uint32 time = ++now_[static_cast<size_t>(agent)];
+        const int first = lane / Agents::kWarp * Agents::kWarp;
+        for(int each = first; each < std::min(first + Agents::kWarp, agents_.threads); ++each)
+            data(each)[agent] = time;
+        return time;
+    }
+    void learn(int thread, int agent, uint32 time) {
+        uint32& known = data(thread)[agent];
+        known = std::max(known, time);
+    }
+
+    // A thread makes what it stored so far visible to copies and matrix units.
+    void publish(int thread) { published_[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++; }
+    bool published(int thread, uint32 time) const { return published_[static_cast<size_t>(thread)] >= time; }
+
+private:
+    uint32* data(int thread) { return rows_.data() + static_cast<size_t>(thread) * now_.size(); }
+    const uint32* data(int thread) const { return rows_.data() + static_cast<size_t>(thread) * now_.size(); }
+    void merge(uint32* into, const uint32* from) const {
+        for(size_t agent = 0; agent < now_.size(); ++agent)
+            into[agent] = std::max(into[agent], from[agent]);
+    }
+
+    Agents agents_;
+    bool active_ = false;
+    Row now_, rows_, published_;
+};
+
+}  // namespace ckgen::platform

@@ -1,0 +1,182 @@
+// Copied by ckgen from templates/include/ckgen/platform/host_lds.hpp. Do not edit; run: ckgen generate
+// The host platform's LDS: every access is checked against what was done to the same bytes before.
+#pragma once
+
+#include "ckgen/platform/host.hpp"
+#include "ckgen/platform/host_clocks.hpp"
+
+namespace ckgen::platform {
+
+inline std::string text(Site site) {
+    std::string file = site.file ? site.file : "?";
+    const size_t at = file.rfind("ckgen/");
+    return (at == std::string::npos ? file : file.substr(at)) + ":" + std::to_string(site.line);
+}
+
+// One access: `self` is the thread that it is done for, or what works on its own; `knows` what that knows of others.
+struct Access {
+    int self;
+    int agent;
+    uint32 time;
+    const uint32* knows;
+    int slot;  // in which readers of a word are kept apart
+    Site site;
+};
+
+class CheckedLds {
+public:
+    Clocks clocks;
+
+    void prepare(int threads, int bytes) {
+        data_.assign(static_cast<size_t>(bytes), 0);
+        data_.shrink_to_fit();  // so that AddressSanitizer sees the true end
+        marks_.resize(static_cast<size_t>(bytes) / 4);
+        clocks.reset(threads);
+        slots_ = clocks.agents().warps() + clocks.agents().warpgroups();
+        first_asynchronous_ = clocks.agents().first_asynchronous();
+    }
+    // A workgroup begins: nothing is written.
+    void begin() {
+        ++epoch_;
+        first_epoch_ = epoch_;
+        std::fill(data_.begin(), data_.end(), static_cast<char>(0xcd));
+        clocks.reset(clocks.agents().threads);
+    }
+    // The workgroup's barrier opens.
+    void pass_barrier() {
+        ++epoch_;
+        if(clocks.active())
+            clocks.share_asynchronous();
+    }
+    // From now on threads meet elsewhere too.
+    void track() {
+        clocks.start();
+        readers_.resize(marks_.size() * static_cast<size_t>(slots_));
+    }
+
+    int bytes() const { return static_cast<int>(data_.size()); }
+    Access by_thread(int id, Site site) const {
+        return {id, id, clocks.now(id), clocks.row(id), id / Agents::kWarp, site};
+    }
+    char* access(const Access& a, int offset, int bytes, bool write) {
+        char* data = find(a, offset, bytes, write);
+        mark(a, offset, bytes, write);
+        return data;
+    }
+    // The same in two steps, for reads of which it shows later whether they matter.
+    char* find(const Access& a, int offset, int bytes, bool write) {
+        if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
+            fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
+                 " bytes at offset " + std::to_string(offset) + " is outside its " + std::to_string(data_.size()) +
+                 " bytes, " + said(a));
+        if(offset % 4 != 0 || bytes % 4 != 0)
+            fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                 " is not made of whole 4-byte words, " + said(a));
+        return data_.data() + offset;
+    }
+    void mark(const Access& a, int offset, int bytes, bool write) {
+        for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
+            write ? mark_write(a, word) : mark_read(a, word);
+    }
+    // Whether the bytes at `offset` are still what `agent` wrote at `time`.
+    bool holds(int offset, int agent, uint32 time) const {
+        const WordMark& mark = marks_[static_cast<size_t>(offset) / 4];
+        return mark.writer == agent && mark.write_time == time && mark.write_epoch >= first_epoch_;
+    }
+    Site last_write(int offset) const { return marks_[static_cast<size_t>(offset) / 4].write_site; }
+    // Whether `a` comes after the last write at `offset`.
+    bool after_write(const Access& a, int offset) const {
+        const WordMark& mark = marks_[static_cast<size_t>(offset) / 4];
+        return mark.writer == a.self || over(mark.writer, mark.write_time, mark.write_epoch, a.knows);
+    }
+
+    std::string said(const Access& a) const { return clocks.agents().name(a.agent) + " at " + text(a.site); }
+    [[noreturn]] static void fail(const std::string& message) { throw HostError(message); }
+
+private:
+    // What was last done to a 4-byte word. Epochs count barriers and never repeat, so old marks need no clearing.
+    struct WordMark {
+        uint64 write_epoch = 0;
+        uint64 read_epoch = 0;
+        uint64 read_slots = 0;  // while clocks run: who read since the last write
+        Site write_site;
+        Site read_site;
+        uint32 write_time = 0;
+        int writer = -1;
+        int reader = -1;  // kSeveral when more than one thread read in this epoch
+    };
+    // The last read from a slot. Two lanes of a warp that read one word are not told apart.
+    struct Reader {
+        uint64 epoch = 0;
+        uint32 time = 0;
+        int agent = -1;
+    };
+    static constexpr int kSeveral = -2;
+
+    // Whether an operation is over for someone who knows `row`: a barrier of the workgroup was passed since, or that
+    // someone learnt of it elsewhere.
+    bool over(int agent, uint32 time, uint64 epoch, const uint32* row) const {
+        return epoch < first_epoch_ || (epoch < epoch_ && agent < first_asynchronous_) ||
+               (row != nullptr && row[agent] >= time);
+    }
+
+    void mark_write(const Access& a, int word) {
+        WordMark& mark = marks_[static_cast<size_t>(word)];
+        check_writer(a, word, mark, "write");
+        if(mark.read_epoch == epoch_ && mark.reader != a.self)
+            race(a, word, "write", mark.reader, mark.read_site, "read");
+        for(uint64 left = mark.read_slots; left != 0; left &= left - 1) {
+            const Reader& reader = readers_[static_cast<size_t>(word * slots_ + __builtin_ctzll(left))];
+            if(reader.agent != a.self && !over(reader.agent, reader.time, reader.epoch, a.knows))
+                race(a, word, "write", reader.agent, mark.read_site, "read");
+        }
+        mark.read_slots = 0;
+        mark.write_epoch = epoch_;
+        mark.writer = a.agent;
+        mark.write_time = a.time;
+        mark.write_site = a.site;
+    }
+
+    void mark_read(const Access& a, int word) {
+        WordMark& mark = marks_[static_cast<size_t>(word)];
+        if(mark.write_epoch < first_epoch_)
+            fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + said(a));
+        check_writer(a, word, mark, "read");
+        mark.read_site = a.site;
+        if(clocks.active()) {
+            readers_[static_cast<size_t>(word * slots_ + a.slot)] = {epoch_, a.time, a.agent};
+            mark.read_slots |= uint64{1} << a.slot;
+            return;
+        }
+        mark.reader = mark.read_epoch == epoch_ && mark.reader != a.agent ? kSeveral : a.agent;
+        mark.read_epoch = epoch_;
+    }
+
+    void check_writer(const Access& a, int word, const WordMark& mark, const char* what) const {
+        if(mark.writer != a.self && !over(mark.writer, mark.write_time, mark.write_epoch, a.knows))
+            race(a, word, what, mark.writer, mark.write_site, "write");
+        // What threads store and what works on its own go different ways to the same memory.
+        if(a.agent >= first_asynchronous_ && mark.writer >= 0 && mark.writer < clocks.agents().threads &&
+           mark.write_epoch >= first_epoch_ && !clocks.published(mark.writer, mark.write_time))
+            fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
+                 " of bytes that " + clocks.agents().name(mark.writer) + " stored at " + text(mark.write_site) +
+                 ", with no publish_lds_to_copies between");
+    }
+
+    [[noreturn]] void race(const Access& a, int word, const char* what, int other, Site other_site,
+                           const char* other_what) const {
+        fail("LDS race at offset " + std::to_string(word * 4) + ": " + what + " by " + said(a) + " and " + other_what +
+             " by " + (other == kSeveral ? std::string("several threads") : clocks.agents().name(other)) + " at " +
+             text(other_site) + " with no barrier between");
+    }
+
+    uint64 epoch_ = 0;
+    uint64 first_epoch_ = 0;
+    int slots_ = 0;
+    int first_asynchronous_ = 0;
+    std::vector<char> data_;
+    std::vector<WordMark> marks_;
+    std::vector<Reader> readers_;
+};
+
+}  // namespace ckgen::platform

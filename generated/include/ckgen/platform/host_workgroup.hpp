@@ -1,0 +1,101 @@
+// Copied by ckgen from templates/include/ckgen/platform/host_workgroup.hpp. Do not edit; run: ckgen generate
+// The host platform's engine: a workgroup whose threads are fibers. Internal to the runtime's sources and to the atoms
+// that the host executes; kernels see platform/host.hpp.
+#pragma once
+
+#include <setjmp.h>
+
+#include "ckgen/platform/host_copy_engine.hpp"
+#include "ckgen/platform/host_lds.hpp"
+#include "ckgen/platform/host_matrix_units.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::platform {
+
+uint64 next_random(uint64& state);
+
+class Workgroup {
+public:
+    Workgroup() = default;
+    ~Workgroup();
+    Workgroup(const Workgroup&) = delete;
+    Workgroup& operator=(const Workgroup&) = delete;
+
+    void prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions,
+                 uint64 seed);
+    void run(uint32 block);
+
+    uint32 block() const { return block_; }
+    uint32 blocks() const { return blocks_; }
+    int threads() const { return threads_; }
+    // The workgroup whose fiber this OS thread runs, and the fiber's number.
+    static Workgroup& running();
+    int current() const { return current_; }
+
+    void barrier(int id, Site site) { wait(id, State::at_barrier, site, 0); }
+    // Waits until `threads` threads are at the barrier of this number.
+    void named_barrier(int id, int number, int threads, Site site);
+    // Runs `execute` once for `lanes` neighbouring threads.
+    void collective(int id, void* payload, void (*execute)(void* const*), int lanes, Site site);
+    // Sleeps until wake() is called for that mbarrier.
+    void wait_for_mbarrier(int id, int index, Site site) { wait(id, State::at_mbarrier, site, index); }
+    void wake(int mbarrier);
+
+    CheckedLds lds;
+    CopyEngine copies{*this};
+    MatrixUnits matrix{*this};
+
+    // Whether global memory at `address` may be accessed, and the report where not.
+    bool reaches(const char* address, int bytes, bool write) const {
+        for(const Region& region : *regions_)
+            if(address >= region.begin && address + bytes <= region.begin + region.bytes && (region.writable || !write))
+                return true;
+        return false;
+    }
+    [[noreturn]] void out_of_bounds(const std::string& who, const char* address, int bytes, bool write,
+                                    Site site) const;
+
+private:
+    enum class State { ready, at_barrier, at_named, at_collective, at_mbarrier, done };
+
+    struct Fiber {
+        char* stack = nullptr;
+        jmp_buf jump;
+        void* fake_stack = nullptr;
+        State state = State::done;
+        bool started = false;
+        Site site;
+        int detail = 0;  // which named barrier or mbarrier it waits at
+        void* payload = nullptr;
+        void (*execute)(void* const*) = nullptr;
+    };
+
+    void add_fiber();
+    bool round();
+    bool run_ready();
+    bool open_barrier();
+    bool wave_diverged() const;
+    std::string describe(int id) const;
+    std::string describe_waits() const;
+    void resume(int id);
+    static void trampoline(unsigned high, unsigned low);
+    void fiber_main();
+    void wait(int id, State state, Site site, int detail);
+
+    KernelEntry entry_ = nullptr;
+    const void* args_ = nullptr;
+    const Regions* regions_ = nullptr;
+    int threads_ = 0;
+    uint32 block_ = 0;
+    uint32 blocks_ = 0;
+    int current_ = 0;
+    uint64 random_ = 0;
+    std::string failure_;
+    std::vector<Fiber> fibers_;
+    std::vector<int> order_;
+    jmp_buf scheduler_;
+    const void* scheduler_stack_ = nullptr;
+    size_t scheduler_stack_bytes_ = 0;
+};
+
+}  // namespace ckgen::platform

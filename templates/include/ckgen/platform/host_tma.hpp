@@ -1,0 +1,82 @@
+// The host's copy engine and warps, with the functions of platform/nvidia_tma.hpp. Copies are done some time after they
+// were issued, at the latest when nothing else can move; with a seed at a random moment. What they write counts as
+// written for a thread that has waited for the mbarrier that counts them. The engine is
+// templates/src/host_copy_engine.cpp.
+#pragma once
+
+#include "ckgen/platform/host.hpp"
+
+namespace ckgen::platform {
+
+// What a CUtensorMap holds. Dimensions are innermost first; strides are bytes, the innermost is an element's.
+struct TensorMap {
+    const char* base;
+    int rank;
+    int64 sizes[5], strides[5];
+    int box[5];  // tiled: extent of the box, of which every step-th element is copied
+    int steps[5];
+    bool swizzled;  // 128 bytes
+    bool im2col;    // then `pixels` positions of box[0] channels; corners by spatial dimension
+    int pixels;
+    int lower[3], upper[3];
+};
+
+// Dynamic shared memory begins at a multiple of 16, no more: whoever needs more rounds up.
+inline uint32 lds_start() { return 16; }
+
+void mbarrier_init(uint32 barrier, int arrivals, Site site = Site::here());
+void mbarrier_publish(Site site = Site::here());
+void mbarrier_expect(uint32 barrier, int bytes, Site site = Site::here());
+void mbarrier_arrive(uint32 barrier, Site site = Site::here());
+void mbarrier_wait(uint32 barrier, int parity, Site site = Site::here());
+
+struct CopyRequest {
+    uint32 target;
+    const TensorMap* map;
+    uint32 barrier;
+    int position[5];
+    int tap[3];
+    Site site;
+};
+void start_copy(const CopyRequest& request);
+
+inline void copy_box(uint32 target, const TensorMap& map, uint32 barrier, int x, int y, Site site = Site::here()) {
+    start_copy({target, &map, barrier, {x, y}, {}, site});
+}
+inline void copy_image_box(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
+                           int image, Site site = Site::here()) {
+    start_copy({target, &map, barrier, {channel, column, row, image}, {}, site});
+}
+template <int NDim>
+void copy_pixels(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
+                 int image, const uint16 (&tap)[NDim], Site site = Site::here()) {
+    CopyRequest request{target, &map, barrier, {channel}, {}, site};
+    for(int d = 0; d < NDim; ++d) {
+        request.position[1 + d] = position[d];
+        request.tap[d] = tap[d];
+    }
+    request.position[1 + NDim] = image;
+    start_copy(request);
+}
+
+void publish_lds_to_copies(Site site = Site::here());
+void sync_warp(Site site = Site::here());
+void barrier_of(int number, int threads, Site site = Site::here());
+void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site = Site::here());
+
+// Runs `execute(payloads)` once for the `lanes` neighbouring threads that this one is among, a divisor of the
+// workgroup, when all have come: Thread::collective for parts of a workgroup that are no logical wave.
+void collective_of(int lanes, void* payload, void (*execute)(void* const* payloads), Site site);
+
+// There are registers enough; that a whole warpgroup comes is checked.
+void move_registers(Site site);
+template <int Count>
+void give_registers(Site site = Site::here()) {
+    move_registers(site);
+}
+template <int Count>
+void take_registers(Site site = Site::here()) {
+    move_registers(site);
+}
+
+}  // namespace ckgen::platform
