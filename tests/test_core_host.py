@@ -99,7 +99,7 @@ def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL)
     pitches = (832, 40, 0)  # whole lines of 64 where they cost at most an eighth
     for problem, pitch in zip(of, pitches, strict=True):
         assert core.workspace(c_problem(problem), tiles((128, 256, 64))) == 50 * pitch * 2
-        partial = 3 * problem.k * 9 * 64 * 4
+        partial = 3 * tile_count(problem, (128, 256)) * 128 * 256 * 4
         offset = divide_up(partial, 256) * 256
         expected = offset + 50 * pitch * 2 if pitch else partial
         assert core.workspace(c_problem(problem, 3), tiles((128, 256, 64))) == expected
@@ -122,13 +122,29 @@ def test_a_copy_engine_says_what_it_cannot_do(core: ctypes.CDLL, problem: ConvPr
     assert reason.startswith(words) and bool(reason) == bool(words)
 
 
+def units_cost(tile: tuple[int, int], waves: int, k_tiles: int) -> float:
+    blocks = tile[0] * tile[1] // 4096
+    return waves * (k_tiles * (40 + 75 * blocks) + 700 + 220 * blocks)
+
+
+def shared_cost(tile: tuple[int, int], tiles: int, k_tiles: int, split: int, units: int) -> float:
+    main = units_cost(tile, divide_up(tiles * split, units), divide_up(k_tiles, split))
+    return main + (2500 + tiles * split * tile[0] * tile[1] * 4 / 3200 if split > 1 else 0)
+
+
+def tile_count(problem: ConvProblem, tile: tuple[int, int]) -> int:
+    m, n, _ = problem.gemm
+    return divide_up(m, tile[0]) * divide_up(n, tile[1]) * problem.groups
+
+
 def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, units: int) -> float:
     """Nanoseconds by the formula of conv/bwd_weight_plan.hpp."""
-    m, n, depth = problem.gemm
-    blocks = tile[0] * tile[1] // 4096
-    waves = divide_up(divide_up(m, tile[0]) * divide_up(n, tile[1]) * problem.groups * split_k, units)
-    main = waves * (divide_up(divide_up(depth, 64), split_k) * (240 + 55 * blocks) + 2000 + 700 * blocks)
-    return main + (3000 + split_k * problem.groups * m * n * 0.0015 if split_k > 1 else 0)
+    tiles, k_tiles = tile_count(problem, tile), divide_up(problem.gemm[2], 64)
+    waves, rest = divmod(tiles, units)
+    if split_k > 1 or not waves or not rest:
+        return shared_cost(tile, tiles, k_tiles, split_k, units)
+    tail = min(shared_cost(tile, rest, k_tiles, split, units) for split in range(1, 9))
+    return units_cost(tile, waves, k_tiles) + tail
 
 
 @pytest.mark.parametrize("tile", [(128, 256), (64, 128)], ids=str)
@@ -156,8 +172,9 @@ def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge
     summed = core.summed_tiles(c_problem(problem, split_k), tiles((128, 256, 64)))
     cut = divide_up(a_split, summed)
     assert cut * split_k >= wanted and (cut == 1 or (cut - 1) * split_k < wanted)
-    slices = split_k if split_k > 1 or cut > 1 else 0
-    assert core.workspace(c_problem(problem, split_k), tiles((128, 256, 64))) == slices * 256 * 256 * 4
+    units = 4  # of the host platform; each has a slot where a whole tile is cut
+    slots = 2 * split_k if split_k > 1 else units if cut > 1 else 0
+    assert core.workspace(c_problem(problem, split_k), tiles((128, 256, 64))) == slots * 128 * 256 * 4
     many = make_problem(batch=32, k=4096, c=4096, filter=(1, 1), input=(edge, edge))
     assert core.plain_split_k(c_problem(many, -1), tiles((128, 128, 32)), 132) == wanted
 

@@ -114,17 +114,23 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
         copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
     }
     const int64 wei_elements = a.problem.wei_elements();
-    const bool splits = args.partial != nullptr;
+    const bool reduces = args.partial != nullptr && !traits.persistent;
+    const auto bytes_at = [](const void* pointer) { return static_cast<const char*>(pointer); };
+    const BwdWeightMemory memory{bytes_at(a.p_in),
+                                 bytes_at(a.p_wei),
+                                 args.out,
+                                 bytes_at(a.p_workspace_),
+                                 span_bytes(a.problem.in, traits.ndim, traits.elem_bytes),
+                                 reduces ? 0 : wei_elements * traits.wei_bytes,
+                                 copies ? plan.workspace.copy_bytes
+                                        : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes),
+                                 plan.workspace.partial_bytes};
 
     const auto once = [&] {
         if(copies)
             repack(copy, config.stream_id_);
-        kernel.launch(static_cast<uint32>(conv::grid_size(args)), args, a.p_in,
-                      span_bytes(a.problem.in, traits.ndim, traits.elem_bytes), splits ? a.p_workspace_ : a.p_wei,
-                      splits ? plan.workspace.partial_bytes : wei_elements * traits.wei_bytes, args.out,
-                      copies ? plan.workspace.copy_bytes : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes),
-                      config.stream_id_);
-        if(splits)
+        kernel.launch(static_cast<uint32>(conv::grid_size(args)), args, memory, config.stream_id_);
+        if(reduces)
             kernel.reduce(args.partial, a.p_wei, wei_elements, plan.split_k, config.stream_id_);
     };
     if(config.time_kernel_)

@@ -357,13 +357,13 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* 
     if(!plan.reason.empty())
         return plan;
     const int split_k = resolve_split_k(t, p, compute_units);
-    const BwdWeightArgs args = make_args(t, p, split_k);
+    const BwdWeightArgs args = make_args(t, p, split_k, compute_units);
     const int64 blocks = grid_size(args);
     if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2}) {
         plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
         return plan;
     }
-    const BwdWeightWorkspace workspace = workspace_of(t, p, split_k);
+    const BwdWeightWorkspace workspace = workspace_of(t, p, args, compute_units);
     if(workspace.partial_bytes < 0 || workspace.partial_bytes > (int64{1} << 46)) {
         plan.reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
         return plan;
@@ -378,7 +378,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* 
     return plan;
 }
 
-BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k) {
+BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
     BwdWeightArgs a{};
     const int64 bytes = t.elem_bytes;
     a.m = static_cast<int32>(p.out_channels());
@@ -424,7 +424,9 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k)
         const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
         a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
     }
-    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, split_k), t.tiles_per_half) * t.tiles_per_half;
+    a.schedule = tile_schedule(t, p, split_k, compute_units);
+    const int splits = t.persistent && a.schedule.tail > 0 ? a.schedule.split : split_k;
+    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, splits), t.tiles_per_half) * t.tiles_per_half;
     return a;
 }
 

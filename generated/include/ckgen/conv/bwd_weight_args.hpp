@@ -12,11 +12,23 @@ namespace ckgen::conv {
 
 inline constexpr int kMaxDims = 3;
 
+// How persistent workgroups share out the tiles of the weight. Units of work, in the order in which they are taken:
+// `direct` whole tiles, then every split of the `tail`, other tiles. Their f32 sums lie in the workspace, a slot for
+// each unit of the tail, then one for each workgroup, which sums a direct tile in several pieces there.
+struct TileSchedule {
+    int32 direct;  // tiles
+    int32 tail;    // tiles
+    int32 split;   // units that share a tile of the tail
+
+    CKGEN_HD constexpr int32 tail_units() const { return tail * split; }
+    CKGEN_HD constexpr int32 units() const { return direct + tail_units(); }
+};
+
 struct BwdWeightArgs {
     const char* out;
     const char* in;
     char* wei;
-    float* partial;  // [split][group][m][n] when split_k > 1, else null and wei is written
+    float* partial;  // [split][group][m][n] when split_k > 1, else null and wei is written; persistent kernels: slots
 
     int32 m, n, c, k;  // GEMM sizes of a group, channels a group, GEMM-K
     int32 m_tiles, n_tiles, groups, split_k;
@@ -41,6 +53,7 @@ struct BwdWeightArgs {
     int32 stride[kMaxDims];
     int32 limit[kMaxDims];       // out_length * stride
     int64 wrap_bytes[kMaxDims];  // what a carry out of this dimension adds to an offset
+    TileSchedule schedule;       // of persistent kernels
 };
 
 }  // namespace ckgen::conv

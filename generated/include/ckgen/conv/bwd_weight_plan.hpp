@@ -85,14 +85,16 @@ BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, c
 //
 // Family halo: as many as give every compute unit one workgroup.
 //
-// Persistent kernels: that with the least nanoseconds of
-//     waves * (k_tiles_per_split * (240 + 55 * blocks) + 2000 + 700 * blocks)
-//     + (split_k > 1 ? 3000 + 0.0015 * split_k * weights : 0)
-// where waves = ceil(m_tiles * n_tiles * groups * split_k / compute_units), so that the last wave is as full as the
-// others, and blocks counts the 64x64x64 in a tile of GEMM-K. The terms: a tile of GEMM-K, whose data take a while to
-// come however small it is; filling the pipeline and writing the tile; starting the reduction; writing and reading a
-// partial. The constants fit an H200: bench/results/2026-11-21-h200.
+// Persistent kernels: that with the least nanoseconds, of which a unit of the schedule takes
+//     k_tiles * (40 + 75 * blocks) + 700 + 220 * blocks
+// where blocks counts the 64x64x64 in a tile of GEMM-K, units go in waves of compute_units, and adding up partials of
+// n bytes takes 2500 + n / 3200. The terms: the products; filling the pipeline and writing the tile; the barrier of the
+// grid; writing and reading a partial. The constants fit an H200: bench/results/2026-11-21-h200.
 int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int compute_units);
+
+// Of a persistent kernel. With split_k 1 the tiles of the last wave, where it comes after others and leaves compute
+// units idle, are the tail, which is split by the same reckoning into at most 8.
+TileSchedule tile_schedule(const BwdWeightTraits& traits, const Problem& problem, int split_k, int compute_units);
 
 // Into how many sums GEMM-K must be cut for the error to keep the tolerance of f32 additions: 1 or more. A unit that
 // rounds partial sums toward zero makes errors of one sign, so that n terms of random sign err by n^1.5 and not by n;
@@ -106,16 +108,17 @@ int64 summed_tiles(const BwdWeightTraits& traits, const Problem& problem, int sp
 // With family halo: the steps of all images; 0 where rows are too long for its rings.
 int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 
-BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, int split_k);
+BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
+                                int compute_units);
 
 // How the output is copied for kernels whose copy engine needs rows of a multiple of 16 bytes.
 RepackArgs repack_args(const BwdWeightTraits& traits, const Problem& problem);
 bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
 
 // For kernels that read a copy of the output, the strides are those of the copy.
-BwdWeightArgs make_args(const BwdWeightTraits& traits, const Problem& problem, int split_k);
+BwdWeightArgs make_args(const BwdWeightTraits& traits, const Problem& problem, int split_k, int compute_units);
 
-// Workgroups of the main kernel.
+// Workgroups of the main kernel; of persistent ones, an upper bound.
 int64 grid_size(const BwdWeightArgs& args);
 
 }  // namespace ckgen::conv

@@ -20,8 +20,13 @@ struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
     const void* p_out = nullptr;
 };
 
-using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const void* in, int64 in_bytes, void* wei,
-                                 int64 wei_bytes, const void* out, int64 out_bytes, platform::Stream);
+// What the main kernel may touch: nothing of what has no bytes.
+struct BwdWeightMemory {
+    const char *in, *wei, *out, *workspace;
+    int64 in_bytes, wei_bytes, out_bytes, workspace_bytes;
+};
+
+using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const BwdWeightMemory&, platform::Stream);
 
 // The parts of an instance that launching needs, as values.
 struct BwdWeightKernel {
@@ -29,7 +34,7 @@ struct BwdWeightKernel {
     platform::KernelEntry entry;
     int lds_bytes;
     LaunchBwdWeight launch;
-    // Sums f32 partials into the weight type.
+    // Sums f32 partials into the weight type; persistent kernels do that themselves.
     void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
 };
 

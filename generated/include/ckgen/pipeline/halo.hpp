@@ -109,7 +109,6 @@ struct HaloKernel {
                                          out_channel, 0, row - g.lead_rows, walk.image);
             }
             platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
-            platform::let_next_kernel_begin();
         }
     };
 

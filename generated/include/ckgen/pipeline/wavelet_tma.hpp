@@ -1,12 +1,14 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/wavelet_tma.hpp. Do not edit; run: ckgen generate
-// Family wavelet_tma: Hopper's wavelet. The load role is one thread that issues bulk tensor copies, dOut as a matrix
-// and the input in im2col order, into a ring of stages; the math role is warpgroups on wgmma that read both operands
-// where the copies put them. Full and empty mbarriers guard each stage, so that neither role ever waits for the other's
-// code. Workgroups are persistent: each takes every grid_size-th tile, and the ring runs on from one tile to the next.
+// Family wavelet_tma: Hopper's wavelet. The load role is one warp that issues bulk tensor copies, dOut as a matrix and
+// the input in im2col order, into a ring of stages; the math role is warpgroups on wgmma that read both operands where
+// the copies put them. Full and empty mbarriers guard each stage, so that neither role ever waits for the other's code.
+// Workgroups are persistent: each takes every grid_size-th unit of the schedule, and the ring runs on from one to the
+// next. Partials are added up by all workgroups together once all have been written.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/epilogue/wgmma_partials.hpp"
 #include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::pipeline {
@@ -14,8 +16,8 @@ namespace ckgen::pipeline {
 struct WaveletTmaArgs {
     platform::TensorMap out, in;
     conv::BwdWeightArgs problem;
-    int32 tiles;  // m_tiles * n_tiles * groups * split_k
     int32 out_group_columns, in_group_channels;
+    int32 advance[conv::kMaxDims + 1];  // k_per_block rows of GEMM-K as output positions, innermost first, and images
 };
 
 template <class D>
@@ -23,6 +25,7 @@ struct WaveletTmaKernel {
     using Args = WaveletTmaArgs;
     using T = typename D::Out;
     using Wei = typename D::Wei;
+    using Partials = epilogue::WgmmaPartials<D>;
     static constexpr int ndim = D::Layout::ndim;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
@@ -52,21 +55,27 @@ struct WaveletTmaKernel {
         }
     };
 
+    // One warp, whose lanes all do the same, so that the compiler keeps what they compute in uniform registers, where
+    // the copy engine takes it from; one lane issues the copies. A lane alone would take longer for the code between
+    // two copies than a small tile's copies take.
     struct LoadRole {
         static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, Ring ring) {
-            for(int t = static_cast<int>(thread.block_id()); t < args.tiles;
-                t += static_cast<int>(thread.grid_size())) {
-                const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
+            const bool leader = platform::elect_lane(thread);
+            const int units = args.problem.schedule.units();
+            for(int u = static_cast<int>(thread.block_id()); u < units; u += static_cast<int>(thread.grid_size())) {
+                const auto tile = conv::BwdWeightTile::of_unit<D>(args.problem, u);
                 Column columns[b_blocks];
+                CKGEN_UNROLL
                 for(int j = 0; j < b_blocks; ++j)
                     columns[j].seek(args, tile, tile.n_first + j * 64);
-                for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
+                const int out_column = tile.group * args.out_group_columns + tile.m_first;
+                Position position(args, tile.k_tile_first * D::k_per_block);
+                for(int k = 0; k < tile.k_tiles; ++k, ring.next(), position.advance(args)) {
                     platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                    platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
-                    copy_tile(args, ring, tile, (tile.k_tile_first + k) * D::k_per_block, columns);
+                    if(leader)
+                        copy_tile(args, ring, out_column, columns, position);
                 }
             }
-            platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
         }
 
     private:
@@ -88,21 +97,55 @@ struct WaveletTmaKernel {
             }
         };
 
-        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, const conv::BwdWeightTile& tile, int row,
-                                           const Column (&columns)[b_blocks]) {
-            for(int i = 0; i < a_blocks; ++i)
-                platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(),
-                                   tile.group * args.out_group_columns + tile.m_first + i * 64, row);
-            const conv::BwdWeightArgs& p = args.problem;
-            int position[ndim];
-            for(int d = ndim - 1; d >= 0; --d) {
-                const int next = row / p.out_length[d];
-                position[ndim - 1 - d] = (row - next * p.out_length[d]) * p.stride[d] - p.pad[d];
-                row = next;
+        // A row of GEMM-K, and the input's coordinates under tap 0 there, innermost first. It moves on without a
+        // division, which would take longer than a copy.
+        struct Position {
+            int row, image;
+            int output[ndim], input[ndim];
+
+            CKGEN_DEVICE Position(const Args& args, int first) : row(first), image(first) {
+                CKGEN_UNROLL
+                for(int i = 0; i < ndim; ++i) {
+                    const int length = args.problem.out_length[ndim - 1 - i];
+                    const int next = image / length;
+                    output[i] = image - next * length;
+                    image = next;
+                }
+                find_input(args.problem);
             }
+            CKGEN_DEVICE void advance(const Args& args) {
+                row += D::k_per_block;
+                int carry = 0;
+                CKGEN_UNROLL
+                for(int i = 0; i < ndim; ++i) {
+                    const int length = args.problem.out_length[ndim - 1 - i];
+                    output[i] += args.advance[i] + carry;
+                    carry = output[i] >= length ? 1 : 0;
+                    output[i] -= carry != 0 ? length : 0;
+                }
+                image += args.advance[ndim] + carry;
+                find_input(args.problem);
+            }
+
+        private:
+            CKGEN_DEVICE void find_input(const conv::BwdWeightArgs& p) {
+                CKGEN_UNROLL
+                for(int i = 0; i < ndim; ++i)
+                    input[i] = output[i] * p.stride[ndim - 1 - i] - p.pad[ndim - 1 - i];
+            }
+        };
+
+        static CKGEN_DEVICE void copy_tile(const Args& args, const Ring& ring, int out_column,
+                                           const Column (&columns)[b_blocks], const Position& position) {
+            platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+            CKGEN_UNROLL
+            for(int i = 0; i < a_blocks; ++i)
+                platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * 64,
+                                   position.row);
+            CKGEN_UNROLL
             for(int j = 0; j < b_blocks; ++j)
                 platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
-                                            columns[j].channel, position, row, columns[j].tap);
+                                            columns[j].channel, position.input, position.image, columns[j].tap);
         }
     };
 
@@ -110,19 +153,29 @@ struct WaveletTmaKernel {
         // `warpgroup` has rows 64 * warpgroup of the tile, `id` counts its threads.
         static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, Ring ring, int warpgroup,
                                      int id) {
-            for(int t = static_cast<int>(thread.block_id()); t < args.tiles;
-                t += static_cast<int>(thread.grid_size())) {
-                const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, static_cast<uint32>(t));
+            const conv::BwdWeightArgs& p = args.problem;
+            const conv::TileSchedule& schedule = p.schedule;
+            const int block = static_cast<int>(thread.block_id());
+            for(int u = block; u < schedule.units(); u += static_cast<int>(thread.grid_size())) {
+                const auto tile = conv::BwdWeightTile::of_unit<D>(p, u);
+                const bool direct = u < schedule.direct;
+                float* const slot = Partials::slot(p, direct ? schedule.tail_units() + block : u - schedule.direct,
+                                                   warpgroup * 128 + id);
+                const bool keeps = Partials::has_rows(p, tile, warpgroup * 128 + id);
                 float acc[D::n_per_block / 2];
                 int k = 0;
                 do {
                     const int left = tile.k_tiles - k;
-                    const int end = k + (left < args.problem.k_tiles_per_chunk ? left : args.problem.k_tiles_per_chunk);
-                    const bool first = k == 0;
+                    const int end = k + (left < p.k_tiles_per_chunk ? left : p.k_tiles_per_chunk);
                     sum(ring, warpgroup, id, end - k, acc);
+                    if(k > 0 && keeps)
+                        Partials::add_to(thread, slot, acc);
                     k = end;
-                    write(thread, args.problem, tile, warpgroup, id, first, acc);
+                    if(keeps && (!direct || k < tile.k_tiles))
+                        Partials::keep(thread, slot, acc);
                 } while(k < tile.k_tiles);
+                if(direct)
+                    write(thread, p, tile, warpgroup * 128 + id, acc);
             }
         }
 
@@ -155,48 +208,13 @@ struct WaveletTmaKernel {
                                                atom::wgmma_descriptor(b + k * 2048, block_bytes));
         }
 
-        // Stores the tile, or adds it to the partials that an earlier chunk of it stored: a thread always has the same
-        // elements.
         static CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightArgs& p,
-                                       const conv::BwdWeightTile& tile, int warpgroup, int id, bool first,
-                                       float (&acc)[D::n_per_block / 2]) {
-            if(p.partial == nullptr) {
-                Wei* target = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements;
-                each_pair(p, tile, warpgroup, id, target, [&](int i, Wei* pair) {
-                    thread.global_store(pair, Vec<Wei, 2>{Convert<Wei>::from(acc[i]), Convert<Wei>::from(acc[i + 1])});
-                });
-                return;
-            }
-            float* target = p.partial + (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
-            if(!first)
-                each_pair(p, tile, warpgroup, id, target, [&](int i, const float* pair) {
-                    const auto before = thread.template global_load<Vec<float, 2>>(pair);
-                    acc[i] += before[0];
-                    acc[i + 1] += before[1];
-                });
-            each_pair(p, tile, warpgroup, id, target,
-                      [&](int i, float* pair) { thread.global_store(pair, Vec<float, 2>{acc[i], acc[i + 1]}); });
-        }
-
-        // Calls use(i, address) for each pair of accumulators whose elements of the weight exist. N is a multiple of
-        // 64, as C is, so that one comparison does for 64 columns, and addresses differ by constants: code that runs
-        // once a tile is fetched from memory each time.
-        template <class Target, class Use>
-        static CKGEN_DEVICE void each_pair(const conv::BwdWeightArgs& p, const conv::BwdWeightTile& tile, int warpgroup,
-                                           int id, Target* target, const Use& use) {
-            const int row = tile.m_first + warpgroup * 64 + atom::WgmmaAccumulator::row(id, 0);
-            target += static_cast<int64>(row) * p.n + tile.n_first + atom::WgmmaAccumulator::column(id, 0);
+                                       const conv::BwdWeightTile& tile, int id,
+                                       const float (&acc)[D::n_per_block / 2]) {
+            const epilogue::WgmmaStore<Wei> store(thread, p, tile, id);
             CKGEN_UNROLL
-            for(int half = 0; half < 2; ++half) {
-                Target* line = target + static_cast<int64>(8 * half) * p.n;
-                CKGEN_UNROLL
-                for(int block = 0; block < b_blocks; ++block)
-                    if(row + 8 * half < p.m && tile.n_first + 64 * block < p.n) {
-                        CKGEN_UNROLL
-                        for(int pair = 0; pair < 8; ++pair)
-                            use(4 * (8 * block + pair) + 2 * half, line + 64 * block + 8 * pair);
-                    }
-            }
+            for(int quad = 0; quad < D::n_per_block / 32; ++quad)
+                store.put_quad(quad, &acc[16 * quad]);
         }
     };
 
@@ -212,16 +230,31 @@ struct WaveletTmaKernel {
             platform::mbarrier_publish();
         }
         thread.barrier();
+        // The barrier of the grid is in each branch: behind both, the load role's few registers would be all there are.
+        const bool meets = platform::kGridBarrier && has_second_half(args);
         if(id < 128) {
             if constexpr(moves_registers)
                 platform::give_registers<40>();
-            if(id == 0)
+            if(thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
+            if(meets)
+                platform::grid_barrier();
         } else {
             if constexpr(moves_registers)
                 platform::take_registers<232>();
             MathRole::run(thread, args, ring, id / 128 - 1, id % 128);
+            if(meets) {
+                platform::grid_barrier();
+                second_half(args, thread);
+            }
         }
+    }
+
+    // What all workgroups do when all have done the rest; see platform/kernel_traits.hpp.
+    static CKGEN_HD bool has_second_half(const Args& args) { return args.problem.schedule.tail > 0; }
+    static CKGEN_DEVICE void second_half(const Args& args, const platform::Thread& thread) {
+        if(thread.thread_id() >= 128)
+            Partials::finish(thread, args.problem, thread.thread_id() - 128);
     }
 };
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ckgen/platform/kernel_traits.hpp"
 #include "ckgen/types.hpp"
 
 namespace ckgen::platform {
@@ -199,8 +200,16 @@ void kernel_entry(const void* args, Thread& thread) {
 }
 
 template <class Kernel>
+void second_half_entry(const void* args, Thread& thread) {
+    Kernel::second_half(*static_cast<const typename Kernel::Args*>(args), thread);
+}
+
+template <class Kernel>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
     run_grid(entry, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
+    if constexpr(HasSecondHalf<Kernel>::value)
+        if(Kernel::has_second_half(args))
+            run_grid(&second_half_entry<Kernel>, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
 }
 
 int compute_units();

@@ -39,16 +39,25 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     if constexpr(Kernel::lds_bytes > 48 * 1024)  // more needs asking for
         check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::lds_bytes),
                    "cudaFuncSetAttribute");
-    cudaLaunchAttribute overlap{};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute{};
+    bool needed = false;
+    if constexpr(OverlapsPrevious<Kernel>::value) {
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        needed = waits_by_itself(entry);
+    }
+    if constexpr(HasSecondHalf<Kernel>::value) {
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+        needed = Kernel::has_second_half(args);
+    }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(Kernel::launch_threads);
     config.dynamicSmemBytes = Kernel::lds_bytes;
     config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = OverlapsPrevious<Kernel>::value && waits_by_itself(entry) ? 1 : 0;
+    config.attrs = &attribute;
+    config.numAttrs = needed ? 1 : 0;
     check_cuda(cudaLaunchKernelExC(&config, entry, pointers), "cudaLaunchKernel");
     check_cuda(cudaGetLastError(), "kernel launch");
 }

@@ -26,6 +26,19 @@ struct BwdWeightTile {
         tile.k_tiles = left < args.k_tiles_per_split ? (left > 0 ? left : 0) : args.k_tiles_per_split;
         return tile;
     }
+
+    // Of a persistent kernel: a unit of args.schedule.
+    template <class D>
+    static CKGEN_DEVICE BwdWeightTile of_unit(const BwdWeightArgs& args, int unit) {
+        const TileSchedule& schedule = args.schedule;
+        const bool direct = unit < schedule.direct;
+        const int split = direct ? 0 : (unit - schedule.direct) / schedule.tail;
+        // Blocks count all tiles of a split, then those of the next.
+        BwdWeightTile tile = of_block<D>(args, static_cast<uint32>(unit + split * schedule.direct));
+        if(direct)
+            tile.k_tiles = args.k_tiles;
+        return tile;
+    }
 };
 
 CKGEN_DEVICE uint32 window_bytes(int64 bytes) {

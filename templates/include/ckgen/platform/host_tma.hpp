@@ -61,6 +61,10 @@ void copy_pixels(uint32 target, const TensorMap& map, uint32 barrier, int channe
 
 void publish_lds_to_copies(Site site = Site::here());
 void sync_warp(Site site = Site::here());
+inline bool elect_lane(const Thread& thread) { return thread.thread_id() % 32 == 0; }
+// A launch runs workgroup after workgroup: it comes again for what would be behind a barrier of the grid.
+inline constexpr bool kGridBarrier = false;
+inline void grid_barrier() {}
 void barrier_of(int number, int threads, Site site = Site::here());
 void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site = Site::here());
 

@@ -2,6 +2,7 @@
 // (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda.h>
 
 #include "ckgen/platform/nvidia.hpp"
@@ -80,6 +81,15 @@ CKGEN_DEVICE void publish_lds_to_copies() { asm volatile("fence.proxy.async.shar
 // Where the workgroup's dynamic shared memory, Thread's LDS, begins.
 CKGEN_DEVICE uint32 lds_start() { return static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds)); }
 CKGEN_DEVICE void sync_warp() { __syncwarp(); }
+// True in one lane of a warp, whose lanes are all here. PTX ISA 9.0, 9.7.13.14 (elect.sync).
+CKGEN_DEVICE bool elect_lane(const Thread&) {
+    uint32 elected;
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
+    return elected != 0;
+}
+// Of all threads of a grid; what they stored before can be read after. The launch is a cooperative one.
+inline constexpr bool kGridBarrier = true;
+CKGEN_DEVICE void grid_barrier() { cooperative_groups::this_grid().sync(); }
 // A barrier of `threads` threads, a multiple of 32; number 0 is the workgroup's.
 CKGEN_DEVICE void barrier_of(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");

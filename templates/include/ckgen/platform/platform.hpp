@@ -20,6 +20,7 @@
 #if !defined(CKGEN_DEVICE_ONLY)
 #include "ckgen/config.h"
 #endif
+#include "ckgen/platform/kernel_traits.hpp"
 #include "ckgen/types.hpp"
 
 namespace ckgen::platform {
@@ -27,16 +28,6 @@ namespace ckgen::platform {
 inline constexpr uint32 kInvalidOffset = 0x80000000u;
 inline constexpr uint32 kMaxWindowBytes = 0x7ffffff0u;
 inline constexpr int kWaveSize = 64;
-
-// True for kernels that say `overlaps_previous`: they may begin before the kernel ahead of them has ended.
-template <class Kernel, class = void>
-struct OverlapsPrevious {
-    static constexpr bool value = false;
-};
-template <class Kernel>
-struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_previous))> {
-    static constexpr bool value = Kernel::overlaps_previous;
-};
 }  // namespace ckgen::platform
 
 #if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST

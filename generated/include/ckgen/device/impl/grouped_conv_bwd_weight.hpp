@@ -22,18 +22,19 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
     using typename Interface::Lengths;
     using typename Interface::Spatial;
 
-    static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const void* in, int64 in_bytes, void* wei,
-                       int64 wei_bytes, const void* out, int64 out_bytes, platform::Stream stream) {
+    static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const BwdWeightMemory& memory,
+                       platform::Stream stream) {
 #if CKGEN_PLATFORM_HOST
-        const platform::Regions regions{{"input", static_cast<const char*>(in), in_bytes, false},
-                                        {"weight", static_cast<const char*>(wei), wei_bytes, true},
-                                        { "output",
-                                          static_cast<const char*>(out),
-                                          out_bytes,
-                                          false }};
+        const platform::Regions regions{{"input", memory.in, memory.in_bytes, false},
+                                        {"weight", memory.wei, memory.wei_bytes, true},
+                                        {"output", memory.out, memory.out_bytes, false},
+                                        { "workspace",
+                                          memory.workspace,
+                                          memory.workspace_bytes,
+                                          true }};
 #else
         const int regions = 0;
-        (void)in, (void)in_bytes, (void)wei, (void)wei_bytes, (void)out, (void)out_bytes;
+        (void)memory;
 #endif
         Family::template launch<Kernel>(Entry(), blocks, args, regions, stream);
     }

@@ -10,6 +10,9 @@
 
 #if !CKGEN_DEVICE_PASS
 
+#include <algorithm>
+#include <climits>
+
 namespace ckgen::tensor_operation::device {
 
 // Makes the tensor maps that the kernel's copies go through, and starts one workgroup a multiprocessor at most.
@@ -27,19 +30,26 @@ struct TmaFamily {
     }
 
     template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32 blocks, const conv::BwdWeightArgs& p, const Regions& regions,
+    static void launch(platform::KernelEntry entry, uint32, const conv::BwdWeightArgs& p, const Regions& regions,
                        platform::Stream stream) {
         using T = typename Kernel::T;
         typename Kernel::Args args;
         args.problem = p;
-        args.tiles = static_cast<int32>(blocks);
         args.out_group_columns = static_cast<int32>(p.out_group_bytes / 2);
         args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
         args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
                                            Kernel::rows_per_copy);
         args.in = platform::image_map<T>(p.in, image_of<Kernel::ndim>(p), Kernel::rows_per_copy);
-        const auto units = static_cast<uint32>(platform::compute_units());
-        platform::launch<Kernel>(entry, blocks < units ? blocks : units, args, regions, stream);
+        int rows = Kernel::rows_per_copy;
+        for(int i = 0; i < Kernel::ndim; ++i) {
+            args.advance[i] = rows % p.out_length[Kernel::ndim - 1 - i];
+            rows /= p.out_length[Kernel::ndim - 1 - i];
+        }
+        args.advance[Kernel::ndim] = rows;
+        // Those without a unit help to add up.
+        const int units = Kernel::has_second_half(args) ? INT_MAX : p.schedule.units();
+        platform::launch<Kernel>(entry, static_cast<uint32>(std::min(units, platform::compute_units())), args, regions,
+                                 stream);
     }
 
 private:

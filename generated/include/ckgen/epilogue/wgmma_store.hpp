@@ -1,0 +1,84 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/wgmma_store.hpp. Do not edit; run: ckgen generate
+// Where the accumulators of wgmma go. A thread has pairs: of 8 neighbouring columns each of four neighbouring lanes has
+// two, in two rows. PTX ISA 9.0, 9.7.15.5.1 (accumulator layout); atom::WgmmaAccumulator.
+#pragma once
+
+#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/conv/bwd_weight_view.hpp"
+
+namespace ckgen::epilogue {
+
+// Rounds and stores the weights of one thread of the math role.
+template <class Wei>
+class WgmmaStore {
+public:
+    // `id` counts the threads of the math role.
+    CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const conv::BwdWeightArgs& p,
+                            const conv::BwdWeightTile& tile, int id)
+        : thread_(thread), lane_(id % platform::kExchangeLanes), columns_(p.n - tile.n_first),
+          eight_rows_(static_cast<int64>(p.n) * 8) {
+        const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0);
+        rows_ = p.m - row;
+        target_ = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements + static_cast<int64>(row) * p.n +
+                  tile.n_first;
+    }
+
+    // `acc`: 16 floats, those of four blocks of 8 columns from column 32 * quad on. All lanes take part.
+    CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
+        if constexpr(sizeof(Wei) == 2) {
+            put_lines(quad, acc);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                put_block(4 * quad + i, acc + 4 * i);
+        }
+    }
+    // `acc`: 4 floats, those of 8 columns from column 8 * block on.
+    CKGEN_DEVICE void put_block(int block, const float* acc) const {
+        CKGEN_UNROLL
+        for(int half = 0; half < 2; ++half)
+            if(8 * half < rows_ && 8 * block < columns_)
+                thread_.global_store(
+                    target_ + half * eight_rows_ + 8 * block + lane_ % 4 * 2,
+                    Vec<Wei, 2>{Convert<Wei>::from(acc[2 * half]), Convert<Wei>::from(acc[2 * half + 1])});
+    }
+
+private:
+    // Pairs of 16 bits would be stores of a fraction of a memory sector: each lane gets all of one block's 8 columns.
+    CKGEN_DEVICE void put_lines(int quad, const float* acc) const {
+        CKGEN_UNROLL
+        for(int half = 0; half < 2; ++half) {
+            int32 words[4];
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                words[i] = __builtin_bit_cast(int32, Vec<Wei, 2>{Convert<Wei>::from(acc[4 * i + 2 * half]),
+                                                                 Convert<Wei>::from(acc[4 * i + 2 * half + 1])});
+            exchange<1>(words);
+            exchange<2>(words);
+            if(8 * half < rows_ && 32 * quad < columns_)
+                thread_.global_store(target_ + half * eight_rows_ + 32 * quad + lane_ % 4 * 8,
+                                     Vec<int32, 4>{words[0], words[1], words[2], words[3]});
+        }
+    }
+    // After exchange<1> and exchange<2> lane i of four has word i of all four, in their order.
+    template <int Bit>
+    CKGEN_DEVICE void exchange(int32 (&words)[4]) const {
+        const bool set = (lane_ & Bit) != 0;
+        CKGEN_UNROLL
+        for(int i = 0; i < 4; ++i)
+            if((i & Bit) == 0) {
+                int32 other[1];
+                thread_.gather(set ? words[i] : words[i + Bit], lane_ ^ Bit, other);
+                words[i] = set ? other[0] : words[i];
+                words[i + Bit] = set ? words[i + Bit] : other[0];
+            }
+    }
+
+    const platform::Thread& thread_;
+    int lane_;
+    int32 rows_, columns_;  // of the weight, from the thread's first on
+    int64 eight_rows_;
+    Wei* target_;
+};
+
+}  // namespace ckgen::epilogue

@@ -1,0 +1,27 @@
+// Copied by ckgen from templates/include/ckgen/platform/kernel_traits.hpp. Do not edit; run: ckgen generate
+// What a kernel type may say about how it is launched.
+#pragma once
+
+namespace ckgen::platform {
+
+// True for kernels that say `overlaps_previous`: they may begin before the kernel ahead of them has ended.
+template <class Kernel, class = void>
+struct OverlapsPrevious {
+    static constexpr bool value = false;
+};
+template <class Kernel>
+struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_previous))> {
+    static constexpr bool value = Kernel::overlaps_previous;
+};
+
+// True for kernels with a second half: has_second_half(args) says whether all workgroups are to run second_half() when
+// all have run the rest. run() does that itself behind a barrier of the grid, where the platform has one.
+template <class Kernel, class = void>
+struct HasSecondHalf {
+    static constexpr bool value = false;
+};
+template <class Kernel>
+struct HasSecondHalf<Kernel, decltype(static_cast<void>(&Kernel::has_second_half))> {
+    static constexpr bool value = true;
+};
+}  // namespace ckgen::platform
