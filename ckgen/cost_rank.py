@@ -111,7 +111,7 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
     blocks = ceil(outputs * split_k / rates.units)  # of the busiest unit
     bound = tile_bound(instance, rates, code.roles, min(code.groups, blocks))
     rounds = 1 if instance.uses_tma else ceil(blocks / max(1, code.groups))
-    out_bytes = PARTIAL_BYTES if split_k > 1 else instance.wei_bytes
+    out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = blocks * instance.m_per_block * instance.n_per_block * out_bytes / rates.load_bytes
     cycles = blocks * k_tiles * bound.cycles + rounds * rates.start_cycles + write_cycles
     partials = 2 * split_k * problem.elements("wei") * PARTIAL_BYTES if split_k > 1 else 0

@@ -20,14 +20,24 @@ _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """Element type and layout of a D tensor, where they are not the result's."""
+
+    dtype: str | None = None
+    layout: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
-    """An element-wise function; ``make_function`` checks and makes it. The scalars' values are their defaults."""
+    """An element-wise function; ``make_function`` checks and makes it. The scalars' values are their defaults; there is
+    a kind for each tensor."""
 
     name: str
     tensors: tuple[str, ...]
     scalars: tuple[tuple[str, float], ...]
     text: str
     tree: Expr
+    kinds: tuple[Kind, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +53,15 @@ class Finding:
 
 
 def make_function(
-    name: str, expression: str, tensors: Sequence[str] = (), scalars: Mapping[str, float] | None = None
+    name: str,
+    expression: str,
+    tensors: Sequence[str] = (),
+    scalars: Mapping[str, float] | None = None,
+    kinds: Sequence[Kind] = (),
 ) -> Function:
-    """A function of `e`, ``tensors`` and ``scalars`` (name -> default). Raises CkgenError with all that is wrong."""
-    made, findings = check_function(name, expression, tensors, scalars or {})
+    """A function of `e`, ``tensors`` (of ``kinds``, default: the result's) and ``scalars`` (name -> default). Raises
+    CkgenError with all that is wrong."""
+    made, findings = check_function(name, expression, tensors, scalars or {}, kinds)
     if made is None:
         diagnostics = (Diagnostic(None, one.rule, f"{name}: {one.message}", one.help) for one in findings)
         raise CkgenError(diagnostics)
@@ -54,7 +69,7 @@ def make_function(
 
 
 def check_function(
-    name: str, expression: str, tensors: Sequence[str], scalars: Mapping[str, float]
+    name: str, expression: str, tensors: Sequence[str], scalars: Mapping[str, float], kinds: Sequence[Kind] = ()
 ) -> tuple[Function | None, list[Finding]]:
     """The function, or None and what is wrong."""
     findings: list[Finding] = []
@@ -85,7 +100,8 @@ def check_function(
     findings += _unused(tree, paths)
     if findings:
         return None, findings
-    return Function(name, tuple(tensors), tuple(values.items()), expression, tree), []
+    kinds = tuple(kinds) or (Kind(),) * len(tensors)
+    return Function(name, tuple(tensors), tuple(values.items()), expression, tree, kinds), []
 
 
 def _name_fault(name: str, earlier: Sequence[str]) -> str:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from ckgen.hardware import NVIDIA_ARCHES
-from ckgen.instance import Instance
+from ckgen.function import BUILTINS, Function
+from ckgen.hardware import DTYPES, NVIDIA_ARCHES
+from ckgen.instance import PASS_THROUGH, Instance
+from ckgen.layout import d_layout, tensors_first_to_last
 from ckgen.measured import Candidate, parse_table
+from ckgen.operation import OPERATIONS
 from ckgen.problem_text import problem_fields
 
+CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
 TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
@@ -26,20 +30,58 @@ def guard_of(archs: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class DTensorType:
+    """The C++ types of one D tensor: a layout tag of namespace ckgen::tags, an element type of ckgen."""
+
+    layout: str
+    cpp_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One instance and the file that holds it; what templates see."""
 
     name: str
     path: str
     instance: Instance
+    ds: tuple[DTensorType, ...] = ()
 
     @property
-    def layout_tag(self) -> str:
-        return self.instance.layout_tag
+    def layout(self) -> str:
+        """The layouts as they cross the C API, the input's first."""
+        return tensors_first_to_last(self.instance.layout)
 
     @property
     def dtype(self) -> str:
         return self.instance.dtype
+
+    @property
+    def fused(self) -> bool:
+        """Whether its operator has a function and D tensors among its types."""
+        return OPERATIONS[self.instance.operation].fused
+
+    @property
+    def operator(self) -> str:
+        """The C++ type of the operator, in namespace ckgen::tensor_operation::device."""
+        types = [f"layout::{self.instance.layout_tag}", f"dtype::{self.dtype}"]
+        if self.fused:
+            types += [f"functions::{self.instance.function}", self.ds_layout, self.ds_data_type]
+        return f"{OPERATIONS[self.instance.operation].operator}<{', '.join(types)}>"
+
+    @property
+    def own_function(self) -> bool:
+        """Whether its function is one of the spec, which generated headers declare."""
+        return self.fused and self.instance.function not in BUILTINS
+
+    @property
+    def ds_layout(self) -> str:
+        """The C++ list of the D tensors' layouts: `Tuple<tags::NHWGC>`."""
+        return f"Tuple<{', '.join(f'tags::{d.layout}' for d in self.ds)}>"
+
+    @property
+    def ds_data_type(self) -> str:
+        """The C++ list of the D tensors' element types: `Tuple<half_t>`."""
+        return f"Tuple<{', '.join(d.cpp_type for d in self.ds)}>"
 
     @property
     def guard(self) -> str:
@@ -55,14 +97,6 @@ class Factory:
     instances: tuple[Source, ...]
 
     @property
-    def layout_tag(self) -> str:
-        return self.instances[0].layout_tag
-
-    @property
-    def dtype(self) -> str:
-        return self.instances[0].dtype
-
-    @property
     def guard(self) -> str:
         """Its instances are of one family, so all of them have this guard or none."""
         return self.instances[0].guard
@@ -70,7 +104,17 @@ class Factory:
     @property
     def operator(self) -> str:
         """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
-        return f"BwdWeightOperator<layout::{self.layout_tag}, dtype::{self.dtype}>"
+        return self.instances[0].operator
+
+    @property
+    def operation(self) -> str:
+        """The name of its instances' operation."""
+        return self.instances[0].instance.operation
+
+    @property
+    def own_function(self) -> bool:
+        """Whether the function of its instances is one of the spec."""
+        return self.instances[0].own_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +131,24 @@ class ArchGroup:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the tree, as CMake sees it."""
+    """One operation of the tree, as CMake sees it, and the header with its factory."""
 
     name: str
     groups: tuple[ArchGroup, ...]
     factories: tuple[Factory, ...]
 
 
-def source_of(instance: Instance) -> Source:
-    """Where an instance's file lies."""
-    name = instance.name
-    return Source(name, f"src/{instance.operation}/{instance.family}/{name}.cpp", instance)
+def path_of(instance: Instance) -> str:
+    """Where an instance's file lies in the tree."""
+    return f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"
+
+
+def source_of(instance: Instance, functions: Mapping[str, Function]) -> Source:
+    """Where an instance's file lies, and what its function's D tensors are there."""
+    kinds = functions[instance.function].kinds if instance.function != PASS_THROUGH else ()
+    written = DTYPES[instance.dtype].in_type
+    ds = (DTensorType(d_layout(kind.layout, instance.layout), CPP_TYPES[kind.dtype or written]) for kind in kinds)
+    return Source(instance.name, path_of(instance), instance, tuple(ds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +185,7 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
         Operation(
             name,
             tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
-            tuple(factory for factory in factories if factory.instances[0].instance.operation == name),
+            tuple(factory for factory in factories if factory.operation == name),
         )
         for name in sorted(by_archs)
     )

@@ -89,7 +89,7 @@ def rules_page() -> str:
 def support_table() -> str:
     """README's table: tuned instances a (layout, dtype) in set `full`, and whether every problem is taken."""
     from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.instance import FAMILIES
+    from ckgen.operation import FAMILIES
 
     expansion = _expansion()
     cells: dict[str, dict[str, str]] = {}

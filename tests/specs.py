@@ -10,11 +10,14 @@ import yaml
 
 from ckgen.expand import Expansion, expand, expand_document
 from ckgen.instance import Instance
+from ckgen.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.source import loads
 from ckgen.spec import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"
+
+WEIGHT_LAYOUTS = OPERATIONS[BWD_WEIGHT].layouts
 
 XDL: dict[str, Any] = {
     "name": "a",

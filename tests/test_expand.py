@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError
 from ckgen.hardware import DTYPES
-from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
+from ckgen.instance import CONV_SPECS, Instance
 from ckgen.spec import AXES
-from tests.specs import DATA, ROOT, TMA, WAVELET, XDL, default_expansion, expand_groups
+from tests.specs import DATA, ROOT, TMA, WAVELET, WEIGHT_LAYOUTS, XDL, default_expansion, expand_groups
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
 NHWGC = "NHWGC/GKYXC/NHWGK"
@@ -117,7 +117,7 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
     """Each row with the vectors of CK, or with those that tests/data/ck_rows.yaml says and explains."""
@@ -145,7 +145,7 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
     generic = [instance for instance in default_expansion().instances if instance.generic]
-    assert Counter((i.layout, i.dtype) for i in generic) == Counter((la, dt) for la in LAYOUTS for dt in DTYPES)
+    assert Counter((i.layout, i.dtype) for i in generic) == Counter((la, dt) for la in WEIGHT_LAYOUTS for dt in DTYPES)
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
@@ -199,7 +199,7 @@ def test_the_last_axis_varies_fastest() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.sets(st.sampled_from(LAYOUTS), min_size=1),
+    st.sets(st.sampled_from(WEIGHT_LAYOUTS), min_size=1),
     st.sets(st.sampled_from(tuple(DTYPES)), min_size=1),
     st.sets(st.sampled_from(tuple(CONV_SPECS)), min_size=1),
     st.sets(st.sampled_from(("128x128", "128x64", "64x128", "64x64")), min_size=1),
@@ -380,7 +380,7 @@ def test_the_product_is_refused_before_it_is_made() -> None:
 
 
 def test_one_cause_is_told_once_with_a_change_that_works() -> None:
-    group = {**XDL, "layout": list(LAYOUTS), "k_per_block": [20, 32], "conv_spec": list(CONV_SPECS)}
+    group = {**XDL, "layout": list(WEIGHT_LAYOUTS), "k_per_block": [20, 32], "conv_spec": list(CONV_SPECS)}
     with pytest.raises(CkgenError) as caught:
         expand_groups(group)
     (diagnostic,) = caught.value.diagnostics
