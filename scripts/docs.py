@@ -71,6 +71,7 @@ def _help(name: str | None = None) -> str:
 
 def rules_page() -> str:
     """docs/rules.md: every rule with its reason."""
+    from ckgen.operation import OPERATIONS
     from ckgen.rule_table import RULES
 
     parts = [NOTICE.format(source="ckgen/rule_table.py"), "# Rules\n"]
@@ -81,6 +82,8 @@ def rules_page() -> str:
     )
     for rule in RULES:
         families = f"Families: {', '.join(rule.families)}. "
+        if len(rule.operations) < len(OPERATIONS):
+            families += f"Of {', '.join(rule.operations)} alone. "
         parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
         parts.append(f"```text\n{rule.condition}\n```\n")
     return "\n".join(parts)
