@@ -95,7 +95,7 @@ class Derived:
         return LDS_SLOT // self.elem_bytes
 
     @property
-    def k_planes(self) -> int:
+    def planes(self) -> int:
         """Planes of slots in a tile of A or B: those of one plane are side by side along M or N."""
         return self.k_per_block // self.k1
 
@@ -187,7 +187,7 @@ class Derived:
     def a_pad(self) -> int:
         """Empty slots after each plane of A."""
         if self.a_rows:  # threads side by side write one row's slots, one in each plane
-            return max(1, LDS_PLANES // max(1, self.k_planes))
+            return max(1, LDS_PLANES // self.planes) if self.planes > 1 else 0
         return lds_pad(self.m_per_block, self.a_vector)
 
     @property
@@ -201,7 +201,7 @@ class Derived:
         if self.uses_tma:
             return (self.m_per_block + self.n_per_block) * self.k_per_block * 2
         slots = self.m_per_block + self.a_pad + self.n_per_block + self.b_pad
-        return self.k_planes * slots * LDS_SLOT
+        return self.planes * slots * LDS_SLOT
 
     @property
     def epilogue_rows(self) -> int:

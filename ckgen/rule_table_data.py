@@ -12,7 +12,7 @@ DATA_RULES: tuple[Rule, ...] = (
     Rule(
         "a-slot-cover",
         "instance",
-        "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % k_planes == 0",
+        "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % planes == 0",
         "the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time",
         "{copy_threads} threads x {k1} elements do not cover A's {m_per_block}x{k_per_block}",
         "use fewer copy waves or a larger tile",

@@ -61,6 +61,11 @@ def default_expansion() -> Expansion:
     return expand(parse(loads((ROOT / "instances.yaml").read_text(encoding="utf-8"))))
 
 
+def instances_of(operation: str) -> tuple[Instance, ...]:
+    """The instances of the repository's own instances.yaml that are of one operation."""
+    return tuple(made for made in default_expansion().instances if made.operation == operation)
+
+
 def instance(**fields: Any) -> Instance:
     """A sound xdl instance with some fields changed."""
     base: dict[str, Any] = {

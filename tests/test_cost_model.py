@@ -22,8 +22,9 @@ from ckgen.cost_model import (
 from ckgen.cost_rank import KERNEL_START_S, Code, CodeBook, predict, rank
 from ckgen.hardware_units import RATES
 from ckgen.isa_table import load_table, row_of
+from ckgen.operation import BWD_WEIGHT
 from ckgen.problem import make_problem
-from tests.specs import ROOT, default_expansion, instance
+from tests.specs import ROOT, instance, instances_of
 from tests.test_isa_table import report
 from tests.trees import GENERIC, TMA, WAVELET, XDL
 
@@ -106,7 +107,7 @@ def test_splitting_pays_where_tiles_do_not_fill_the_gpu() -> None:
 
 def test_large_tiles_win_on_large_layers_and_every_instance_can_be_ranked() -> None:
     large = replace(LAYER, k=1024, c=1024)
-    every = [i for i in default_expansion().instances if i.dtype == "f16" and i.ndim == 2]
+    every = [i for i in instances_of(BWD_WEIGHT) if i.dtype == "f16" and i.ndim == 2]
     instances = [i for i in every if not i.uses_tma and not i.pointwise]
     ranked = rank(instances, large, book())
     assert len(ranked) == len(instances) and list(ranked) == sorted(ranked, key=lambda p: p.seconds)

@@ -32,6 +32,12 @@ HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 
 
+def derived_of(instance: Instance, struct: str) -> str:
+    """The C++ type of an instance's derived values over its struct."""
+    prefix = prefix_of(instance)
+    return f"ckgen::Derived<{struct}, true>" if prefix == "Data" else f"ckgen::{prefix}Derived<{struct}>"
+
+
 def prefix_of(instance: Instance) -> str:
     """What the C++ structs of an instance's rules and derived values begin with."""
     sets = (rules for rules in rule_sets() if rules.operation == instance.operation)
@@ -83,7 +89,8 @@ def test_derived_values_agree(include: Path) -> None:
     parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
-        parts.append(f"using D{number} = ckgen::{prefix_of(instance)}Derived<C{number}>;")
+        struct = f"C{number}"
+        parts.append(f"using D{number} = {derived_of(instance, struct)};")
         for name, value in derived(instance).items():
             if name == "ndim":  # of the layout
                 continue
@@ -108,9 +115,9 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
         tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
         target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
-        text += f"template struct ckgen::{prefix}ArchRules<ckgen::{prefix}Derived<C>, {target}>;"
+        text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
-        text += f"template struct ckgen::{prefix}Rules<ckgen::{prefix}Derived<C>>;"
+        text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
@@ -118,8 +125,9 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     "instance", [XDL, WAVELET, TMA, HALO, DATA], ids=["xdl", "wavelet", "wavelet_tma", "halo", "data"]
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
-    checked = f"Checked{prefix_of(instance)}"
-    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked}<C>;"
+    prefix = prefix_of(instance)
+    checked = f"Checked{prefix}<C>" if prefix != "Data" else f"DataRules<{derived_of(instance, 'C')}>"
+    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
     assert syntax_check(include, text) == ""
 
 

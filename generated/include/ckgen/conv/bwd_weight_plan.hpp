@@ -49,7 +49,7 @@ constexpr BwdWeightTraits common_traits() {
             D::b_vector,
             D::c_vector,
             D::elem_bytes,
-            D::c_bytes,
+            D::wei_bytes,
             D::launch_threads,
             false,
             false,

@@ -11,9 +11,5 @@ template <class Config>
 struct Checked : Derived<Config> {
     static_assert(sizeof(Rules<Derived<Config>>) > 0, "instantiates the rules");
 };
-template <class Config>
-struct CheckedData : DataDerived<Config> {
-    static_assert(sizeof(DataRules<DataDerived<Config>>) > 0, "instantiates the rules");
-};
 
 }  // namespace ckgen
