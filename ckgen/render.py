@@ -24,7 +24,7 @@ from ckgen.function_cpp import cpp_function
 from ckgen.instance import Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.rules_cpp import rule_sets
-from ckgen.tree import Factory, Source, factories_of, measured_of, operations_of, runs_of, source_of
+from ckgen.tree import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -48,7 +48,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
     functions = {**BUILTINS, **{function.name: function for function in context.functions}}
-    sources = tuple(source_of(instance, functions) for instance in instances)
+    sources = sources_of(instances, functions)
     files: dict[str, str] = {}
     made_with: dict[str, str] = {}
     for path, template, text in _render_files(sources, context):
@@ -80,7 +80,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
         yield (
             source.path,
             instance_file.shown,
-            instance_file.render(gaps, i=source.instance, name=source.name, source=source),
+            instance_file.render(gaps, i=source.instance, name=source.name, t=source.types),
         )
     factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
     factories = factories_of(sources)

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from ckgen.function import BUILTINS, Function
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES
-from ckgen.instance import PASS_THROUGH, Instance
+from ckgen.instance import Instance
 from ckgen.layout import d_layout, tensors_first_to_last
 from ckgen.measured import Candidate, parse_table
 from ckgen.operation import OPERATIONS
@@ -30,11 +30,20 @@ def guard_of(archs: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DTensorType:
-    """The C++ types of one D tensor: a layout tag of namespace ckgen::tags, an element type of ckgen."""
+class Types:
+    """The C++ types of instances that agree in operation, layout, dtype and function.
+
+    `layout` is as it crosses the C API, the input's first. `operator` is the operator's type in namespace
+    ckgen::tensor_operation::device, `ds_layout` and `ds_data_type` are the lists of the D tensors' layouts and types.
+    """
 
     layout: str
-    cpp_type: str
+    layout_tag: str
+    fused: bool
+    own_function: bool  # of the spec, which generated headers declare
+    operator: str
+    ds_layout: str
+    ds_data_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +53,11 @@ class Source:
     name: str
     path: str
     instance: Instance
-    ds: tuple[DTensorType, ...] = ()
-
-    @property
-    def layout(self) -> str:
-        """The layouts as they cross the C API, the input's first."""
-        return tensors_first_to_last(self.instance.layout)
+    types: Types
 
     @property
     def dtype(self) -> str:
         return self.instance.dtype
-
-    @property
-    def fused(self) -> bool:
-        """Whether its operator has a function and D tensors among its types."""
-        return OPERATIONS[self.instance.operation].fused
-
-    @property
-    def operator(self) -> str:
-        """The C++ type of the operator, in namespace ckgen::tensor_operation::device."""
-        types = [f"layout::{self.instance.layout_tag}", f"dtype::{self.dtype}"]
-        if self.fused:
-            types += [f"functions::{self.instance.function}", self.ds_layout, self.ds_data_type]
-        return f"{OPERATIONS[self.instance.operation].operator}<{', '.join(types)}>"
-
-    @property
-    def own_function(self) -> bool:
-        """Whether its function is one of the spec, which generated headers declare."""
-        return self.fused and self.instance.function not in BUILTINS
-
-    @property
-    def ds_layout(self) -> str:
-        """The C++ list of the D tensors' layouts: `Tuple<tags::NHWGC>`."""
-        return f"Tuple<{', '.join(f'tags::{d.layout}' for d in self.ds)}>"
-
-    @property
-    def ds_data_type(self) -> str:
-        """The C++ list of the D tensors' element types: `Tuple<half_t>`."""
-        return f"Tuple<{', '.join(d.cpp_type for d in self.ds)}>"
 
     @property
     def guard(self) -> str:
@@ -104,7 +80,7 @@ class Factory:
     @property
     def operator(self) -> str:
         """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
-        return self.instances[0].operator
+        return self.instances[0].types.operator
 
     @property
     def operation(self) -> str:
@@ -114,7 +90,7 @@ class Factory:
     @property
     def own_function(self) -> bool:
         """Whether the function of its instances is one of the spec."""
-        return self.instances[0].own_function
+        return self.instances[0].types.own_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +119,34 @@ def path_of(instance: Instance) -> str:
     return f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"
 
 
-def source_of(instance: Instance, functions: Mapping[str, Function]) -> Source:
-    """Where an instance's file lies, and what its function's D tensors are there."""
-    kinds = functions[instance.function].kinds if instance.function != PASS_THROUGH else ()
-    written = DTYPES[instance.dtype].in_type
-    ds = (DTensorType(d_layout(kind.layout, instance.layout), CPP_TYPES[kind.dtype or written]) for kind in kinds)
-    return Source(instance.name, path_of(instance), instance, tuple(ds))
+def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function]) -> tuple[Source, ...]:
+    """The instances with their files and C++ types, in the order given; `functions` are all that they may have."""
+    known: dict[tuple[str, ...], Types] = {}
+    found = []
+    for instance in instances:
+        key = (instance.operation, instance.layout, instance.dtype, instance.function)
+        if key not in known:
+            known[key] = _types(instance, functions[instance.function])
+        found.append(Source(instance.name, path_of(instance), instance, known[key]))
+    return tuple(found)
+
+
+def _types(instance: Instance, function: Function) -> Types:
+    operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
+    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
+    ds_data_type = ", ".join(CPP_TYPES[kind.dtype or written] for kind in function.kinds)
+    types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
+    if operation.fused:
+        types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
+    return Types(
+        tensors_first_to_last(instance.layout),
+        instance.layout_tag,
+        operation.fused,
+        operation.fused and instance.function not in BUILTINS,
+        f"{operation.operator}<{', '.join(types)}>",
+        f"Tuple<{ds_layout}>",
+        f"Tuple<{ds_data_type}>",
+    )
 
 
 @dataclass(frozen=True, slots=True)
