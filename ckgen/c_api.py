@@ -9,7 +9,7 @@ from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.layout import TENSORS, TensorName
 from ckgen.problem import ConvProblem
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -45,6 +45,10 @@ class CProblem(ctypes.Structure):
         ("dilations", _Spatial),
         ("left_pads", _Spatial),
         ("right_pads", _Spatial),
+        ("d_count", ctypes.c_int32),
+        ("scalar_count", ctypes.c_int32),
+        ("d", ctypes.c_void_p),
+        ("scalars", ctypes.c_void_p),
     ]
 
     @classmethod

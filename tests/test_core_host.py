@@ -16,7 +16,10 @@ from tests.cxx import ROOT, compile_with, write_tree
 from tests.trees import XDL
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
-SOURCES = ("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "host_runtime", "reduce", "repack")
+SOURCES = (
+    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split"),
+    *("host_runtime", "problem_checks", "reduce", "repack", "runner"),
+)
 SHIM = ROOT / "tests/data/core_host/shim.cpp"
 
 

@@ -15,14 +15,6 @@ const BwdWeightArgument& argument_of(const BaseArgument* argument) {
     return *mine;
 }
 
-// Bytes from a tensor's first to past its last element.
-int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {
-    int64 elements = 1;
-    for(int d = 0; d < ndim + 3; ++d)
-        elements += (tensor.lengths[d] - 1) * tensor.strides[d];
-    return elements * element_bytes;
-}
-
 // The argument's plan; where the argument was made for another kernel, one for this kernel, kept in `own`.
 const conv::BwdWeightPlan& plan_of(const BwdWeightKernel& kernel, const BwdWeightArgument& a,
                                    conv::BwdWeightPlan& own) {
@@ -62,15 +54,6 @@ std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKerne
     return argument;
 }
 
-std::string DeviceReasons::of(const BwdWeightKernel& kernel) const {
-    const int device = platform::current_device();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    auto known = known_.find(device);
-    if(known == known_.end())
-        known = known_.emplace(device, platform::kernel_reason(kernel.entry, kernel.lds_bytes)).first;
-    return known->second;
-}
-
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel& kernel, const BaseArgument* argument) {
     const auto* a = dynamic_cast<const BwdWeightArgument*>(argument);
     if(a == nullptr)
@@ -95,6 +78,17 @@ conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel& kernel, const BwdWeig
     args.wei = static_cast<char*>(a.p_wei);
     args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return args;
+}
+
+LaunchPlan plan_launch(const BwdWeightKernel& kernel, const BaseArgument& argument) {
+    const conv::BwdWeightArgs args = plan_bwd_weight(kernel, argument_of(&argument));
+    const auto* bytes = reinterpret_cast<const char*>(&args);
+    LaunchPlan plan;
+    if(!kernel.traits.copy_engine)
+        plan.args.assign(bytes, bytes + sizeof(args));
+    plan.blocks = static_cast<uint32>(conv::grid_size(args));
+    plan.threads = kernel.traits.launch_threads;
+    return plan;
 }
 
 float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {

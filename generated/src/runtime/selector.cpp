@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "ckgen/device/device_arch.hpp"
+#include "ckgen/device/runner.hpp"
 #include "ckgen/instance/measured.hpp"
 #include "ckgen/instance/registry.hpp"
 
@@ -239,8 +240,8 @@ std::string refusal(const Candidate& candidate, const SelectionQuery& query) {
         registry()[static_cast<std::size_t>(registered()[static_cast<std::size_t>(candidate.fields)])].make();
     conv::Problem problem = query.problem;
     problem.split_k = static_cast<int>(candidate.split_k);
-    const auto argument = dynamic_cast<BwdWeightRunner&>(*op).MakeArgument(problem, query.p_in,
-                                                                           const_cast<void*>(query.p_wei), query.p_out);
+    const auto argument = dynamic_cast<ConvRunner&>(*op).MakeProblemArgument(
+        problem, {}, const_cast<void*>(query.p_in), const_cast<void*>(query.p_wei), query.p_out);
     return op->GetUnsupportedReason(argument.get());
 }
 

@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 3; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 4; }
 const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }

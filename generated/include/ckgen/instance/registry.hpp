@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/device/device_base.hpp"
 #include "ckgen/instance/factory.hpp"
 
 namespace ckgen {

@@ -52,8 +52,9 @@ private:
     }
 };
 
-// Empty if the problem makes sense for any backward-weight kernel with these memory orders, else one sentence that
-// names the rule in brackets and the numbers. Channels-last layouts only: `groups_outermost` is GNHWC, else NHWGC.
-std::string invalid_reason(const Problem& problem, bool groups_outermost);
+// Empty if the problem makes sense for any kernel with these memory orders, else one sentence that names the rule in
+// brackets and the numbers. Channels-last layouts only: `groups_outermost` is GNHWC, else NHWGC. packed_output: the
+// output's positions follow each other without gaps.
+std::string invalid_reason(const Problem& problem, bool groups_outermost, bool packed_output);
 
 }  // namespace ckgen::conv

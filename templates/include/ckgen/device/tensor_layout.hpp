@@ -25,6 +25,25 @@ CKGEN_LAYOUT(NDHWGK);
 CKGEN_LAYOUT(GNWK);
 CKGEN_LAYOUT(GNHWK);
 CKGEN_LAYOUT(GNDHWK);
+CKGEN_LAYOUT(NWC);
+CKGEN_LAYOUT(NHWC);
+CKGEN_LAYOUT(NDHWC);
+CKGEN_LAYOUT(KXC);
+CKGEN_LAYOUT(KYXC);
+CKGEN_LAYOUT(KZYXC);
+CKGEN_LAYOUT(NWK);
+CKGEN_LAYOUT(NHWK);
+CKGEN_LAYOUT(NDHWK);
+// Of D tensors alone. Those with underscores have a stride of their own between the parts; GC and G_C hold one value a
+// channel, for every image and position.
+CKGEN_LAYOUT(NGCW);
+CKGEN_LAYOUT(NGCHW);
+CKGEN_LAYOUT(NGCDHW);
+CKGEN_LAYOUT(G_NW_C);
+CKGEN_LAYOUT(G_NHW_C);
+CKGEN_LAYOUT(G_NDHW_C);
+CKGEN_LAYOUT(GC);
+CKGEN_LAYOUT(G_C);
 #undef CKGEN_LAYOUT
 
 }  // namespace ckgen::tensor_layout::convolution

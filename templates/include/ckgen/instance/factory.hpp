@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ckgen/device/device_grouped_conv_bwd_data_multiple_d.hpp"
 #include "ckgen/device/device_grouped_conv_bwd_weight.hpp"
 
 namespace ckgen::tensor_operation::device::instance {
