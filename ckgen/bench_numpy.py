@@ -19,7 +19,8 @@ from ckgen.bench_job import Job, Outcome, Settings, timed
 from ckgen.element import Array, element_of
 from ckgen.layout import to_physical
 from ckgen.library import Library, Tensor
-from ckgen.smoke import Data, make_data, run_case
+from ckgen.run_data import Data, make_data
+from ckgen.smoke import run_case
 from ckgen.smoke_plan import Case
 
 _MATMUL_EDGE = 1024

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckgen.instance import CONV_SPECS, FIELD_NAMES, PASS_THROUGH, Instance, derived, primary
+from ckgen.function import PASS_THROUGH
+from ckgen.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, primary
 from ckgen.operation import FAMILIES
 
 Sets = Mapping[str, Collection[str]]

@@ -15,6 +15,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.expression import FUNCTIONS, Expr, ExpressionError, names_in, nearest_f32, parse_expression
 
 RESULT = "e"
+PASS_THROUGH = "PassThrough"  # the function of plain operators
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
@@ -133,7 +134,7 @@ def _unused(tree: Expr, paths: Sequence[tuple[str, tuple[str | int, ...]]]) -> l
 BUILTINS: dict[str, Function] = {
     function.name: function
     for function in (
-        make_function("PassThrough", "e"),
+        make_function(PASS_THROUGH, "e"),
         make_function("Scale", "scale * e", scalars={"scale": 1.0}),
         make_function("Bilinear", "alpha * e + beta * d0", ("d0",), {"alpha": 1.0, "beta": 1.0}),
         make_function("AddResidual", "e + d0", ("d0",)),

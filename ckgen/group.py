@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ckgen import derive
 from ckgen.errors import Place
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import WAVE_SIZE
-from ckgen.instance import PASS_THROUGH, Instance
+from ckgen.instance import Instance
 from ckgen.provenance import Choice
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_checks import layers

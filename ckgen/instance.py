@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ckgen.derived import Derived, derived_names
+from ckgen.function import PASS_THROUGH
 from ckgen.layout import tensors_first_to_last
 from ckgen.operation import BWD_WEIGHT, FAMILIES, OPERATIONS
 
 # In the YAML and in Python as CK writes them; in names as the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
-PASS_THROUGH = "PassThrough"  # the function of plain operators, which names leave out
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _NAME = re.compile(
     rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ckgen.errors import Diagnostic, did_you_mean
-from ckgen.function import BUILTINS
-from ckgen.instance import PASS_THROUGH
+from ckgen.function import BUILTINS, PASS_THROUGH
 from ckgen.operation import OPERATIONS, Operation
 from ckgen.spec import Axes, Spec
 from ckgen.spec_errors import Path, find_place

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import DTYPES
-from ckgen.instance import CONV_SPECS, PASS_THROUGH, Instance
+from ckgen.instance import CONV_SPECS, Instance
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec import AXES
 from tests.specs import DATA, ROOT, TMA, WAVELET, WEIGHT_LAYOUTS, XDL, default_expansion, expand_groups, instances_of
@@ -56,7 +57,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     expansion = default_expansion()
     sizes = {name: len(members) for name, members in expansion.sets.items()}
     weight = 44 + 16 * 2 * 4 * 6 + 24 + 45 + 12
-    data = 44 + 16 * 2 * 3 * 9 + 27
+    data = 44 + 16 * 2 * 3 * 6 + 27
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     full = weight + data + fused
     assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24, "ci": 58, "hopper": 45 + 12}
@@ -142,7 +143,7 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
 
 
 @pytest.mark.parametrize("dtype", OPERATIONS[BWD_DATA].dtypes)
-@pytest.mark.parametrize("layout", OPERATIONS[BWD_DATA].layouts)
+@pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
     """Alone in every layout, and with CK's functions where CK has those."""

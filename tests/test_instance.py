@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.derived import DERIVED_NAMES, derived_names
+from ckgen.function import PASS_THROUGH
 from ckgen.instance import (
     CONV_SPECS,
     FIELD_NAMES,
-    PASS_THROUGH,
     Instance,
     derived,
     parse,

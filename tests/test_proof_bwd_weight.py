@@ -10,7 +10,8 @@ import pytest
 
 from ckgen.library import Library
 from ckgen.problem_sets import load_problems
-from ckgen.smoke import make_data, run_case, run_plan
+from ckgen.run_data import make_data
+from ckgen.smoke import run_case, run_plan
 from ckgen.smoke_plan import SPLIT_KS, Case, Plan, make_plan
 
 LAYERS = tuple(layer.fitted(40_000_000) for layer in load_problems("retinanet"))

@@ -18,7 +18,8 @@ from ckgen.library import Library, UnsupportedProblem
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import NamedProblem
 from ckgen.reference import backward_weight, tolerance
-from ckgen.smoke import make_data, run_case
+from ckgen.run_data import make_data
+from ckgen.smoke import run_case
 from ckgen.smoke_plan import Case
 from tests.strategies import problems
 
