@@ -12,7 +12,7 @@ from ckgen.derived import derived_names
 from ckgen.errors import CkgenError
 from ckgen.expand import Expansion
 from ckgen.explain import explain
-from ckgen.instance import CONV_SPECS, FIELD_NAMES
+from ckgen.instance import FIELD_NAMES
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from tests.specs import WAVELET, XDL, default_expansion, expand_groups, instance, instances_of
 

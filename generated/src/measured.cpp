@@ -4493,6 +4493,9 @@ const MeasuredProblem problems[] = {
 
 }  // namespace
 
+Span<const char* const> function_texts() {
+    return {nullptr, 0};
+}
 Span<InstanceFields> instance_fields() { return {instances, sizeof(instances) / sizeof(*instances)}; }
 Span<MeasuredProblem> measured_problems() {
     return {problems, sizeof(problems) / sizeof(*problems)};

@@ -11,6 +11,7 @@
 #include "ckgen/device/reference_conv_bwd_data.hpp"
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
 #include "ckgen/device/runner.hpp"
+#include "ckgen/instance/measured.hpp"
 #include "ckgen/instance/registry.hpp"
 #include "ckgen/instance/selector.hpp"
 
@@ -171,6 +172,11 @@ const char* ckgen_instance_type_string(int32_t index) {
 const char* ckgen_instance_operation(int32_t index) {
     return index >= 0 && index < ckgen_instance_count() ? instances()[static_cast<size_t>(index)].runner->Operation()
                                                         : nullptr;
+}
+
+int32_t ckgen_function_count(void) { return static_cast<int32_t>(function_texts().size); }
+const char* ckgen_function(int32_t index) {
+    return index >= 0 && index < ckgen_function_count() ? function_texts().data[index] : nullptr;
 }
 
 int32_t ckgen_is_supported(int32_t index, const ckgen_problem* problem, const void* in, const void* wei,

@@ -44,6 +44,11 @@ const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; N
 /* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL when out of range. */
 const char* ckgen_instance_operation(int32_t instance);
 
+/* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL when
+ * out of range. */
+int32_t ckgen_function_count(void);
+const char* ckgen_function(int32_t function);
+
 /* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. A device that
  * cannot run the kernel is a reason too, [arch] or [lds]; where there is no device, none is asked. */
 int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const void* in, const void* wei,

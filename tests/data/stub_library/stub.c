@@ -56,6 +56,15 @@ const char* ckgen_instance_type_string(int32_t i) {
     (void)i;
     return "Stub<64, 64>";
 }
+const char* ckgen_instance_operation(int32_t i) {
+    (void)i;
+    return "grouped_conv_bwd_weight";
+}
+int32_t ckgen_function_count(void) { return 0; }
+const char* ckgen_function(int32_t i) {
+    (void)i;
+    return NULL;
+}
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
     (void)seed;
     return threads < 0 ? fail(2, "threads %d is negative", threads) : 0;
@@ -199,8 +208,8 @@ static void compute(const ckgen_problem* p, const void* in, void* wei, const voi
     if (BUG == INPUT_CHANGED) store((void*)in, 0, kind, 2);
 }
 
-int32_t ckgen_run(int32_t i, const ckgen_problem* p, const void* in, void* wei, const void* out, void* workspace,
-                  void* stream, int32_t time_kernel, float* milliseconds) {
+int32_t ckgen_run(int32_t i, const ckgen_problem* p, void* in, void* wei, const void* out, void* workspace, void* stream,
+                  int32_t time_kernel, float* milliseconds) {
     (void)stream;
     const char* dtype = instances[i].dtype;
     const char kind = *dtype == 'b' ? 'b' : dtype[1] == '1' ? 'h' : 'f';
@@ -219,6 +228,11 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
     if (strcmp(dtype, "f32")) return fail(2, "the stand-in's reference knows f32 only, not %s", dtype);
     compute(p, in, wei, out, NULL, 1, 'f', 'f');
     return 0;
+}
+
+int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei, const void* out) {
+    (void)p, (void)in, (void)wei, (void)out;
+    return fail(2, "the stand-in has no reference of backward data for %s", dtype);
 }
 
 /* A GPU of the same kind: device memory is host memory. */

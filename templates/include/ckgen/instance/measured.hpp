@@ -49,4 +49,7 @@ struct MeasuredProblem {
 Span<InstanceFields> instance_fields();
 Span<MeasuredProblem> measured_problems();
 
+// The functions that the spec defines, each as JSON with name, expression, tensors and scalars.
+Span<const char* const> function_texts();
+
 }  // namespace ckgen
