@@ -25,6 +25,9 @@ using NDHWGC_GKZYXC_NDHWGK = Triple<3, false, tags::NDHWGC, tags::GKZYXC, tags::
 using GNWC_GKXC_GNWK = Triple<1, true, tags::GNWC, tags::GKXC, tags::GNWK>;
 using GNHWC_GKYXC_GNHWK = Triple<2, true, tags::GNHWC, tags::GKYXC, tags::GNHWK>;
 using GNDHWC_GKZYXC_GNDHWK = Triple<3, true, tags::GNDHWC, tags::GKZYXC, tags::GNDHWK>;
+using NGCW_GKXC_NGKW = Triple<1, false, tags::NGCW, tags::GKXC, tags::NGKW>;
+using NGCHW_GKYXC_NGKHW = Triple<2, false, tags::NGCHW, tags::GKYXC, tags::NGKHW>;
+using NGCDHW_GKZYXC_NGKDHW = Triple<3, false, tags::NGCDHW, tags::GKZYXC, tags::NGKDHW>;
 
 // Neighbouring channels lie side by side, so that a thread reads several at once.
 template <class Tag>
