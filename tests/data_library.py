@@ -56,7 +56,7 @@ def build(folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     templates = ROOT / "templates"
     sources += [HERE / "shim.cpp", *(templates / f"src/{name}.cpp" for name in RUNTIME)]
     options = ["-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags]
-    options += [f"-I{folder}", f"-I{templates / 'include'}", f"-I{HERE}"]
+    options += [f"-I{folder}", f"-I{templates / 'include'}", f"-I{ROOT / 'generated/include'}", f"-I{HERE}"]
 
     def compiled(source: Path) -> str:
         target = folder / f"{source.stem}.o"

@@ -27,7 +27,11 @@ from tests.data_library import (
 )
 
 MIXTURE = make_function("Mixture", "tanh(e * gain) + min(a, b)", ("a", "b"), {"gain": 0.5})
-GROUPS_OUTERMOST = "GNHWC/GKYXC/GNHWK"
+LAYOUTS = {
+    "wide_gnhwc_f16": "GNHWC/GKYXC/GNHWK",
+    "generic_ngchw_f16": "NGCHW/GKYXC/NGKHW",
+    "generic_ngcdhw_f32": "NGCDHW/GKZYXC/NGKDHW",
+}
 
 # Name, dimensions, type, and what K and C are multiples of.
 PLAIN = [
@@ -43,6 +47,8 @@ PLAIN = [
     ("wide_2d_f32", 2, "f32", 4),
     ("wide_3d_f16", 3, "f16", 8),
     ("wide_gnhwc_f16", 2, "f16", 8),
+    ("generic_ngchw_f16", 2, "f16", 1),
+    ("generic_ngcdhw_f32", 3, "f32", 1),
     ("tall_2d_f16", 2, "f16", 2),
     ("pointwise_2d_f16", 2, "f16", 8),
     ("wavelet_f16", 2, "f16", 8),
@@ -106,7 +112,7 @@ def test_every_small_problem_of_one_dimension(library: DataLibrary) -> None:
 @pytest.mark.parametrize(("name", "ndim", "dtype", "multiple"), PLAIN)
 def test_random_problems(library: DataLibrary, name: str, ndim: int, dtype: str, multiple: int) -> None:
     rng = random.Random(name)
-    layout = GROUPS_OUTERMOST if "gnhwc" in name else ""
+    layout = LAYOUTS.get(name, "")
     for seed in range(40):
         problem = random_problem(rng, ndim, multiple, "pointwise" in name)
         check(library, name, problem, dtype, layout, split_k=rng.choice((1, 1, 2, 5)), seed=seed)

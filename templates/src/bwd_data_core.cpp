@@ -43,7 +43,7 @@ std::string run_reason(const conv::BwdDataPlan& plan, const BwdDataArgument& a) 
 
 BwdDataLaunch launch_of(const conv::BwdDataPlan& plan, const BwdDataArgument& a) {
     BwdDataLaunch launch{plan.args, plan.d, a.fusion.scalars};
-    launch.args.in = static_cast<char*>(a.p_in);
+    launch.args.target = static_cast<char*>(a.p_in);
     launch.args.wei = static_cast<const char*>(a.p_wei);
     launch.args.out = static_cast<const char*>(a.p_out);
     launch.args.partial = plan.workspace_bytes > 0 ? static_cast<float*>(a.p_workspace_) : nullptr;
@@ -52,9 +52,10 @@ BwdDataLaunch launch_of(const conv::BwdDataPlan& plan, const BwdDataArgument& a)
 
 // What a D tensor reaches over, whatever of it is broadcast.
 int64 bytes_of_d(const conv::BwdDataArgs& args, const conv::BwdDataTensor& d, int64 bytes) {
-    int64 elements = 1 + (args.groups - 1) * d.group + (args.images - 1) * d.image + (args.n - 1) * d.channel;
+    int64 elements = 1 + (args.groups - 1) * d.strides.group + (args.images - 1) * d.strides.image;
+    elements += (args.n - 1) * int64{d.strides.channel};
     for(int i = 0; i < 3; ++i)
-        elements += std::max(args.in_length[i] - 1, 0) * d.stride[i];
+        elements += std::max(args.in_length[i] - 1, 0) * int64{d.strides.position[i]};
     return elements * bytes;
 }
 

@@ -186,7 +186,7 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const voi
     if(p.ndim != t.ndim)
         return refuse("ndim",
                       "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.groups_outermost, true);
+    std::string reason = invalid_reason(p, {t.groups_outermost});
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
     if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {

@@ -45,6 +45,15 @@ Tensor spread(const DTensorTraits& traits, const Tensor& tensor, int ndim) {
     return result;
 }
 
+// Inside an image, 31 bits hold the strides in bytes.
+std::string check_inner_strides(const std::string& name, const Tensor& tensor, int ndim, int bytes) {
+    for(int index = 2; index < 3 + ndim; ++index)
+        if(tensor.lengths[index] > 1 && tensor.strides[index] > INT_MAX / bytes)
+            return refuse("inner-stride", name + " stride " + number(index) + " is " + number(tensor.strides[index]) +
+                                              ", more than 2^31 bytes");
+    return {};
+}
+
 std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, std::size_t index, const void* in) {
     const DTensorTraits& traits = t.d[index];
     const DTensor& d = fusion.d[index];
@@ -70,6 +79,9 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
     }
     if(reach > kMaxStride)
         return refuse("overflow", name + " reaches over more than 2^40 elements");
+    const std::string far = check_inner_strides(name, d.shape, p.ndim, traits.bytes);
+    if(!far.empty())
+        return far;
     const Tensor shape = spread(traits, d.shape, p.ndim);
     if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
@@ -139,13 +151,17 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
     if(p.ndim != t.ndim)
         return refuse("ndim",
                       "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.groups_outermost, false);
+    std::string reason = invalid_reason(p, {t.groups_outermost, t.channels_last, /*packed_output=*/false});
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
     for(int d = 0; reason.empty() && d < p.ndim; ++d)
         if(p.strides[d] > kMaxStep)
             reason = refuse("strides",
                             "stride " + number(p.strides[d]) + " of dimension " + number(d) + " is more than 65535");
+    if(reason.empty())
+        reason = check_inner_strides("input", p.in, p.ndim, t.in_bytes);
+    if(reason.empty())
+        reason = check_inner_strides("output", p.out, p.ndim, t.elem_bytes);
     if(reason.empty())
         reason = check_conv_spec(t, p);
     if(reason.empty())
@@ -230,7 +246,7 @@ struct Reach {
         }
         level(a.images, a.images, a.out_image_bytes);
         back = deepest + taps;
-        ahead += int64{a.k} * t.elem_bytes + 16;
+        ahead += int64{a.k} * std::max(a.out_k_bytes, t.elem_bytes) + 16;
     }
 };
 
@@ -274,34 +290,53 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
 // The stride of a dimension of length 1 may be anything and counts as 0.
 int64 stride_of(const Tensor& tensor, int index) { return tensor.lengths[index] > 1 ? tensor.strides[index] : 0; }
 
+// Checked to fit.
+int32 position_stride(int64 stride) { return static_cast<int32>(stride); }
+
+// Of partials, which follow each other without gaps.
+void set_partial_strides(BwdDataArgs& a, int ndim) {
+    int64 elements = a.n;
+    for(int d = ndim - 1; d >= 0; --d) {
+        a.partial_strides.position[d] = position_stride(elements);
+        elements *= a.in_length[d];
+    }
+    a.partial_strides.channel = 1;
+    a.partial_strides.image = elements;
+    a.partial_strides.group = elements * a.images;
+    a.partial_elements = a.partial_strides.group * a.groups;
+}
+
 void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool pointwise) {
     const int64 bytes = t.elem_bytes;
     a.out_group_bytes = stride_of(p.out, 0) * bytes;
     a.wei_group_bytes = stride_of(p.wei, 0) * bytes;
     a.wei_k_bytes = stride_of(p.wei, 1) * bytes;
-    a.in_group = stride_of(p.in, 0);
+    a.in.group = stride_of(p.in, 0);
+    a.in.channel = position_stride(stride_of(p.in, 2));
+    a.out_k_bytes = position_stride(stride_of(p.out, 2) * bytes);
     if(pointwise) {
         a.out_stride_bytes[0] = Pointwise(p.out, p.out.lengths, p.ndim).stride * bytes;
-        a.in_stride[0] = Pointwise(p.in, p.in.lengths, p.ndim).stride;
+        a.in.position[0] = position_stride(Pointwise(p.in, p.in.lengths, p.ndim).stride);
         return;
     }
     a.out_image_bytes = stride_of(p.out, 1) * bytes;
-    a.in_image = stride_of(p.in, 1);
+    a.in.image = stride_of(p.in, 1);
     for(int d = 0; d < p.ndim; ++d) {
         a.out_stride_bytes[d] = stride_of(p.out, 3 + d) * bytes;
         a.wei_stride_bytes[d] = stride_of(p.wei, 3 + d) * bytes;
-        a.in_stride[d] = stride_of(p.in, 3 + d);
+        a.in.position[d] = position_stride(stride_of(p.in, 3 + d));
     }
 }
 
 BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise) {
     const Tensor shape = spread(traits, d.shape, p.ndim);
-    BwdDataTensor result{static_cast<const char*>(d.data), shape.strides[0], shape.strides[1], shape.strides[2], {}};
+    const int32 channel = position_stride(shape.strides[2]);
+    BwdDataTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, channel}};
     for(int i = 0; i < p.ndim; ++i)
-        result.stride[i] = shape.strides[3 + i];
+        result.strides.position[i] = position_stride(shape.strides[3 + i]);
     if(pointwise) {
-        result.image = 0;
-        result.stride[0] = Pointwise(shape, p.in.lengths, p.ndim).stride;
+        result.strides.image = 0;
+        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim).stride);
     }
     return result;
 }
@@ -368,6 +403,7 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& p, const Fusion& fu
             return plan;
         }
         plan.workspace_bytes = bytes;
+        set_partial_strides(a, ndim);
     }
     plan.split_k = a.split_k;
     plan.args = a;

@@ -156,14 +156,33 @@ int64 sums_of(bool truncates, int64 terms) {
     return truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(root / 100.))) : 1;
 }
 
-std::string invalid_reason(const Problem& p, bool groups_outermost, bool packed_output) {
+std::string check_channels_first(const char* name, const Tensor& t, int ndim) {
+    int64 inner = 1;
+    for(int at = 0; at < ndim + 3; ++at) {
+        const int index = at < ndim ? 2 + ndim - at : at == ndim ? 2 : at == ndim + 1 ? 0 : 1;  // spatial, C, G, N
+        if(t.lengths[index] == 1)
+            continue;
+        if(t.strides[index] < inner || (at == 0 && t.strides[index] != 1))
+            return refuse("strides-layout", std::string(name) + " stride " + number(index) + " is " +
+                                                number(t.strides[index]) + ", its layout needs " + number(inner) +
+                                                (at == 0 ? "" : " at least"));
+        inner = t.strides[index] * t.lengths[index];
+    }
+    return {};
+}
+
+std::string invalid_reason(const Problem& p, const MemoryOrder& order) {
+    const auto check = [&](const char* name, const Tensor& t, bool packed) {
+        return order.channels_last ? check_strides(name, t, p.ndim, order.groups_outermost, packed)
+                                   : check_channels_first(name, t, p.ndim);
+    };
     std::string reason = check_lengths(p);
     if(reason.empty())
         reason = check_agreement(p);
     if(reason.empty())
-        reason = check_strides("input", p.in, p.ndim, groups_outermost, false);
+        reason = check("input", p.in, false);
     if(reason.empty())
-        reason = check_strides("output", p.out, p.ndim, groups_outermost, packed_output);
+        reason = check("output", p.out, order.packed_output);
     if(reason.empty())
         reason = check_weight_strides(p);
     return reason;

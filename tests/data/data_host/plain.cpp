@@ -32,4 +32,7 @@ CKGEN_TEST_INSTANCE(wide_3d_f16, Three, dtype::f16, Plain, Tuple<>, Tuple<>, Any
 CKGEN_TEST_INSTANCE(wide_gnhwc_f16, TwoGroupsOutermost, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Wide16)
 CKGEN_TEST_INSTANCE(tall_2d_f16, Two, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Tall16)
 CKGEN_TEST_INSTANCE(pointwise_2d_f16, Two, dtype::f16, Plain, Tuple<>, Tuple<>, Pointwise, Wide16)
+CKGEN_TEST_INSTANCE(generic_ngchw_f16, layout::NGCHW_GKYXC_NGKHW, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Generic16)
+CKGEN_TEST_INSTANCE(generic_ngcdhw_f32, layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32, Plain, Tuple<>, Tuple<>, Any,
+                    Generic32)
 }  // namespace ckgen::instances

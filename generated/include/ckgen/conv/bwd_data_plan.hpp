@@ -20,7 +20,7 @@ struct DTensorTraits {
 // What planning needs to know of an instance, as values.
 struct BwdDataTraits {
     int ndim;
-    bool groups_outermost;
+    bool groups_outermost, channels_last;
     ConvSpec conv_spec;
     int m_per_block, n_per_block, k_per_block, k1;
     int tiles_per_half;  // a split takes a multiple of this many k tiles

@@ -14,6 +14,8 @@ struct BwdWeightParts {
     using Loader = BwdWeightLoader<D>;
     template <class Shape>
     using Store = epilogue::BwdWeightStore<D, Shape>;
+
+    static CKGEN_DEVICE bool without_product(const platform::Thread&, const Args&, const Tile&) { return false; }
 };
 
 }  // namespace ckgen::conv

@@ -27,8 +27,6 @@ struct BwdWeightTile {
         tile.k_tiles = left < args.k_tiles_per_split ? (left > 0 ? left : 0) : args.k_tiles_per_split;
         return tile;
     }
-
-    static constexpr CKGEN_DEVICE bool is_empty() { return false; }
 };
 
 CKGEN_DEVICE uint32 window_bytes(int64 bytes) {

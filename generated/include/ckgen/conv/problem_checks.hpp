@@ -38,6 +38,9 @@ inline int64 address_of(const void* pointer) { return static_cast<int64>(reinter
 // (GNHWC).
 std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions);
 
+// The same for NGCHW.
+std::string check_channels_first(const char* name, const Tensor& t, int ndim);
+
 // Filter 1 (of any dilation), stride 1 and pad 0 in every dimension.
 bool is_pointwise(const Problem& p);
 

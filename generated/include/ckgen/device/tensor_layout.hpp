@@ -26,9 +26,6 @@ CKGEN_LAYOUT(NDHWGK);
 CKGEN_LAYOUT(GNWK);
 CKGEN_LAYOUT(GNHWK);
 CKGEN_LAYOUT(GNDHWK);
-CKGEN_LAYOUT(NGKW);
-CKGEN_LAYOUT(NGKHW);
-CKGEN_LAYOUT(NGKDHW);
 CKGEN_LAYOUT(NWC);
 CKGEN_LAYOUT(NHWC);
 CKGEN_LAYOUT(NDHWC);
@@ -38,11 +35,14 @@ CKGEN_LAYOUT(KZYXC);
 CKGEN_LAYOUT(NWK);
 CKGEN_LAYOUT(NHWK);
 CKGEN_LAYOUT(NDHWK);
-// Of D tensors alone. Those with underscores have a stride of their own between the parts; GC and G_C hold one value a
-// channel, for every image and position.
 CKGEN_LAYOUT(NGCW);
 CKGEN_LAYOUT(NGCHW);
 CKGEN_LAYOUT(NGCDHW);
+CKGEN_LAYOUT(NGKW);
+CKGEN_LAYOUT(NGKHW);
+CKGEN_LAYOUT(NGKDHW);
+// Of D tensors alone. Those with underscores have a stride of their own between the parts; GC and G_C hold one value a
+// channel, for every image and position.
 CKGEN_LAYOUT(G_NW_C);
 CKGEN_LAYOUT(G_NHW_C);
 CKGEN_LAYOUT(G_NDHW_C);

@@ -48,8 +48,9 @@ struct BwdDataReduceKernel {
         at.group = static_cast<int>(rest);
         Vec<float, width> total{};
         if(tapped)
-            total = sum_slices<width>(thread, args.partial + partial_offset(args, at), rows * args.n, args.split_k);
-        write_fused<D>(thread, args, at, total.data);
+            total = sum_slices<width>(thread, args.partial + input_offset<D>(at, args.partial_strides),
+                                      args.partial_elements, args.split_k);
+        write_fused<D>(thread, args, at, input_offset<D>(at, args.in), total.data);
     }
 
 private:

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/bwd_data_store.hpp. Do not edit; run: ckgen generate
-// How lines of the tile become elements of the input gradient, or f32 partials of them.
+// How lines of the tile become elements of the input gradient, or f32 partials of them; and how the positions that no
+// tap sees get theirs.
 #pragma once
 
 #include "ckgen/conv/bwd_data_view.hpp"
@@ -7,66 +8,67 @@
 
 namespace ckgen::epilogue {
 
-// Shape: a ShuffleShape.
+// The input position of a row of the tile.
+template <int NDim>
+CKGEN_DEVICE InputPlace<NDim> place_of(const conv::BwdDataTile<NDim>& tile, const conv::Walk<NDim + 1>& row) {
+    InputPlace<NDim> at;
+    at.group = tile.group;
+    at.image = row.at[0];
+    CKGEN_UNROLL
+    for(int d = 0; d < NDim; ++d)
+        at.position[d] = tile.start[d] + tile.step[d] * row.at[d + 1];
+    return at;
+}
+
+// Shape: a ShuffleShape. take() is for all passes in turn.
 template <class D, class Shape>
 class BwdDataStore {
     static constexpr int ndim = D::kernel_ndim;
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<ndim>;
+    using Rows = conv::Walk<ndim + 1>;
 
 public:
-    CKGEN_DEVICE BwdDataStore(int math_id, const Args& args, const Tile& tile)
-        : math_id_(math_id), args_(args), tile_(tile) {}
-
-    CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass) const {
+    CKGEN_DEVICE BwdDataStore(const platform::Thread& thread, int math_id, const Args& args, const Tile& tile)
+        : args_(args), tile_(tile), strides_(args.partial == nullptr ? args.in : args.partial_strides),
+          step_(tile.count, Shape::Map::rows_per_chunk) {
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
-            const int index = round * D::block_size + math_id_;
+            const int index = round * D::block_size + math_id;
             const int line = index / Shape::line_vectors;
             const int column = index % Shape::line_vectors * D::c_vector;
-            const int row = tile_.m_first + Shape::row_of_line(pass, line);
-            if((!Shape::whole_rounds && index >= Shape::vectors) || row >= tile_.rows ||
-               tile_.n_first + column >= args_.n)
-                continue;
-            InputPlace<ndim> at;
-            if(place(row, at)) {
-                at.channel = tile_.n_first + column;
-                write(thread, at, base + line * D::n_per_block * 4, column);
+            rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
+            channel_[round] = tile.n_first + column;
+            byte_[round] = thread.kept(Shape::byte_of(line, column));
+            there_[round] = (Shape::whole_rounds || index < Shape::vectors) && channel_[round] < args.n;
+        }
+    }
+
+    // A row of the tile is in the same wave's rows of all passes, rows_per_chunk further in each.
+    CKGEN_DEVICE void take(const platform::Thread& thread, int base, int) {
+        CKGEN_UNROLL
+        for(int round = 0; round < Shape::rounds; ++round) {
+            if(there_[round] && rows_[round].at[0] < args_.images) {
+                InputPlace<ndim> at = place_of(tile_, rows_[round]);
+                at.channel = channel_[round];
+                write(thread, at, base + byte_[round]);
             }
+            rows_[round].advance(tile_.count, step_);
         }
     }
 
 private:
-    // False for a position that another tile writes.
-    CKGEN_DEVICE bool place(int row, InputPlace<ndim>& at) const {
-        const conv::Walk<ndim + 1> index(tile_.count, row);
-        at.group = tile_.group;
-        at.image = index.at[0];
-        bool tapped = true;
-        CKGEN_UNROLL
-        for(int d = 0; d < ndim; ++d) {
-            at.position[d] = tile_.start[d] + tile_.step[d] * index.at[d + 1];
-            if(tile_.tapless)
-                tapped = tapped & (conv::class_of(args_, d, at.position[d]) >= 0);
-        }
-        return !tile_.tapless || !tapped;
-    }
-
-    CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, int line_base,
-                            int column) const {
+    CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, int byte) const {
         float sums[D::c_vector];
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e)
-            sums[e] = Shape::value(thread, line_base, column + e);
+            sums[e] = Shape::value(thread, byte, e);
+        const int64 offset = input_offset<D>(at, strides_);
         if(args_.partial == nullptr) {
-            write_fused<D>(thread, args_, at, sums);
+            write_fused<D>(thread, args_, at, offset, sums);
             return;
         }
-        int64 slice = args_.n * static_cast<int64>(args_.images) * args_.groups;
-        CKGEN_UNROLL
-        for(int d = 0; d < ndim; ++d)
-            slice *= args_.in_length[d];
-        float* target = args_.partial + tile_.split * slice + partial_offset(args_, at);
+        float* target = args_.partial + tile_.split * args_.partial_elements + offset;
         constexpr int width = min_of(D::c_vector, 4);
         CKGEN_UNROLL
         for(int first = 0; first < D::c_vector; first += width) {
@@ -78,9 +80,37 @@ private:
         }
     }
 
-    int math_id_;
     const Args& args_;
     const Tile& tile_;
+    const conv::InputStrides strides_;  // of what is written
+    Rows step_;                         // from a pass to the next
+    Rows rows_[Shape::rounds];
+    int channel_[Shape::rounds];
+    int byte_[Shape::rounds];
+    bool there_[Shape::rounds];
 };
+
+// Tiles without a product: false for all others. Positions without a tap are written as the function of zero; a tile
+// past a sub-GEMM's last row has nothing to do.
+template <class D>
+CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelArgs& args,
+                       const conv::BwdDataTile<D::kernel_ndim>& tile) {
+    constexpr int ndim = D::kernel_ndim;
+    constexpr int vectors = D::n_per_block / D::c_vector;
+    if(!tile.tapless)
+        return tile.m_first >= tile.rows;
+    for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {
+        InputPlace<ndim> at = place_of(tile, conv::Walk<ndim + 1>(tile.count, tile.m_first + index / vectors));
+        at.channel = tile.n_first + index % vectors * D::c_vector;
+        bool tapped = true;
+        CKGEN_UNROLL
+        for(int d = 0; d < ndim; ++d)
+            tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
+        const float zeros[D::c_vector] = {};
+        if(!tapped && at.image < args.images && at.channel < args.n)
+            write_fused<D>(thread, args, at, input_offset<D>(at, args.in), zeros);
+    }
+    return true;
+}
 
 }  // namespace ckgen::epilogue

@@ -31,10 +31,24 @@ struct ShuffleShape {
         return LayoutA::column_of_slot(slot);
     }
 
-    // Column `column` of the line whose first byte is `line_base`.
-    static CKGEN_DEVICE float value(const platform::Thread& thread, int line_base, int column) {
-        return thread.lds_load<float>(line_base + LayoutB::slot_of_column(column) * 4);
+    // The byte of column `column`, a multiple of c_vector, in line `line` of a buffer; those of the columns beside it
+    // are constants from there.
+    static CKGEN_DEVICE int byte_of(int line, int column) {
+        return (line * D::n_per_block + LayoutB::slot_of_column(column)) * 4;
     }
+    static CKGEN_DEVICE float value(const platform::Thread& thread, int byte, int beside) {
+        return thread.lds_load<float>(byte + LayoutB::slot_of_column(beside) * 4);
+    }
+
+private:
+    static constexpr bool constants_apart() {
+        for(int column = 0; column < D::n_per_block; ++column)
+            if(LayoutB::slot_of_column(column) != LayoutB::slot_of_column(column / D::c_vector * D::c_vector) +
+                                                      LayoutB::slot_of_column(column % D::c_vector))
+                return false;
+        return true;
+    }
+    static_assert(constants_apart(), "a thread's columns lie alike wherever its first is");
 };
 
 // Parts: those of the operation. Its Store takes lines out of LDS, of all passes in turn.
@@ -56,7 +70,7 @@ struct CShuffle {
     static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, const typename Parts::Args& args,
                                  const typename Parts::Tile& tile, const Acc& acc) {
         thread.barrier();  // the main loop's LDS reads are over
-        typename Parts::template Store<Shape> store(math_id, args, tile);
+        typename Parts::template Store<Shape> store(thread, math_id, args, tile);
         CKGEN_UNROLL
         for(int pass = 0; pass < Shape::passes; ++pass) {
             const int base = pass % 2 * Shape::buffer_bytes;

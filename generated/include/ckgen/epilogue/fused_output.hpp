@@ -16,13 +16,21 @@ struct InputPlace {
     int position[NDim];
 };
 
-template <int NDim>
-CKGEN_DEVICE int64 offset_of(const InputPlace<NDim>& at, int64 group, int64 image, const int64* stride) {
-    int64 offset = at.group * group + at.image * image;
-    CKGEN_UNROLL
-    for(int d = 0; d < NDim; ++d)
-        offset += at.position[d] * stride[d];
-    return offset;
+template <bool OneAChannel, bool ChannelsLast, int NDim>
+CKGEN_DEVICE int64 offset_of(const InputPlace<NDim>& at, const conv::InputStrides& strides) {
+    int64 offset = at.group * strides.group;
+    if constexpr(!OneAChannel) {
+        offset += at.image * strides.image;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            offset += static_cast<int64>(at.position[d]) * strides.position[d];
+    }
+    return offset + static_cast<int64>(at.channel) * (ChannelsLast ? 1 : strides.channel);
+}
+// In the input itself.
+template <class D>
+CKGEN_DEVICE int64 input_offset(const InputPlace<D::kernel_ndim>& at, const conv::InputStrides& strides) {
+    return offset_of<false, layout::channels_last<typename D::Layout::In>>(at, strides);
 }
 
 // `Width` neighbouring channels of each D tensor, the first of which is that of `tensors`.
@@ -51,14 +59,12 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
                              const InputPlace<NDim>& at)
         : others(thread, tensors + 1, at) {
         const conv::BwdDataTensor& d = *tensors;
-        int64 offset = at.group * d.group + at.channel * d.channel;
-        if constexpr(!layout::one_a_channel<Layout>)
-            offset = offset_of(at, d.group, d.image, d.stride) + at.channel * d.channel;
+        const int64 offset = offset_of<layout::one_a_channel<Layout>, layout::channels_last<Layout>>(at, d.strides);
         const T* first = reinterpret_cast<const T*>(d.data) + offset;
         CKGEN_UNROLL
         for(int i = 0; i < Width / piece; ++i)
             values[i] = thread.template global_load<Vec<T, piece>>(
-                first + (layout::channels_last<Layout> ? i * piece : i * d.channel));
+                first + (layout::channels_last<Layout> ? i * piece : i * d.strides.channel));
     }
 
     // `earlier`: this channel of the D tensors before this one.
@@ -68,15 +74,14 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     }
 };
 
-// Writes the function of `Width` sums to neighbouring channels of the input. D is read before that, by the thread that
-// writes the same elements, so that a D tensor may be the input itself.
+// Writes the function of `Width` sums to neighbouring channels of the input, the first of which is element `offset`. D
+// is read before that, by the thread that writes the same elements, so that a D tensor may be the input itself.
 template <class D, int Width>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const InputPlace<D::kernel_ndim>& at, const float (&sums)[Width]) {
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
     using In = typename D::In;
     const FusedInputs<Width, typename D::DsDataType, typename D::DsLayout> inputs(thread, args.d, at);
-    In* target =
-        reinterpret_cast<In*>(args.in) + offset_of(at, args.in_group, args.in_image, args.in_stride) + at.channel;
+    In* target = reinterpret_cast<In*>(args.target) + offset;
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
     CKGEN_UNROLL
     for(int first = 0; first < Width; first += width) {
@@ -86,16 +91,6 @@ CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::
             results[e] = Convert<In>::from(inputs.apply(args.function, first + e, sums[first + e]));
         thread.global_store(target + first, results);
     }
-}
-
-// Where f32 partials of split_k lie: [split][group][image][position][channel].
-template <int NDim>
-CKGEN_DEVICE int64 partial_offset(const conv::BwdDataArgs& args, const InputPlace<NDim>& at) {
-    int64 row = static_cast<int64>(at.group) * args.images + at.image;
-    CKGEN_UNROLL
-    for(int d = 0; d < NDim; ++d)
-        row = row * args.in_length[d] + at.position[d];
-    return row * args.n + at.channel;
 }
 
 }  // namespace ckgen::epilogue

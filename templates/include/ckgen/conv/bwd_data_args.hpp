@@ -12,11 +12,19 @@
 
 namespace ckgen::conv {
 
+// Where a tensor of the input's shape has its elements: from one group, image, position or channel to the next, in
+// elements; 0 where a D tensor has the same value along a dimension. Where channels come last their 1 is not read.
+struct InputStrides {
+    int64 group, image;
+    int32 position[3];
+    int32 channel;
+};
+
 struct BwdDataArgs {
     const char* out;
     const char* wei;
-    char* in;
-    float* partial;  // [split][group][image][position][c] when split_k > 1, else null and `in` is written
+    char* target;
+    float* partial;  // of all splits when split_k > 1, else null and `target`, the input, is written
 
     int32 n, k;  // channels C and K of a group
     int32 images, groups, split_k;
@@ -29,9 +37,12 @@ struct BwdDataArgs {
     int32 tap_rows;          // rows of GEMM-K that a tap has in a tile: k_per_block / tile_taps
 
     int64 out_group_bytes, out_image_bytes, out_stride_bytes[3];
+    int32 out_k_bytes;     // from one channel to the next
     int64 out_back_bytes;  // how far before its first row's first tap a tile may read
     int64 wei_group_bytes, wei_k_bytes, wei_stride_bytes[3];
-    int64 in_group, in_image, in_stride[3];  // elements
+    InputStrides in;
+    InputStrides partial_strides;  // [group][image][position][c]
+    int64 partial_elements;        // of a split: all positions, also those without a tap
 
     int32 filter[3], stride[3], dilation[3], pad[3];
     int32 out_length[3], in_length[3];
@@ -39,10 +50,9 @@ struct BwdDataArgs {
     int32 inverse[3];                     // of shift, modulo tilde: which class a position is in
 };
 
-// Where a D tensor lies. Elements; 0 where it has the same value along a dimension.
 struct BwdDataTensor {
     const char* data;
-    int64 group, image, channel, stride[3];
+    InputStrides strides;
 };
 
 // The number of the class of position `i` in dimension d, or -1 if no tap sees it.

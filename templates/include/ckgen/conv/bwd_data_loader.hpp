@@ -8,6 +8,7 @@
 
 #include "ckgen/block/slot_copy.hpp"
 #include "ckgen/conv/bwd_data_view.hpp"
+#include "ckgen/conv/layout.hpp"
 #include "ckgen/conv/operand_in_lds.hpp"
 
 namespace ckgen::conv {
@@ -37,19 +38,22 @@ struct TapTiles {
 };
 
 // A: dOut as a matrix of output positions (one for each input position of the class, moved by the tap) by channels.
-template <class Copy, int NDim, int KPerBlock>
+// ChannelsLast: its channels lie side by side.
+template <class Copy, int NDim, int KPerBlock, bool ChannelsLast>
 class PositionSource {
+    static_assert(ChannelsLast || Copy::vector == 1, "several channels at once lie side by side");
+
 public:
     CKGEN_DEVICE PositionSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
                                 const TapTiles<NDim>& taps)
         : tap_(tile.taps, taps.first_tap + Copy::row_of(id) / args.tap_rows), end_(tile.taps[0]),
-          row_(Copy::row_of(id) % args.tap_rows) {
+          row_(Copy::row_of(id) % args.tap_rows), channel_bytes_(k_bytes(args)) {
         const Walk<NDim + 1> first(tile.count, tile.m_first);
         int64 offset = tile.group * args.out_group_bytes + first.at[0] * args.out_image_bytes - args.out_back_bytes;
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             offset += (tile.origin[d] + first.at[d + 1]) * args.out_stride_bytes[d];
-        base_ = args.out + offset;
+        base_ = args.out + offset + int64{taps.chunk} * KPerBlock * k_bytes(args);
         Walk<NDim + 1> at(tile.count, tile.m_first + Copy::column_of(id, 0));
         const Walk<NDim + 1> step(tile.count, Copy::slice_columns);
         CKGEN_UNROLL
@@ -68,26 +72,32 @@ public:
         }
     }
 
-    CKGEN_DEVICE void load(const platform::Thread& thread, int chunk, typename Copy::Registers& registers) const {
-        const platform::GlobalBuffer window(base_ + chunk * (KPerBlock * element_bytes), platform::kMaxWindowBytes);
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
         for(int part = 0; part < Copy::parts; ++part) {
-            const uint32 offset = offset_[slice] + static_cast<uint32>(part * Copy::vector * element_bytes);
+            const uint32 offset = offset_[slice] + static_cast<uint32>(part * Copy::vector * k_step());
             const bool there = part == 0 || part * Copy::vector < left_;
             registers.data[slice][part] =
                 window.template load<typename Copy::GlobalVector>(thread, there ? offset : platform::kInvalidOffset);
         }
     }
 
-    CKGEN_DEVICE void next_tap(const BwdDataTile<NDim>& tile, const Walk<NDim>& step) { tap_.advance(tile.taps, step); }
+    CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += int64{KPerBlock} * k_bytes(args); }
+    // To the first of `chunks` of other taps; by no step, stays with the tap.
+    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
+                               int chunks) {
+        base_ -= int64{chunks} * KPerBlock * k_bytes(args);
+        tap_.advance(tile.taps, step);
+    }
 
     // Works out the offsets for the tap and chunk that are next.
     CKGEN_DEVICE void refresh(const BwdDataArgs& args, int chunk) {
         left_ = args.k - chunk * KPerBlock - row_;
         const bool inside = tap_.at[0] < end_ && left_ > 0;
-        uint32 bytes = static_cast<uint32>(row_ * element_bytes);
+        uint32 bytes = static_cast<uint32>(row_ * k_step());
         int back[NDim];
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d) {
@@ -106,11 +116,19 @@ public:
     }
 
 private:
-    static constexpr int element_bytes = sizeof(typename Copy::T);
+    // Bytes from one channel to the next.
+    static CKGEN_DEVICE int k_bytes(const BwdDataArgs& args) {
+        return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.out_k_bytes;
+    }
+    CKGEN_DEVICE int k_step() const {
+        return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : channel_bytes_;
+    }
+
     static constexpr int kNowhere = -(1 << 30);  // of rows past the last: outside the output under every tap
     Walk<NDim> tap_;
-    int end_;       // taps of the first dimension
-    int row_;       // of GEMM-K, in the tap
+    int end_;  // taps of the first dimension
+    int row_;  // of GEMM-K, in the tap
+    int channel_bytes_;
     int left_ = 0;  // rows of GEMM-K from this thread's on that the tap has
     const char* base_;
     int32 position_[Copy::slices][NDim];  // the output position under tap 0
@@ -128,7 +146,7 @@ public:
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             offset += tile.first[d] * args.wei_stride_bytes[d];
-        base_ = args.wei + offset;
+        base_ = args.wei + offset + taps.chunk * (KPerBlock * args.wei_k_bytes);
         column_bytes_ = Copy::column_of(id) * element_bytes;
         end_ = tile.n_first + Copy::column_of(id) < args.n ? tile.taps[0] : 0;
         CKGEN_UNROLL
@@ -139,9 +157,8 @@ public:
         }
     }
 
-    CKGEN_DEVICE void load(const platform::Thread& thread, const BwdDataArgs& args, int chunk,
-                           typename Copy::Registers& registers) const {
-        const platform::GlobalBuffer window(base_ + chunk * (KPerBlock * args.wei_k_bytes), platform::kMaxWindowBytes);
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
@@ -149,7 +166,10 @@ public:
             registers.data[slice][row] = window.template load<typename Copy::GlobalVector>(thread, offset_[slice][row]);
     }
 
-    CKGEN_DEVICE void next_tap(const BwdDataTile<NDim>& tile, const Walk<NDim>& step) {
+    CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += KPerBlock * args.wei_k_bytes; }
+    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
+                               int chunks) {
+        base_ -= chunks * (KPerBlock * args.wei_k_bytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             tap_[slice].advance(tile.taps, step);
@@ -204,16 +224,23 @@ public:
 
     // Starts the loads of the next tile; the data is there when store() uses it.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
+        a_.load(thread, registers.a);
+        b_.load(thread, registers.b);
         const BwdDataArgs& args = thread.arguments(args_);
-        a_.load(thread, taps_.chunk, registers.a);
-        b_.load(thread, args, taps_.chunk, registers.b);
+        a_.next_chunk(args);
+        b_.next_chunk(args);
         ++taps_.chunk;
-        if(taps_.chunk >= args.k_chunks) {
-            taps_.chunk = 0;
-            a_.next_tap(tile_, taps_.step);
-            b_.next_tap(tile_, taps_.step);
-            refresh(args);
-        } else if((taps_.chunk + 1) * k_per_block > args.k) {
+        if(taps_.chunk == change_) {
+            // At the tap's last chunk, if that is not whole, or behind it.
+            const bool over = taps_.chunk == args.k_chunks;
+            Walk<ndim> step;
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d)
+                step.at[d] = over ? taps_.step.at[d] : 0;
+            const int chunks = over ? taps_.chunk : 0;
+            taps_.chunk -= chunks;
+            a_.next_tap(args, tile_, step, chunks);
+            b_.next_tap(args, tile_, step, chunks);
             refresh(args);
         }
     }
@@ -228,13 +255,16 @@ private:
     CKGEN_DEVICE void refresh(const BwdDataArgs& args) {
         a_.refresh(args, taps_.chunk);
         b_.refresh(args, taps_.chunk);
+        const int whole = args.k / k_per_block;
+        change_ = taps_.chunk < whole ? whole : args.k_chunks;
     }
 
     int id_;
     const BwdDataArgs& args_;
     const BwdDataTile<ndim>& tile_;
     TapTiles<ndim> taps_;
-    PositionSource<CopyA, ndim, k_per_block> a_;
+    int change_ = 0;  // the chunk at which offsets are worked out again
+    PositionSource<CopyA, ndim, k_per_block, layout::channels_last<typename D::Layout::Out>> a_;
     WeightSource<CopyB, ndim, k_per_block> b_;
 };
 

@@ -13,6 +13,10 @@ struct BwdDataParts {
     using Loader = BwdDataLoader<D>;
     template <class Shape>
     using Store = epilogue::BwdDataStore<D, Shape>;
+
+    static CKGEN_DEVICE bool without_product(const platform::Thread& thread, const Args& args, const Tile& tile) {
+        return epilogue::fill<D>(thread, args, tile);
+    }
 };
 
 }  // namespace ckgen::conv

@@ -68,8 +68,6 @@ struct BwdDataTile {
         return tile;
     }
 
-    CKGEN_DEVICE bool is_empty() const { return m_first >= rows; }
-
 private:
     // The innermost index of `number`, which is left with the others.
     static CKGEN_DEVICE int take(uint32& number, int length) {

@@ -9,7 +9,8 @@ namespace ckgen::epilogue {
 template <class D, class Shape>
 class BwdWeightStore {
 public:
-    CKGEN_DEVICE BwdWeightStore(int math_id, const conv::BwdWeightArgs& args, const conv::BwdWeightTile& tile)
+    CKGEN_DEVICE BwdWeightStore(const platform::Thread&, int math_id, const conv::BwdWeightArgs& args,
+                                const conv::BwdWeightTile& tile)
         : math_id_(math_id), args_(args), tile_(tile) {}
 
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass) const {
@@ -34,20 +35,20 @@ private:
             const int m = tile_.m_first + Shape::row_of_line(pass, line);
             const int n = tile_.n_first + column;
             if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n)
-                write(thread, base + line * D::n_per_block * 4, column, target + static_cast<int64>(m) * args_.n + n);
+                write(thread, base + Shape::byte_of(line, column), target + static_cast<int64>(m) * args_.n + n);
         }
     }
 
     // Stores of at most 16 bytes that together write c_vector neighbouring elements.
     template <class Target>
-    static CKGEN_DEVICE void write(const platform::Thread& thread, int line_base, int column, Target* target) {
+    static CKGEN_DEVICE void write(const platform::Thread& thread, int byte, Target* target) {
         constexpr int width = min_of(D::c_vector, 16 / static_cast<int>(sizeof(Target)));
         CKGEN_UNROLL
         for(int first = 0; first < D::c_vector; first += width) {
             Vec<Target, width> values;
             CKGEN_UNROLL
             for(int e = 0; e < width; ++e)
-                values[e] = Convert<Target>::from(Shape::value(thread, line_base, column + first + e));
+                values[e] = Convert<Target>::from(Shape::value(thread, byte, first + e));
             thread.global_store(target + first, values);
         }
     }

@@ -9,7 +9,8 @@
 
 namespace ckgen::pipeline {
 
-// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store.
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
+// are done without.
 template <class D, template <class> class Parts>
 struct WaveletKernel {
     using Args = typename Parts<D>::Args;
@@ -93,7 +94,7 @@ struct WaveletKernel {
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
         const auto tile = Tile::template of_block<D>(args, thread.block_id());
-        if(tile.is_empty())
+        if(Parts<D>::without_product(thread, args, tile))
             return;
         if(thread.uniform(id) < D::copy_threads)
             LoadRole::run(args, thread, id, tile);

@@ -7,7 +7,8 @@
 
 namespace ckgen::pipeline {
 
-// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store.
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
+// are done without.
 template <class D, template <class> class Parts>
 struct XdlKernel {
     using Args = typename Parts<D>::Args;
@@ -23,7 +24,7 @@ struct XdlKernel {
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
         const auto tile = Tile::template of_block<D>(args, thread.block_id());
-        if(tile.is_empty())
+        if(Parts<D>::without_product(thread, args, tile))
             return;
         typename Mma::Acc acc;
         Mma::clear(acc);

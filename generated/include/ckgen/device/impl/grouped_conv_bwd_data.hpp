@@ -82,9 +82,10 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
     static BwdDataKernel kernel() {
-        return {{D::Layout::ndim, D::Layout::groups_outermost, D::conv_spec, D::m_per_block, D::n_per_block,
-                 D::k_per_block, D::k1, D::load_waves > 0 ? D::stages / 2 : 1, D::a_vector, D::b_vector, D::c_vector,
-                 D::elem_bytes, D::c_bytes, D::launch_threads, conv::kTruncates && D::elem_bytes == 2,
+        return {{D::Layout::ndim, D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>,
+                 D::conv_spec, D::m_per_block, D::n_per_block, D::k_per_block, D::k1,
+                 D::load_waves > 0 ? D::stages / 2 : 1, D::a_vector, D::b_vector, D::c_vector, D::elem_bytes,
+                 D::c_bytes, D::launch_threads, conv::kTruncates && D::elem_bytes == 2,
                  DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list(), scalars},
                 Entry(),
                 &launch,
