@@ -2,6 +2,15 @@
 #include "ckgen/instance/registry.hpp"
 
 // clang-format off: one instance a line
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>)
@@ -10,6 +19,89 @@ CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::NHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>)
@@ -174,6 +266,24 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_defau
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<bhalf_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<half_t>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<float>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
@@ -202,6 +312,15 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_de
 namespace ckgen {
 const std::vector<RegistryEntry>& registry() {
     static const std::vector<RegistryEntry> entries = {
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
@@ -210,6 +329,89 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2),
@@ -374,6 +576,24 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2),
