@@ -31,6 +31,6 @@ def build_host_library(set_name: str = "ci") -> Path:
         expansion = expand_document(document)
         instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
         command = f"ckgen generate --set {set_name}"
-        context = load_context("instances.yaml", document.text, command, expansion.sets)
+        context = load_context("instances.yaml", document.text, command, expansion.sets, expansion.spec.own_functions)
         outputs.apply(render_tree(instances, context), FOLDER / "tree")
         return build(FOLDER / "tree", "host", FOLDER / "host", jobs=os.cpu_count() or 1).library
