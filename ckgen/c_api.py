@@ -115,7 +115,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_split_k": (_INT, (_INT, _PROBLEM, ctypes.POINTER(_INT))),
     "ckgen_select": (
         _INT,
-        (_TEXT, _TEXT, _TEXT, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
+        (*(_TEXT,) * 5, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
     ),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
     "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),

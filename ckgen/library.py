@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from ckgen.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
 from ckgen.d_tensors import d_slots, scalar_values
 from ckgen.element import Array
-from ckgen.layout import CHANNELS_LAST, TENSORS, TensorName
+from ckgen.function import PASS_THROUGH
+from ckgen.layout import CHANNELS_LAST, TENSORS, TensorName, tensors_first_to_last
 from ckgen.library_base import Catalogue
 from ckgen.operands import Operands, Tensor
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
@@ -79,11 +80,14 @@ class Library(Catalogue):
         arch: str | None,
         addresses: tuple[int, int, int],
         most: int | None = None,
+        function: str = PASS_THROUGH,
     ) -> tuple[Choice, ...]:
         """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
         found = (CCandidate * (most or len(self.names)))()
         count = ctypes.c_int32()
-        words = (word.encode() if word else None for word in (layout, dtype, arch))
+        operation = BWD_DATA if layout in OPERATIONS[BWD_DATA].layouts else BWD_WEIGHT
+        where = tensors_first_to_last(layout)
+        words = (word.encode() if word else None for word in (operation, where, dtype, function, arch))
         status = self._api.ckgen_select(
             *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)
         )

@@ -196,6 +196,7 @@ class MeasuredSource:
     ``first`` is the position of its first candidate among those of all problems.
     """
 
+    operation: str
     arch: str
     layout: str
     dtype: str
@@ -218,7 +219,7 @@ def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[M
             own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
             if own:
                 numbers = _initialisers(problem_fields(row.problem))
-                where = (table.arch, row.layout, row.dtype, table.predicted)
+                where = (table.operation, table.arch, tensors_first_to_last(row.layout), row.dtype, table.predicted)
                 found.append(MeasuredSource(*where, row.problem, numbers, first, own))
                 first += len(own)
     return tuple(found)

@@ -241,7 +241,8 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     text = tree["src/measured.cpp"]
     assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
     numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
-    assert f'    {{"sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}},\n}};' in text
+    row = f'{{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}}'
+    assert f"    {row},\n}};" in text
     assert "1x1 on 9x8" not in text
     assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
     assert "candidates" not in render_tree((WAVELET, XDL), context())["src/measured.cpp"]

@@ -45,8 +45,8 @@ const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; N
 /* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL when out of range. */
 const char* ckgen_instance_operation(int32_t instance);
 
-/* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL when
- * out of range. */
+/* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL
+ * when out of range. */
 int32_t ckgen_function_count(void);
 const char* ckgen_function(int32_t function);
 
@@ -73,12 +73,14 @@ typedef struct {
     float microseconds;
 } ckgen_candidate;
 
-/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many. layout
- * is for example "NHWGC/GKYXC/NHWGK", dtype as below, arch for example "sm_90a" or, with NULL, the current device's.
- * The problem's split_k is not looked at. Gives 1 with the last instance's reason if there is none. */
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count);
+/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many.
+ * operation is "grouped_conv_bwd_weight" or "grouped_conv_bwd_data", layout for example "NHWGC/GKYXC/NHWGK", in this
+ * order for both, dtype as below, function the name of backward data's or, with NULL, PassThrough, arch for example
+ * "sm_90a" or, with NULL, the current device's. The problem's split_k is not looked at. Gives 1 with the last
+ * instance's reason if there is none. */
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
+                     const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
+                     int32_t capacity, ckgen_candidate* candidates, int32_t* count);
 
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
  * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and

@@ -211,13 +211,22 @@ int32_t ckgen_run(int32_t index, const ckgen_problem* problem, void* in, void* w
     });
 }
 
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count) {
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
+                     const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
+                     int32_t capacity, ckgen_candidate* candidates, int32_t* count) {
     return guarded([&]() -> Status {
         using namespace tensor_operation::device::instance;
         *count = 0;
-        const SelectionQuery query{problem_of(problem), layout, dtype, arch == nullptr ? "" : arch, in, wei, out};
+        const SelectionQuery query{problem_of(problem),
+                                   fusion_of(problem),
+                                   operation,
+                                   layout,
+                                   dtype,
+                                   function == nullptr ? "PassThrough" : function,
+                                   arch == nullptr ? "" : arch,
+                                   in,
+                                   wei,
+                                   out};
         std::vector<SelectedInstance> found;
         std::string reason;
         if(capacity > 0)

@@ -109,10 +109,10 @@ int32_t ckgen_workspace_size(int32_t i, const ckgen_problem* p, int64_t* bytes) 
 }
 
 /* By rule: every supporting instance of the layout's letters in their order, the generic one marked so. */
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count) {
-    (void)arch;
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function, const char* arch,
+                     const ckgen_problem* problem, const void* in, const void* wei, const void* out, int32_t capacity,
+                     ckgen_candidate* candidates, int32_t* count) {
+    (void)operation, (void)function, (void)arch;
     char letters[64] = "_";
     for (int i = 0; layout[i] && i < 60; ++i) letters[i + 1] = layout[i] == '/' ? '_' : (char)(layout[i] | 32), letters[i + 2] = 0;
     ckgen_problem p = *problem;

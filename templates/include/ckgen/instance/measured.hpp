@@ -17,7 +17,7 @@ struct Span {
 };
 
 struct InstanceFields {
-    const char *name, *layout, *dtype;
+    const char *name, *operation, *layout, *dtype, *function;
     const char* archs;  // separated by blanks; empty: all
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
@@ -36,7 +36,7 @@ struct MeasuredCandidate {
 
 // A problem with its candidates, fastest first. K and C are per group.
 struct MeasuredProblem {
-    const char *arch, *layout, *dtype;
+    const char *operation, *arch, *layout, *dtype;
     bool predicted;  // by the cost model; nothing was measured on this architecture
     int ndim;
     int64 groups, batch, k, c;
