@@ -141,6 +141,11 @@ class DataLibrary:
         status = self._api.run(name.encode(), ctypes.byref(c), *map(ctypes.c_void_p, places))
         assert status == 0, f"{name}: {self._sentence()}"
 
+    def run_dense(self, c: CProblem, in_: Any, wei: Any, out: Any, short_lengths: bool = False) -> int:
+        """A two-dimensional problem of one group through the dense operator; its status."""
+        places = [ctypes.c_void_p(array.ctypes.data) for array in (in_, wei, out)]
+        return int(self._api.run_dense(ctypes.byref(c), *places, int(short_lengths)))
+
     def _sentence(self) -> str:
         return str(self._api.last_sentence().decode())
 

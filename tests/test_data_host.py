@@ -240,6 +240,18 @@ def test_a_length_of_one_repeats_a_value(library: DataLibrary) -> None:
     np.testing.assert_array_equal(*results)
 
 
+def test_the_dense_operator_is_the_grouped_one_of_one_group(library: DataLibrary) -> None:
+    problem = make_problem(batch=2, k=5, c=3, filter=[3, 2], input=[7, 6], pad=1, stride=[2, 1])
+    rng, c = np.random.default_rng(2), c_problem(problem, LAYOUT)
+    out = random_storage(rng, problem.shape("out", LAYOUT), "f32")
+    wei = random_storage(rng, problem.shape("wei", LAYOUT), "f32")
+    grouped, dense = (np.full(problem.shape("in", LAYOUT), np.nan, np.float32) for _ in range(2))
+    library.run("generic_2d_f32", c, grouped, wei, out)
+    assert library.run_dense(c, dense, wei, out) == 0
+    np.testing.assert_array_equal(grouped, dense)
+    assert library.run_dense(c, dense, wei, out, short_lengths=True) == 3
+
+
 def test_split_k_is_reproducible_to_the_bit(library: DataLibrary) -> None:
     rng = np.random.default_rng(1)
     out = random_storage(rng, PROBLEM.shape("out", LAYOUT), "f16")
