@@ -70,16 +70,15 @@ def make_plan(
     gaps: list[Gap] = []
     for problem in problems:
         for split_k in split_ks:
-            takers = library.supporting(problem.problem, rotation.instances, split_k=split_k)
+            wanted = [n for n, instance in rotation.instances.items() if instance.operation in problem.operations]
+            takers = library.supporting(problem.problem, wanted, split_k=split_k)
             rotation.remember(takers, problem)
             for operation, dtype in kinds:
-                if operation not in problem.operations:
-                    continue
                 fit = [name for name in takers if rotation.is_of(name, operation, dtype)]
                 if fit:
                     chosen = fit if everything else [rotation.least_used(fit, problem)]
                     cases += [rotation.case(name, problem, split_k, everything) for name in chosen]
-                elif cover_problems:
+                elif cover_problems and operation in problem.operations:
                     gaps.append(Gap(None, problem, split_k, f"no {operation} of dtype {dtype} takes it"))
     for name in rotation.instances:
         if name not in rotation.cheapest:

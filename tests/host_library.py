@@ -15,10 +15,16 @@ from ckgen.build import build
 from ckgen.context import load_context
 from ckgen.expand import expand_document
 from ckgen.filters import filtered
+from ckgen.library import Library
 from ckgen.render import render_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "test-host"
+
+
+def names_of(library: Library, operation: str) -> list[str]:
+    """The instances of a library that are of one operation, in its order."""
+    return [instance.name for instance in library.instances if instance.operation == operation]
 
 
 def build_host_library(set_name: str = "ci") -> Path:
