@@ -29,7 +29,8 @@ class BwdDataStore {
 
 public:
     CKGEN_DEVICE BwdDataStore(const platform::Thread& thread, int math_id, const Args& args, const Tile& tile)
-        : args_(args), tile_(tile), strides_(args.partial == nullptr ? args.in : args.partial_strides),
+        : args_(thread.arguments(args)), tile_(tile),
+          strides_(args_.partial == nullptr ? args_.in : args_.partial_strides),
           step_(tile.count, Shape::Map::rows_per_chunk) {
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
@@ -37,9 +38,9 @@ public:
             const int line = index / Shape::line_vectors;
             const int column = index % Shape::line_vectors * D::c_vector;
             rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
-            channel_[round] = tile.n_first + column;
             byte_[round] = thread.kept(Shape::byte_of(line, column));
-            there_[round] = (Shape::whole_rounds || index < Shape::vectors) && channel_[round] < args.n;
+            const bool there = (Shape::whole_rounds || index < Shape::vectors) && tile.n_first + column < args_.n;
+            channel_[round] = thread.kept(there ? tile.n_first + column : kNone);
         }
     }
 
@@ -47,7 +48,7 @@ public:
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int) {
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
-            if(there_[round] && rows_[round].at[0] < args_.images) {
+            if(channel_[round] != kNone && rows_[round].at[0] < args_.images) {
                 InputPlace<ndim> at = place_of(tile_, rows_[round]);
                 at.channel = channel_[round];
                 write(thread, at, base + byte_[round]);
@@ -57,6 +58,8 @@ public:
     }
 
 private:
+    static constexpr int kNone = -1;  // past the last channel or line
+
     CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, int byte) const {
         float sums[D::c_vector];
         CKGEN_UNROLL
@@ -86,18 +89,18 @@ private:
     Rows rows_[Shape::rounds];
     int channel_[Shape::rounds];
     int byte_[Shape::rounds];
-    bool there_[Shape::rounds];
 };
 
 // Tiles without a product: false for all others. Positions without a tap are written as the function of zero; a tile
 // past a sub-GEMM's last row has nothing to do.
 template <class D>
-CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelArgs& args,
+CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelArgs& all_args,
                        const conv::BwdDataTile<D::kernel_ndim>& tile) {
     constexpr int ndim = D::kernel_ndim;
     constexpr int vectors = D::n_per_block / D::c_vector;
     if(!tile.tapless)
         return tile.m_first >= tile.rows;
+    const typename D::KernelArgs& args = thread.arguments(all_args);
     for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {
         InputPlace<ndim> at = place_of(tile, conv::Walk<ndim + 1>(tile.count, tile.m_first + index / vectors));
         at.channel = tile.n_first + index % vectors * D::c_vector;
