@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from ckgen.cost_model import RoleLoad, groups_of_row, roles_of_row, tile_bound
+from ckgen.gemm import least_bytes, products
 from ckgen.hardware import NVIDIA_ARCHES, find_atom
 from ckgen.hardware_units import RATES, UNITS, Rates
 from ckgen.instance import Instance, parse
 from ckgen.isa_table import Row, Table
 from ckgen.occupancy import workgroups_per_unit
+from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
 
 SPLIT_KS = (1, 2, 4, 8, 16, 32)
@@ -85,6 +87,7 @@ class CodeBook:
     def _nearest(self, instance: Instance) -> tuple[Instance, Row]:
         def distance(known: Instance) -> tuple[float, ...]:
             return (
+                known.operation != instance.operation,
                 known.family != instance.family,
                 known.pointwise != instance.pointwise,
                 abs(known.ndim - instance.ndim),
@@ -105,18 +108,22 @@ class CodeBook:
 
 def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Prediction:
     """The time of one instance. Whether it takes the problem is the caller's to know."""
-    m, n, k = problem.gemm
-    outputs = ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block) * problem.groups
-    k_tiles = ceil(ceil(k / instance.k_per_block) / split_k)
+    tiles = [  # of C, and each one's tiles of GEMM-K
+        (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
+        for m, n, k in products(instance.operation, problem)
+    ]
+    outputs = sum(count for count, _ in tiles) * problem.groups
+    k_tiles = sum(count * ceil(depth / split_k) for count, depth in tiles) * problem.groups / max(1, outputs)
     blocks = ceil(outputs * split_k / rates.units)  # of the busiest unit
     bound = tile_bound(instance, rates, code.roles, min(code.groups, blocks))
     rounds = 1 if instance.uses_tma else ceil(blocks / max(1, code.groups))
     out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = blocks * instance.m_per_block * instance.n_per_block * out_bytes / rates.load_bytes
     cycles = blocks * k_tiles * bound.cycles + rounds * rates.start_cycles + write_cycles
-    partials = 2 * split_k * problem.elements("wei") * PARTIAL_BYTES if split_k > 1 else 0
+    written = problem.elements(OPERATIONS[instance.operation].written)
+    partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
-    memory = (problem.least_bytes(instance.dtype) + partials) / rates.memory_bytes_per_s
+    memory = (least_bytes(instance.operation, problem, instance.dtype) + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, bound.limiter)
 

@@ -33,6 +33,17 @@ def accumulations(operation: str, problem: ConvProblem) -> int:
     return max((k for _, _, k in products(operation, problem)), default=0)
 
 
+_LEAST_BYTES: dict[str, Callable[[ConvProblem, str], int]] = {
+    BWD_WEIGHT: ConvProblem.least_bytes,
+    BWD_DATA: ConvProblem.bytes,  # every position of the input is written
+}
+
+
+def least_bytes(operation: str, problem: ConvProblem, dtype: str) -> int:
+    """The least memory traffic of any kernel, without D tensors."""
+    return _LEAST_BYTES[operation](problem, dtype)
+
+
 def padded_macs(instance: Instance, problem: ConvProblem) -> int:
     """Multiply-accumulates that an instance performs, those on the padding of its tiles included."""
     tile = (instance.m_per_block, instance.n_per_block, instance.k_per_block)

@@ -152,16 +152,20 @@ class Library(Catalogue):
         problem: ConvProblem,
         addresses: tuple[int, int, int],
         *,
+        ds: Sequence[int] = (),
         split_k: int = 1,
         workspace: int = 0,
         stream: int = 0,
     ) -> Callable[[], None]:
         """A function that starts one run and does nothing else, for loops that time GPU work.
 
-        ``addresses`` are those of gap-free in, wei and out, which the caller keeps alive and whose fit nobody
-        checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
+        ``addresses`` are those of gap-free in, wei and out, ``ds`` those of the D tensors, which the caller keeps
+        alive and whose fit nobody checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
-        start, _ = self.prepare(name, self._accepted(name, problem, split_k))
+        c_problem = self._accepted(name, problem, split_k)
+        for at, address in enumerate(ds):
+            c_problem.d[at].data = address
+        start, _ = self.prepare(name, c_problem)
         return functools.partial(start, *addresses, workspace, stream)
 
     def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:

@@ -24,14 +24,16 @@ BWD_WEIGHT, BWD_DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 class Operation:
     """One operation.
 
-    `short` stands in names after the number of dimensions. `written` is the tensor that is C, `b` the one that is B.
-    `layouts` are in the order of the operator's template parameters, `order` says which tensor each part is of.
-    `a_rows` is true where A is contiguous along GEMM-K in channels-last layouts, so that its copy need not transpose.
-    `operator` is the C++ alias of its operators, `prefix` what its structs of derived values and rules begin with.
+    `short` stands in names after the number of dimensions, `words` is what a sentence calls it. `written` is the tensor
+    that is C, `b` the one that is B. `layouts` are in the order of the operator's template parameters, `order` says
+    which tensor each part is of. `a_rows` is true where A is contiguous along GEMM-K in channels-last layouts, so that
+    its copy need not transpose. `operator` is the C++ alias of its operators, `prefix` what its structs of derived
+    values and rules begin with.
     """
 
     name: str
     short: str
+    words: str
     written: TensorName
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
@@ -51,6 +53,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             BWD_WEIGHT,
             "bwd_weight",
+            "backward weight",
             "wei",
             "in",
             ("in", "wei", "out"),
@@ -73,6 +76,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             BWD_DATA,
             "bwd_data",
+            "backward data",
             "in",
             "wei",
             ("out", "wei", "in"),

@@ -184,7 +184,7 @@ def test_the_command_measures_then_finds_all_stored(
     words = arguments(Path(stub.path), tmp_path, "dtype=f16", "--split-k", "1,2", "--platform", "host")
     assert main(words) == 0
     first = capsys.readouterr()
-    assert "odd    f16" in first.out
+    assert "odd    backward weight, f16" in first.out
     assert "8 rows measured, 0 were in" in first.err
     assert main([*words, "--json"]) == 0
     second = capsys.readouterr()
