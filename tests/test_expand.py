@@ -60,7 +60,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     data = 44 + 16 * 2 * 3 * 6 + 27
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     full = weight + data + fused
-    assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24, "ci": 58, "hopper": 45 + 12}
+    assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24 + 110, "ci": 58 + 51, "hopper": 45 + 12}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
 
@@ -182,7 +182,7 @@ def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture(
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
-    made = [instance for instance in expansion.instances if instance.name in members]
+    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
     assert 50 <= len(made) <= 60
     everywhere = [i for i in instances_of(BWD_WEIGHT) if not i.uses_tma]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
@@ -192,6 +192,18 @@ def test_the_ci_set_has_every_path() -> None:
     assert any(i.a_vector < i.b_vector for i in made)
 
 
+def test_the_ci_set_has_every_path_of_backward_data() -> None:
+    members = frozenset(default_expansion().sets["ci"])
+    every = instances_of(BWD_DATA)
+    made = [instance for instance in every if instance.name in members]
+    assert 45 <= len(made) <= 60
+    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
+    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in every}
+    assert {i.function for i in made} == {i.function for i in every}
+    assert {i.layout for i in made if i.generic} == set(OPERATIONS[BWD_DATA].layouts)
+    assert {i.a_vector for i in made if not i.generic} == {1, 4, 8}
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
@@ -199,7 +211,10 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
         for i in instances_of(BWD_WEIGHT)
         if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC)
     ]
-    assert list(expansion.sets["default"]) == expected
+    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    assert [name for name in expansion.sets["default"] if name in weights] == expected
+    plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
+    assert plain == set(OPERATIONS[BWD_DATA].layouts)
 
 
 def test_names_are_unique_and_sets_keep_the_files_order() -> None:
