@@ -89,6 +89,9 @@ public:
         return grouped_->GetWorkSpaceSize(argument);
     }
 
+    // The operator that does the work.
+    const Grouped& GetGrouped() const { return *grouped_; }
+
 private:
     using Lengths = typename Grouped::Lengths;
     using Array = typename Grouped::Spatial;
