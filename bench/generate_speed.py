@@ -66,7 +66,7 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
     document = load(spec)
     expansion = expand_document(document)
     marks.append(time.perf_counter())
-    context = load_context(spec.name, document.text, "ckgen generate", expansion.sets)
+    context = load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions)
     tree = render_tree(expansion.instances, context)
     marks.append(time.perf_counter())
     phases.setdefault("read and expand", []).append(marks[1] - marks[0])

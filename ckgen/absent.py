@@ -8,9 +8,10 @@ from typing import Any
 
 from ckgen.expand import Expansion
 from ckgen.filters import Term, matching
-from ckgen.group import Product, build, products, values_of
+from ckgen.group import Kind, Product, build, kind_of, products, values_of
 from ckgen.hardware import DTYPES, WAVE_SIZE
-from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
+from ckgen.instance import CONV_SPECS, Instance
+from ckgen.operation import LAYOUTS
 from ckgen.provenance import Provenance, show
 from ckgen.repair import repairs
 from ckgen.rules import Checker
@@ -84,7 +85,8 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
     if not isinstance(values, dict):
         return [values]
     values = _for_family(values, family)
-    instance = build(family, generic, values)
+    operation = next((term.values[0] for term in wishes if term.key == "operation"), base.operation)
+    instance = build(Kind(operation, family, generic), values)
     checker = Checker()
     archs = tuple(term.values[0] for term in wishes if term.key == "arch")
     violations = checker.violations(instance, archs)
@@ -105,7 +107,7 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
 
 
 def _repair(instance: Instance, values: Mapping[str, Any], axes: Sequence[str], archs: Sequence[str]) -> list[str]:
-    found = repairs(instance.family, instance.generic, values, axes, Checker(), archs)
+    found = repairs(kind_of(instance), values, axes, Checker(), archs)
     if not found:
         return []
     return [f"nearest change: {found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"]

@@ -89,7 +89,8 @@ def slot_of_column(column: int, columns: int, vector: int) -> int:
 
 def in_rows(instance: Instance, name: str, arch: str) -> bool:
     """Whether an operand's tile lies in LDS by rows, to be read transposed: `OperandInLds`."""
-    return arch == "gfx950" and instance.elem_bytes == 2 and _operand(instance, name)[1] >= 2
+    transposed = name == "B" or not instance.a_rows
+    return arch == "gfx950" and instance.elem_bytes == 2 and transposed and _operand(instance, name)[1] >= 2
 
 
 def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:
@@ -125,7 +126,10 @@ def _cycles(access: Access, lds: Lds) -> tuple[int, int]:
 def accesses_of(instance: Instance, arch: str) -> Iterator[Access]:
     """The LDS accesses of every wave for one tile, and of the epilogue."""
     for name in ("A", "B"):
-        yield from (_row_writes if in_rows(instance, name, arch) else _tile_writes)(instance, name)
+        if name == "A" and instance.a_rows:
+            yield from _slot_writes(instance)
+        else:
+            yield from (_row_writes if in_rows(instance, name, arch) else _tile_writes)(instance, name)
     for name in ("A", "B"):
         yield from (_row_reads if in_rows(instance, name, arch) else _fragment_reads)(instance, name)
     yield from _epilogue(instance, arch)
@@ -157,6 +161,16 @@ def _tile_writes(instance: Instance, name: str) -> Iterator[Access]:
             for column in range(vector):
                 lanes = (byte_of(wave * WAVE_SIZE + lane, piece, column) for lane in range(WAVE_SIZE))
                 yield Access(f"write {name}", True, dst_vector * instance.elem_bytes, tuple(lanes))
+
+
+def _slot_writes(instance: Instance) -> Iterator[Access]:
+    """`SlotCopy::store` of A: threads side by side have the planes of one row, then rows; a slot each and slice."""
+    plane, across = instance.m_per_block + instance.a_pad, instance.copy_threads // instance.planes
+    for wave in range(instance.copy_waves):
+        for piece in range(instance.a_slices):
+            threads = range(wave * WAVE_SIZE, (wave + 1) * WAVE_SIZE)
+            slots = (t % instance.planes * plane + t // instance.planes + piece * across for t in threads)
+            yield Access("write A", True, LDS_SLOT, tuple(slot * LDS_SLOT for slot in slots))
 
 
 def _row_writes(instance: Instance, name: str) -> Iterator[Access]:

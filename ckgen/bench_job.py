@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ckgen.function import PASS_THROUGH
+from ckgen.operation import BWD_WEIGHT
 from ckgen.problem import ConvProblem
 from ckgen.problem_sets import NamedProblem
 
@@ -45,7 +47,8 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Job:
     """One row to be: an instance or a reference (`cudnn`) on a problem. ``split_k`` is the factor as it comes
-    out, ``automatic`` that the library would choose it; references have none."""
+    out, ``automatic`` that the library would choose it; references have none. ``d_bytes`` are those of the
+    function's D tensors."""
 
     kind: Kind
     name: str
@@ -53,11 +56,15 @@ class Job:
     problem: NamedProblem
     split_k: int | None = None
     automatic: bool = False
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
+    d_bytes: int = 0
 
     @property
-    def key(self) -> tuple[str, str, str, str, int | None]:
+    def key(self) -> tuple[object, ...]:
         """What makes two jobs the same measurement."""
-        return self.kind, self.name, self.dtype, str(self.problem.problem), self.split_k
+        work = self.operation, self.function, self.dtype, str(self.problem.problem)
+        return self.kind, self.name, *work, self.split_k
 
     def to_json(self) -> dict[str, Any]:
         """A form that ``from_json`` takes back, of what json can carry."""
@@ -113,4 +120,5 @@ def _named(data: Mapping[str, Any]) -> NamedProblem:
         problem_from_json(data["problem"]),
         None if original is None else problem_from_json(original),
         data["published_uplift"],
+        tuple(data["operations"]),
     )

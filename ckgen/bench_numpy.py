@@ -16,10 +16,13 @@ import numpy as np
 
 from ckgen import bench_job
 from ckgen.bench_job import Job, Outcome, Settings, timed
+from ckgen.d_tensors import d_slots
 from ckgen.element import Array, element_of
-from ckgen.layout import to_physical
+from ckgen.layout import TENSORS, to_physical
 from ckgen.library import Library, Tensor
-from ckgen.smoke import Data, make_data, run_case
+from ckgen.operation import OPERATIONS
+from ckgen.run_data import Data, make_data
+from ckgen.smoke import run_case
 from ckgen.smoke_plan import Case
 
 _MATMUL_EDGE = 1024
@@ -56,9 +59,11 @@ class NumpyBench:
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
         """Verify the job, then time it if its result is right. Raises CkgenError when a timed run fails."""
         assert job.split_k is not None, "instances have a factor"
-        key = job.problem.problem, element_of(job.dtype, "in")
+        function = self._library.function_of(job.name)
+        key = job.problem.problem, element_of(job.dtype, "in"), job.operation, function
         if self._known is None or self._known[0] != key:
-            self._known = key, make_data(job.problem.problem, job.dtype, self._settings.seed)
+            data = make_data(job.problem.problem, job.dtype, self._settings.seed, job.operation, function)
+            self._known = key, data
         data, seed = self._known[1], self._settings.seed
         case = Case(job.name, job.problem, job.split_k, job.split_k != 1)
         row = run_case(self._library, case, data, seed=seed)
@@ -80,14 +85,18 @@ class NumpyBench:
         problem, instance = job.problem.problem, self._library.instance(job.name)
         if self._on_host:
             self._library.configure_host()
-        wei = np.empty(problem.shape("wei", instance.layout), element_of(job.dtype, "wei").storage)
-        in_ = np.ascontiguousarray(data.in_.transpose(to_physical("in", instance.layout)))
-        out = np.ascontiguousarray(data.out.transpose(to_physical("out", instance.layout)))
-        with self._placed(in_, wei, out, np.empty(size, np.uint8)) as (i, w, o, workspace):
+        written, layout = OPERATIONS[job.operation].written, instance.layout
+        slots = d_slots(instance, self._library.function_of(job.name))
+        tensors = {name: array.transpose(to_physical(name, layout)) for name, array in data.tensors.items()}
+        tensors[written] = np.empty(problem.shape(written, layout), element_of(job.dtype, written).storage)
+        read = [np.ascontiguousarray(tensors[name]) for name in TENSORS]
+        read += [np.ascontiguousarray(data.d_array(at, slot)) for at, slot in enumerate(slots)]
+        with self._placed(*read, np.empty(size, np.uint8)) as (i, w, o, *ds, workspace):
 
             def sample() -> float:
                 run = self._library.run(
                     *(job.name, problem, i, w, o),
+                    ds=ds,
                     split_k=job.split_k or 1,
                     workspace=workspace if size else None,
                     time_kernel=True,

@@ -4,18 +4,21 @@ on ROCm) the reference."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ckgen import bench_job
 from ckgen.bench_job import Job, Outcome, Settings, timed
+from ckgen.d_tensors import d_slots, function_named
 from ckgen.element import element_of
 from ckgen.guarded import OUTPUT_POISONS, WORKSPACE_POISONS
-from ckgen.layout import CHANNELS_LAST, to_logical
+from ckgen.layout import CHANNELS_LAST, TensorName, to_logical
 from ckgen.library import Library
+from ckgen.operation import OPERATIONS
 from ckgen.torch_conv import gradient_launcher, prepare
 from ckgen.torch_conv import to_logical as gradient_to_logical
+from ckgen.torch_function import fused
 from ckgen.torch_tensors import GuardedTensor, TorchData, judge, torch_type
 from ckgen.torch_timer import TorchTimer
 
@@ -77,10 +80,12 @@ class TorchBench:
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
         """Verify the job, then time it if its result is right. Raises CkgenError or PyTorch's RuntimeError
         when a run fails."""
-        key = job.problem.problem, element_of(job.dtype, "in")
+        key = job.problem.problem, element_of(job.dtype, "in"), job.operation, job.function
         if self._known is None or self._known[0] != key:
             self._known = None
-            data = TorchData(self._torch, self._device, job.problem.problem, job.dtype, self._settings.seed)
+            function = function_named(self._library.functions, job.function)
+            problem, seed = job.problem.problem, self._settings.seed
+            data = TorchData(self._torch, self._device, problem, job.dtype, seed, job.operation, function)
             self._known = key, data
         if job.kind == "reference":
             return self._reference(job, self._known[1])
@@ -91,59 +96,77 @@ class TorchBench:
 
     def _instance(self, job: Job, data: TorchData, limit_ms: float | None) -> Outcome:
         torch, problem, split_k = self._torch, job.problem.problem, job.split_k or 1
-        layout = self._library.instance(job.name).layout
+        instance, written = self._library.instance(job.name), OPERATIONS[job.operation].written
         size = self._library.workspace_size(job.name, problem, split_k=split_k)
         scratch = GuardedTensor(torch, self._device, (-1,), torch.int16, WORKSPACE_POISONS[0], size)
-        sources = self._sources(data, layout)
-        targets = [self._blank_wei(job, layout) for _ in sources]
-        stream = torch.cuda.current_stream().cuda_stream if self._device == "cuda" else 0
+        ds = data.d_tensors(d_slots(instance, data.function))
+        sources = self._copies([*(data.in_layout(name, instance.layout) for name in data.read), *ds])
+        targets = [self._blank(job, instance.layout) for _ in sources]
+        used = scratch if size else None
         launches = [
-            self._library.launcher(
-                *(job.name, problem, (in_.data_ptr(), wei.address, out.data_ptr())),
-                split_k=split_k,
-                workspace=scratch.address if size else 0,
-                stream=stream,
-            )
-            for (in_, out), wei in zip(sources, targets, strict=True)
+            self._launcher(job, split_k, dict(zip(data.read, own, strict=False)), target, own[2:], used)
+            for own, target in zip(sources, targets, strict=True)
         ]
         launches[0]()
         self._timer.synchronize()
-        wei = targets[0].tensor
-        found = judge(torch, data, wei.permute(to_logical("wei", layout)), job.dtype)
-        fault = targets[0].fault("wei") or scratch.fault("workspace")
+        result = targets[0].tensor
+        found = judge(torch, data, result.permute(to_logical(written, instance.layout)), job.dtype)
+        fault = targets[0].fault(written, whole=True) or scratch.fault("workspace", whole=False)
         error = {"max_error": found.max_error, "tolerance": found.tolerance}
         if fault or found.verdict != bench_job.OK:
             return Outcome(bench_job.WRONG, fault or found.message, **error)  # type: ignore[arg-type]
-        before = wei.clone()
+        before = result.clone()
         times = self._timer.times(launches, limit_ms)
-        same = torch.equal(before.view(torch.int16), wei.view(torch.int16))
+        same = torch.equal(before.view(torch.int16), result.view(torch.int16))
         verdict, message = (bench_job.OK, "") if same else (bench_job.WRONG, "a later run gave other bits")
         return timed(verdict, message, times, workspace_bytes=size, **error)
 
+    def _launcher(
+        self,
+        job: Job,
+        split_k: int,
+        tensors: dict[TensorName, Any],
+        target: GuardedTensor,
+        ds: Sequence[Any],
+        scratch: GuardedTensor | None,
+    ) -> Callable[[], None]:
+        torch, places = self._torch, {name: int(tensor.data_ptr()) for name, tensor in tensors.items()}
+        places[OPERATIONS[job.operation].written] = target.address
+        return self._library.launcher(
+            *(job.name, job.problem.problem, (places["in"], places["wei"], places["out"])),
+            ds=[tensor.data_ptr() for tensor in ds],
+            split_k=split_k,
+            workspace=scratch.address if scratch else 0,
+            stream=torch.cuda.current_stream().cuda_stream if self._device == "cuda" else 0,
+        )
+
     def _reference(self, job: Job, data: TorchData) -> Outcome:
-        problem = job.problem.problem
-        sources = self._sources(data, CHANNELS_LAST[problem.ndim])
-        launches = [gradient_launcher(self._torch, problem, in_, out) for in_, out in sources]
-        wei = gradient_to_logical(problem, launches[0]())
+        """PyTorch's gradient, followed by its own element-wise operations where there is a function."""
+        problem, torch = job.problem.problem, self._torch
+        layout = CHANNELS_LAST[problem.ndim]
+        launches = []
+        for own in self._copies([data.in_layout(name, layout) for name in data.read]):
+            tensors = dict(zip(data.read, own, strict=True))
+            launches.append(fused(torch, gradient_launcher(torch, problem, tensors, job.operation), data))
+        result = gradient_to_logical(problem, launches[0](), job.operation)
         self._timer.synchronize()
-        found = judge(self._torch, data, wei, job.dtype)
+        found = judge(torch, data, result, job.dtype)
         verdict = bench_job.OK if found.verdict == bench_job.OK else bench_job.INEXACT
         times = self._timer.times(launches)
         return timed(verdict, found.message, times, max_error=found.max_error, tolerance=found.tolerance)
 
-    def _sources(self, data: TorchData, layout: str) -> list[tuple[Any, Any]]:
-        """The input tensors, and as many copies of them as the cache mode wants."""
-        in_, out = data.in_layout("in", layout), data.in_layout("out", layout)
-        size = in_.numel() * in_.element_size() + out.numel() * out.element_size()
+    def _copies(self, tensors: Sequence[Any]) -> list[list[Any]]:
+        """The tensors, and as many copies of them as the cache mode wants."""
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
         rotate = self._settings.cache == "rotate"
         copies = min(_MOST_COPIES, -(-_ROTATED_BYTES // size)) if rotate else 0
-        return [(in_, out), *((in_.clone(), out.clone()) for _ in range(copies))]
+        return [list(tensors), *([tensor.clone() for tensor in tensors] for _ in range(copies))]
 
-    def _blank_wei(self, job: Job, layout: str) -> GuardedTensor:
-        problem, kind = job.problem.problem, torch_type(self._torch, job.dtype, "wei")
-        size = problem.elements("wei") * element_of(job.dtype, "wei").bytes
-        shape = problem.shape("wei", layout)
-        return GuardedTensor(self._torch, self._device, shape, kind, OUTPUT_POISONS[0], size)
+    def _blank(self, job: Job, layout: str) -> GuardedTensor:
+        problem, written = job.problem.problem, OPERATIONS[job.operation].written
+        size = problem.elements(written) * element_of(job.dtype, written).bytes
+        kind = torch_type(self._torch, job.dtype, written)
+        return GuardedTensor(self._torch, self._device, problem.shape(written, layout), kind, OUTPUT_POISONS[0], size)
 
 
 def _driver() -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.layout import TENSORS, TensorName
 from ckgen.problem import ConvProblem
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -33,6 +34,17 @@ class UnsupportedProblem(CkgenError):
         super().__init__((Diagnostic(None, "unsupported-problem", message),))
 
 
+class CDTensor(ctypes.Structure):
+    """``ckgen_d_tensor``: lengths and strides (in elements) in logical order, a stride of 0 where it is broadcast."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("lengths", _Lengths), ("strides", _Lengths)]
+
+    @classmethod
+    def make(cls, lengths: Sequence[int], strides: Sequence[int]) -> CDTensor:
+        """A D tensor without an address."""
+        return cls(None, _Lengths(*lengths), _Lengths(*strides))
+
+
 class CProblem(ctypes.Structure):
     """``ckgen_problem``: lengths and strides (in elements) in logical order; entries past the dimensionality
     are 0."""
@@ -45,6 +57,10 @@ class CProblem(ctypes.Structure):
         ("dilations", _Spatial),
         ("left_pads", _Spatial),
         ("right_pads", _Spatial),
+        ("d_count", ctypes.c_int32),
+        ("scalar_count", ctypes.c_int32),
+        ("d", ctypes.POINTER(CDTensor)),
+        ("scalars", ctypes.POINTER(ctypes.c_float)),
     ]
 
     @classmethod
@@ -61,6 +77,14 @@ class CProblem(ctypes.Structure):
     def set_strides(self, tensor: TensorName, strides: tuple[int, ...]) -> None:
         """Give ``tensor`` other strides: in elements, in logical order."""
         setattr(self, f"{tensor}_strides", _Lengths(*strides))
+
+    def set_ds(self, tensors: Sequence[CDTensor]) -> None:
+        """Give the problem its D tensors, in the function's order."""
+        self.d_count, self.d = len(tensors), (CDTensor * len(tensors))(*tensors)
+
+    def set_scalars(self, values: Sequence[float]) -> None:
+        """Give the problem all scalars of the function in its order, or none: then its defaults hold."""
+        self.scalar_count, self.scalars = len(values), (ctypes.c_float * len(values))(*values)
 
 
 class CCandidate(ctypes.Structure):
@@ -83,15 +107,19 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_instance_count": (_INT, ()),
     "ckgen_instance_name": (_TEXT, (_INT,)),
     "ckgen_instance_type_string": (_TEXT, (_INT,)),
+    "ckgen_function_count": (_INT, ()),
+    "ckgen_function": (_TEXT, (_INT,)),
+    "ckgen_instance_operation": (_TEXT, (_INT,)),
     "ckgen_is_supported": (_INT, (_INT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
     "ckgen_workspace_size": (_INT, (_INT, _PROBLEM, ctypes.POINTER(ctypes.c_int64))),
     "ckgen_split_k": (_INT, (_INT, _PROBLEM, ctypes.POINTER(_INT))),
     "ckgen_select": (
         _INT,
-        (_TEXT, _TEXT, _TEXT, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
+        (*(_TEXT,) * 5, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
     ),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
     "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
+    "ckgen_reference_bwd_data": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
     "ckgen_device_malloc": (_INT, (ctypes.c_int64, ctypes.POINTER(_POINTER))),
     "ckgen_device_free": (_INT, (_POINTER,)),
     "ckgen_device_copy_to": (_INT, (_POINTER, _POINTER, ctypes.c_int64)),

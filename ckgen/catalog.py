@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckgen.instance import CONV_SPECS, FAMILIES, FIELD_NAMES, Instance, derived, primary
+from ckgen.function import PASS_THROUGH
+from ckgen.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, primary
+from ckgen.operation import FAMILIES
 
 Sets = Mapping[str, Collection[str]]
 
 LIST_HEADERS = ("name", "tile", "waves", "vector", "stages", "lds", "archs", "sets")
-MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "conv_spec", "generic", "archs")
+MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "functions", "conv_spec", "generic", "archs")
 
 
 def list_rows(instances: Iterable[Instance], sets: Sets) -> list[tuple[str, ...]]:
@@ -39,7 +41,8 @@ def list_records(instances: Iterable[Instance], sets: Sets) -> list[dict[str, An
 def support_matrix(instances: Iterable[Instance]) -> list[tuple[str, ...]]:
     """One row of MATRIX_HEADERS for each (operation, layout, dtype) that exists.
 
-    Family columns count its tuned instances; `generic` says whether every valid problem is taken.
+    Family columns count its tuned instances, also those of each of `functions`; `generic` says whether every valid
+    problem is taken.
     """
     cells: dict[tuple[str, str, str], list[Instance]] = {}
     for instance in instances:
@@ -121,12 +124,14 @@ def _matrix_row(key: tuple[str, str, str], members: Sequence[Instance]) -> tuple
     archs = dict.fromkeys(arch for instance in members for arch in instance.archs)
     generic = "yes" if len(tuned) < len(members) else "no"
     numbers = (str(count or "-") for count in counts)
+    functions = dict.fromkeys(instance.function for instance in members if instance.function != PASS_THROUGH)
     return (
         operation,
         str(members[0].ndim),
         layout,
         dtype,
         *numbers,
+        ", ".join(functions) or "-",
         ", ".join(specs),
         generic,
         " ".join(archs),

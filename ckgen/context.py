@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ckgen.function import Function
 from ckgen.manifest import digest
 from ckgen.measured import TABLES, load_texts
 from ckgen.paths import PACKAGE, templates_dir
@@ -29,7 +30,7 @@ class RenderContext:
 
     `spec` and `command` stand in every file: the spec's name and the command line that makes the tree again.
     `sets` maps each set of the spec to the names of its instances, `tables` the file name of each table of
-    measurements to its text.
+    measurements to its text, `functions` are those of the spec.
     """
 
     templates: Templates
@@ -39,6 +40,7 @@ class RenderContext:
     command: str
     sets: Mapping[str, Sequence[str]]
     tables: Mapping[str, str] = field(default_factory=dict)
+    functions: Sequence[Function] = ()
 
 
 def load_templates(folder: Path) -> Templates:
@@ -47,12 +49,18 @@ def load_templates(folder: Path) -> Templates:
     return Templates({path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths})
 
 
-def load_context(spec: str, spec_text: str, command: str, sets: Mapping[str, Sequence[str]]) -> RenderContext:
+def load_context(
+    spec: str,
+    spec_text: str,
+    command: str,
+    sets: Mapping[str, Sequence[str]],
+    functions: Sequence[Function] = (),
+) -> RenderContext:
     """The context of this installation: its templates and the digest of its generator modules."""
     modules = generator_modules()
     tool = digest("\0".join(f"{name}\0{modules[name]}" for name in sorted(modules)).encode())
     templates, spec_sha256 = load_templates(templates_dir()), digest(spec_text.encode())
-    return RenderContext(templates, spec, spec_sha256, tool, command, sets, load_texts())
+    return RenderContext(templates, spec, spec_sha256, tool, command, sets, load_texts(), functions)
 
 
 def generator_modules() -> dict[str, str]:

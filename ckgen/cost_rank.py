@@ -18,11 +18,13 @@ from math import ceil
 
 from ckgen.cost_halo import halo_bound, halo_tiles, halo_weights, halo_workgroups
 from ckgen.cost_model import Bound, RoleLoad, groups_of_row, roles_of_row, tile_bound
+from ckgen.gemm import least_bytes, products
 from ckgen.hardware import NVIDIA_ARCHES, find_atom
 from ckgen.hardware_units import RATES, UNITS, Rates
 from ckgen.instance import Instance, parse
 from ckgen.isa_table import Row, Table
 from ckgen.occupancy import workgroups_per_unit
+from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
 
 SPLIT_KS = (1, 2, 4, 8, 16, 32)
@@ -86,6 +88,7 @@ class CodeBook:
     def _nearest(self, instance: Instance) -> tuple[Instance, Row]:
         def distance(known: Instance) -> tuple[float, ...]:
             return (
+                known.operation != instance.operation,
                 known.family != instance.family,
                 known.pointwise != instance.pointwise,
                 abs(known.ndim - instance.ndim),
@@ -110,19 +113,22 @@ class Work:
     begin, and the weights that a workgroup writes."""
 
     blocks: int
-    tiles: int
+    tiles: float
     bound: Bound
     rounds: int
     weights: int
 
 
 def _gemm_work(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
-    m, n, k = problem.gemm
-    outputs = ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block) * problem.groups
+    products_tiles = [  # of C, and each one's tiles of GEMM-K
+        (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
+        for m, n, k in products(instance.operation, problem)
+    ]
+    outputs = sum(count for count, _ in products_tiles) * problem.groups
     blocks = ceil(outputs * split_k / rates.units)
     bound = tile_bound(instance, rates, code.roles, min(code.groups, blocks))
     rounds = 1 if instance.uses_tma else ceil(blocks / max(1, code.groups))
-    tiles = ceil(ceil(k / instance.k_per_block) / split_k)
+    tiles = sum(count * ceil(depth / split_k) for count, depth in products_tiles) * problem.groups / max(1, outputs)
     return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)
 
 
@@ -138,12 +144,13 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
         work = _halo_work(instance, problem, split_k, rates)
     else:
         work = _gemm_work(instance, problem, split_k, code, rates)
-    out_bytes = PARTIAL_BYTES if split_k > 1 else instance.wei_bytes
+    out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = work.blocks * work.weights * out_bytes / rates.load_bytes
     cycles = work.blocks * work.tiles * work.bound.cycles + work.rounds * rates.start_cycles + write_cycles
-    partials = 2 * split_k * problem.elements("wei") * PARTIAL_BYTES if split_k > 1 else 0
+    written = problem.elements(OPERATIONS[instance.operation].written)
+    partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
-    memory = (problem.least_bytes(instance.dtype) + partials) / rates.memory_bytes_per_s
+    memory = (least_bytes(instance.operation, problem, instance.dtype) + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 

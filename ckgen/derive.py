@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ckgen.derived import (
-    COPY_FAMILIES,
-    HALO_ATOM,
-    HALO_CHANNELS,
-    HALO_FAMILIES,
-    STAGE_BARRIER_BYTES,
-    SWIZZLE_BYTES,
-    TMA_FAMILIES,
-)
+from ckgen.derived import HALO_ATOM, HALO_CHANNELS, STAGE_BARRIER_BYTES, SWIZZLE_BYTES
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
+from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 from ckgen.spec_types import Vector
 
 ACCESS_BYTES = 16  # the widest global or LDS access of a lane
@@ -33,10 +26,12 @@ HALO_MATH_WARPS = 8  # as many as leave each other the registers of 180 accumula
 REASONS = {
     "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
+    "function": "by rule: PassThrough stores what was summed",
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "small": "small: the fewest elements that CK's rows access at once",
     "generic": "by rule: single elements fit every C and K",
+    "slot": "by rule: 16 bytes, a slot of LDS",
     "wavelet": "by rule: 32 load threads read a row of the tile",
     "wavelet-c": "by rule: two weights, as in CK's rows",
     "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
@@ -64,6 +59,7 @@ _FAMILY_REASONS = {"wavelet_tma": _TMA_REASONS, "halo": _HALO_REASONS}
 class Shape(NamedTuple):
     """What the vectors depend on."""
 
+    operation: str
     family: str
     generic: bool
     dtype: str
@@ -112,7 +108,7 @@ def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
         given = zip((a, b, c), COPY_VECTORS[shape.family], strict=True)
         a, b, c = (rule if width in (None, "full") else width for width, rule in given)
     return (
-        a if isinstance(a, int) else _read_width(a, shape, shape.m_per_block),
+        a if isinstance(a, int) else _a_width(a, shape),
         b if isinstance(b, int) else _read_width(b, shape, shape.n_per_block),
         c if isinstance(c, int) else _write_width(c, shape),
     )
@@ -127,7 +123,9 @@ def vector_reason(wanted: Vector | None, which: str, instance: Instance) -> str:
         return REASONS[word]
     if instance.generic:
         return REASONS["generic"]
-    if instance.family == "wavelet":
+    if instance.a_rows and which == "a":
+        return REASONS["slot"]
+    if instance.family == "wavelet" and not (instance.a_rows and which == "c"):
         return REASONS["wavelet-c" if which == "c" else "wavelet"]
     return "by rule, " + REASONS["full"]
 
@@ -144,10 +142,18 @@ def stages(instance: Instance) -> int:
     return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
 
+def _a_width(word: str | None, shape: Shape) -> int:
+    if not OPERATIONS[shape.operation].a_rows:
+        return _read_width(word, shape, shape.m_per_block)
+    if word == "small" or (word is None and shape.generic):
+        return _small(shape)
+    return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
+
+
 def _read_width(word: str | None, shape: Shape, extent: int) -> int:
     dtype = DTYPES[shape.dtype]
     if word == "small":
-        return dtype.small_vector
+        return _small(shape)
     if word is None and shape.generic:
         return 1
     if word is None and shape.family == "wavelet":
@@ -160,14 +166,18 @@ def _read_width(word: str | None, shape: Shape, extent: int) -> int:
 
 
 def _write_width(word: str | None, shape: Shape) -> int:
-    dtype = DTYPES[shape.dtype]
+    operation = OPERATIONS[shape.operation]
     if word == "small":
-        return dtype.small_vector
+        return _small(shape)
     if word is None and shape.generic:
         return 1
-    if word is None and shape.family == "wavelet":
+    if word is None and shape.family == "wavelet" and not operation.a_rows:
         return 2
-    width = ACCESS_BYTES // dtype.wei_bytes
+    width = ACCESS_BYTES // DTYPES[shape.dtype].bytes_of(operation.written)
     while shape.n_per_block % width:
         width //= 2
     return width
+
+
+def _small(shape: Shape) -> int:
+    return OPERATIONS[shape.operation].small_vector or DTYPES[shape.dtype].small_vector

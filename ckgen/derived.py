@@ -1,17 +1,13 @@
 """What follows from an instance's fields: integers with the same names and formulas as in C++.
 
-Families of AMD's matrix cores (MFMA_FAMILIES): templates/include/ckgen/instance/derived.hpp. Hopper's own:
-derived_tma.hpp and derived_halo.hpp beside it, where only the names in TMA_NAMES and HALO_NAMES have a meaning.
+AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_tma.hpp and derived_halo.hpp beside it.
 """
 
 from __future__ import annotations
 
 from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
+from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 
-MFMA_FAMILIES = ("xdl", "wavelet")
-TMA_FAMILIES = ("wavelet_tma",)
-HALO_FAMILIES = ("halo",)
-COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
@@ -56,6 +52,7 @@ class Derived:
     b_vector: int
     c_vector: int
     stages: int
+    operation: str
 
     @property
     def uses_tma(self) -> bool:
@@ -66,6 +63,11 @@ class Derived:
     def is_halo(self) -> bool:
         """True where all taps read the same rows in shared memory."""
         return self.family in HALO_FAMILIES
+
+    @property
+    def a_rows(self) -> bool:
+        """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
+        return OPERATIONS[self.operation].a_rows
 
     @property
     def groups_outermost(self) -> bool:
@@ -83,14 +85,19 @@ class Derived:
         return DTYPES[self.dtype].elem_bytes
 
     @property
-    def wei_bytes(self) -> int:
-        """Bytes of an element of the weight gradient."""
-        return DTYPES[self.dtype].wei_bytes
+    def c_bytes(self) -> int:
+        """Bytes of an element of C, the tensor that is written."""
+        return DTYPES[self.dtype].bytes_of(OPERATIONS[self.operation].written)
 
     @property
     def k1(self) -> int:
         """Elements of GEMM-K in one 16-byte LDS slot."""
         return LDS_SLOT // self.elem_bytes
+
+    @property
+    def planes(self) -> int:
+        """Planes of slots in a tile of A or B: those of one plane are side by side along M or N."""
+        return self.k_per_block // self.k1
 
     @property
     def copy_waves(self) -> int:
@@ -158,8 +165,8 @@ class Derived:
 
     @property
     def a_dst_vector(self) -> int:
-        """Elements along GEMM-K that one LDS write of A stores, after the transposition in registers."""
-        return max(1, min(self.k1, self.a_elems // self.a_vector))
+        """Elements along GEMM-K that one LDS write of A stores, transposed in registers where A is not a_rows."""
+        return self.k1 if self.a_rows else max(1, min(self.k1, self.a_elems // self.a_vector))
 
     @property
     def b_dst_vector(self) -> int:
@@ -168,8 +175,8 @@ class Derived:
 
     @property
     def a_slices(self) -> int:
-        """How many a_vector x a_dst_vector pieces of A a copy thread moves."""
-        return self.a_elems // (self.a_vector * self.a_dst_vector)
+        """How many pieces of A a copy thread moves: a_vector x a_dst_vector, or slots of one row."""
+        return self.a_elems // (self.a_dst_vector * (1 if self.a_rows else self.a_vector))
 
     @property
     def b_slices(self) -> int:
@@ -179,6 +186,8 @@ class Derived:
     @property
     def a_pad(self) -> int:
         """Empty slots after each plane of A."""
+        if self.a_rows:  # threads side by side write one row's slots, one in each plane
+            return max(1, LDS_PLANES // self.planes) if self.planes > 1 else 0
         return lds_pad(self.m_per_block, self.a_vector)
 
     @property
@@ -192,7 +201,7 @@ class Derived:
         if self.uses_tma:
             return (self.m_per_block + self.n_per_block) * self.k_per_block * 2
         slots = self.m_per_block + self.a_pad + self.n_per_block + self.b_pad
-        return (self.k_per_block // self.k1) * slots * LDS_SLOT
+        return self.planes * slots * LDS_SLOT
 
     @property
     def epilogue_rows(self) -> int:
@@ -278,7 +287,7 @@ DERIVED_NAMES = tuple(
 )
 _HALO_ONLY = ("groups_per_block", "unit_channels", "units", "shares", "out_pitch", "lds_products_bytes")
 _TMA_ONLY = ("wave_size", "warpgroups")
-_COMMON = ("ndim", "elem_bytes", "wei_bytes", "block_size", "launch_threads", "acc_registers", "lds_bytes")
+_COMMON = ("ndim", "elem_bytes", "c_bytes", "block_size", "launch_threads", "acc_registers", "lds_bytes")
 MFMA_NAMES = tuple(name for name in DERIVED_NAMES if name not in (*_TMA_ONLY, *_HALO_ONLY))
 TMA_NAMES = (*_COMMON, "lds_stage_bytes", *_TMA_ONLY)
 HALO_NAMES = (*_COMMON, *_HALO_ONLY, "wave_size")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.expand_errors import Reporter
 from ckgen.filters import filtered, parse_terms
-from ckgen.group import Combination, Product, build, exclusions, products, values_of
+from ckgen.group import Combination, Kind, Product, build, exclusions, kind_of, products, values_of
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
@@ -102,7 +102,7 @@ class _Work:
         used = [False] * len(tests)
         before, broken = len(self.instances), False
         for part in plan:
-            shapes = _Shapes(group.family, group.generic, part, self.reporter.checker)
+            shapes = _Shapes(kind_of(group), part, self.reporter.checker)
             for combination in part.combinations():
                 instance, violations = shapes.resolve(combination)
                 choices = tuple(choice for choice in (*combination, part.archs) if choice is not None)
@@ -148,28 +148,29 @@ class _Work:
 
 class _Shapes:
     """Builds and checks each shape once: of the layout, which is the outermost axis, neither depends on more
-    than its number of dimensions and whether it has the groups outermost."""
+    than its number of dimensions and whether it has the groups outermost, and on the function, the next one, not at
+    all."""
 
-    def __init__(self, family: str, generic: bool, part: Product, checker: Checker) -> None:
-        self._family = family
-        self._generic = generic
+    def __init__(self, kind: Kind, part: Product, checker: Checker) -> None:
+        self._kind = kind
         self._archs: tuple[str, ...] = part.archs.value if part.archs is not None else ()
         self._checker = checker
         self._known: dict[tuple[int, ...], tuple[Instance, tuple[Violation, ...]]] = {}
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
         """The instance of a combination with its archs, and the rules it breaks."""
-        layout = combination[0]
+        layout, function = combination[:2]
         assert layout is not None, "spec checks see to it that a group has layouts"
-        key = (len(layout.value), int(layout.value.startswith("G")), *map(id, combination[1:]))
+        key = (len(layout.value), int(layout.value.startswith("G")), *map(id, combination[2:]))
         known = self._known.get(key)
         if known is None:
-            instance = build(self._family, self._generic, values_of(combination))
+            instance = build(self._kind, values_of(combination))
             violations = tuple(self._checker.violations(instance, self._archs))
             archs = () if violations else self._archs or self._checker.supported_archs(instance)
             known = self._known[key] = (replace(instance, archs=archs), violations)
         instance, violations = known
-        return replace(instance, layout=layout.value), violations
+        name = instance.function if function is None else function.value
+        return replace(instance, layout=layout.value, function=name), violations
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ckgen.errors import Diagnostic, Place
-from ckgen.group import values_of
+from ckgen.group import kind_of, values_of
 from ckgen.instance import Instance
 from ckgen.provenance import Choice, Provenance
 from ckgen.repair import repairs
@@ -87,7 +87,7 @@ class Reporter:
         instance, rule = cause.instance, cause.violation.rule
         values = values_of(cause.provenance.choices)
         archs = values.get("archs", ())
-        found = repairs(instance.family, instance.generic, values, rule.blame, self.checker, archs)
+        found = repairs(kind_of(instance), values, rule.blame, self.checker, archs)
         if not found:
             return cause.violation.help
         return f"{found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"

@@ -12,18 +12,13 @@ from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.expand import Expansion
 from ckgen.filters import Term, matching, parse_terms, suggest_names
 from ckgen.hardware import ARCHES, DTYPES, NVIDIA_ARCHES
-from ckgen.instance import (
-    CONV_SPECS,
-    FAMILIES,
-    FIELD_NAMES,
-    LAYOUTS,
-    Instance,
-    parse,
-)
+from ckgen.instance import CONV_SPECS, FIELD_NAMES, Instance, parse
 from ckgen.isa_table import Table
+from ckgen.operation import FAMILIES, LAYOUTS, OPERATIONS
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {
+    "operation": tuple(OPERATIONS),
     "family": FAMILIES,
     "layout": LAYOUTS,
     "dtype": tuple(DTYPES),

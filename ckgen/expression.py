@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import ast
 import re
+import struct
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import isinf
-
-import numpy as np
 
 from ckgen.errors import did_you_mean
 
@@ -151,8 +150,10 @@ def names_in(tree: Expr | Compare) -> Iterator[str]:
 
 def nearest_f32(value: float) -> float | None:
     """The f32 nearest to ``value``; None where that is infinite, or 0 for a value that is not 0."""
-    with np.errstate(all="ignore"):
-        rounded = float(np.float32(value))
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return None
     return None if isinf(rounded) or rounded != rounded or (rounded == 0) != (value == 0) else rounded
 
 

@@ -6,9 +6,7 @@ MATH_FUNCTIONS says, on every platform.
 
 from __future__ import annotations
 
-import numpy as np
-
-from ckgen.expression import Binary, Call, Choose, Compare, Expr, Name, Negate, Number
+from ckgen.expression import Binary, Call, Choose, Compare, Expr, Name, Negate, Number, nearest_f32
 
 # Each takes and returns float. A NaN among the arguments is the result: clipping must not hide a gradient that blew up.
 # (fmin and fmax, and the min and max instructions of GPUs, drop it.)
@@ -33,7 +31,8 @@ def cpp_name(name: str) -> str:
 
 def cpp_number(value: float) -> str:
     """The shortest literal of an f32 value: ``0.1f``, ``-2.0f``, ``1e-10f``."""
-    return f"{np.float32(value)!s}f"
+    texts = (f"{value:.{digits}g}" for digits in range(1, 10))  # nine tell all f32 values apart
+    return next(f"{float(text)!r}f" for text in texts if nearest_f32(float(text)) == value)
 
 
 def cpp_expression(tree: Expr) -> str:

@@ -15,19 +15,30 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.expression import FUNCTIONS, Expr, ExpressionError, names_in, nearest_f32, parse_expression
 
 RESULT = "e"
+PASS_THROUGH = "PassThrough"  # the function of plain operators
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """Element type and layout of a D tensor, where they are not the result's."""
+
+    dtype: str | None = None
+    layout: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
-    """An element-wise function; ``make_function`` checks and makes it. The scalars' values are their defaults."""
+    """An element-wise function; ``make_function`` checks and makes it. The scalars' values are their defaults; there is
+    a kind for each tensor."""
 
     name: str
     tensors: tuple[str, ...]
     scalars: tuple[tuple[str, float], ...]
     text: str
     tree: Expr
+    kinds: tuple[Kind, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +54,15 @@ class Finding:
 
 
 def make_function(
-    name: str, expression: str, tensors: Sequence[str] = (), scalars: Mapping[str, float] | None = None
+    name: str,
+    expression: str,
+    tensors: Sequence[str] = (),
+    scalars: Mapping[str, float] | None = None,
+    kinds: Sequence[Kind] = (),
 ) -> Function:
-    """A function of `e`, ``tensors`` and ``scalars`` (name -> default). Raises CkgenError with all that is wrong."""
-    made, findings = check_function(name, expression, tensors, scalars or {})
+    """A function of `e`, ``tensors`` (of ``kinds``, default: the result's) and ``scalars`` (name -> default). Raises
+    CkgenError with all that is wrong."""
+    made, findings = check_function(name, expression, tensors, scalars or {}, kinds)
     if made is None:
         diagnostics = (Diagnostic(None, one.rule, f"{name}: {one.message}", one.help) for one in findings)
         raise CkgenError(diagnostics)
@@ -54,7 +70,7 @@ def make_function(
 
 
 def check_function(
-    name: str, expression: str, tensors: Sequence[str], scalars: Mapping[str, float]
+    name: str, expression: str, tensors: Sequence[str], scalars: Mapping[str, float], kinds: Sequence[Kind] = ()
 ) -> tuple[Function | None, list[Finding]]:
     """The function, or None and what is wrong."""
     findings: list[Finding] = []
@@ -85,7 +101,8 @@ def check_function(
     findings += _unused(tree, paths)
     if findings:
         return None, findings
-    return Function(name, tuple(tensors), tuple(values.items()), expression, tree), []
+    kinds = tuple(kinds) or (Kind(),) * len(tensors)
+    return Function(name, tuple(tensors), tuple(values.items()), expression, tree, kinds), []
 
 
 def _name_fault(name: str, earlier: Sequence[str]) -> str:
@@ -117,7 +134,7 @@ def _unused(tree: Expr, paths: Sequence[tuple[str, tuple[str | int, ...]]]) -> l
 BUILTINS: dict[str, Function] = {
     function.name: function
     for function in (
-        make_function("PassThrough", "e"),
+        make_function(PASS_THROUGH, "e"),
         make_function("Scale", "scale * e", scalars={"scale": 1.0}),
         make_function("Bilinear", "alpha * e + beta * d0", ("d0",), {"alpha": 1.0, "beta": 1.0}),
         make_function("AddResidual", "e + d0", ("d0",)),

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckgen import derive
 from ckgen.errors import Place
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import WAVE_SIZE
 from ckgen.instance import Instance
 from ckgen.provenance import Choice
@@ -20,6 +21,7 @@ from ckgen.spec_types import Tile, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice for each of AXES, None where a rule decides
 NO_CHOICE: tuple[Choice | None, ...] = (None,)
+_TILE = AXES.index("tile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,10 @@ class Product:
 
     def combinations(self) -> Iterator[Combination]:
         """Every combination, the last of AXES fastest. A tile's own K and block size replace those axes."""
-        outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:3]]
+        outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:_TILE]]
         for head in product(*outer):
             for tile in self.axes["tile"]:
-                inner = [self._beside(axis, tile.value) for axis in AXES[4:]]
+                inner = [self._beside(axis, tile.value) for axis in AXES[_TILE + 1 :]]
                 for tail in product(*inner):
                     yield (*head, tile, *tail)
 
@@ -81,8 +83,22 @@ def _product(spec: Spec, sources: list[tuple[Axes, Path, str]], place: Place, in
     return Product(axes, archs, place, included)
 
 
-def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
+class Kind(NamedTuple):
+    """What all instances of a group have in common."""
+
+    operation: str
+    family: str
+    generic: bool
+
+
+def kind_of(group: Group | Instance) -> Kind:
+    """The kind of a group's instances, or of an instance."""
+    return Kind(group.operation, group.family, group.generic)
+
+
+def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
+    operation, family, generic = kind
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
     k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(family, dtype, tile.n_per_block)
@@ -91,7 +107,7 @@ def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
     load_waves, math_waves = values.get("wave_ratio") or derive.waves(family, extents, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
     vector: Vector | None = values.get("vector")
-    a, b, c = derive.vectors(vector, derive.Shape(family, generic, dtype, *extents, copy_threads))
+    a, b, c = derive.vectors(vector, derive.Shape(*kind, dtype, *extents, copy_threads))
     instance = Instance(
         family=family,
         layout=values["layout"],
@@ -108,6 +124,8 @@ def build(family: str, generic: bool, values: Mapping[str, Any]) -> Instance:
         c_vector=c,
         stages=values.get("stages") or 1,
         generic=generic,
+        operation=operation,
+        function=values.get("function") or PASS_THROUGH,
     )
     if "stages" in values or not load_waves:
         return instance
@@ -137,7 +155,7 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-        shape = derive.Shape(instance.family, instance.generic, instance.dtype, *extents, instance.copy_threads)
+        shape = derive.Shape(*kind_of(instance), instance.dtype, *extents, instance.copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)
         wanted = zip((value.a, value.b, value.c), derive.vectors(value, shape), widths, strict=True)
         return all(given is None or expected == actual for given, expected, actual in wanted)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ckgen.layout import TensorName
+
 # A wave of the matrix-core families (CDNA) is 64 work-items; the kernels are written for that width
 # everywhere. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
 WAVE_SIZE = 64
@@ -46,6 +48,10 @@ class DType:
     elem_bytes: int  # of in_type and out_type
     wei_bytes: int
     small_vector: int  # elements a global access of the least demanding tuned row: see below
+
+    def bytes_of(self, tensor: TensorName) -> int:
+        """Bytes of an element of a tensor."""
+        return self.wei_bytes if tensor == "wei" else self.elem_bytes
 
     def __post_init__(self) -> None:
         sizes = {"f16": 2, "bf16": 2, "f32": 4}

@@ -1,7 +1,6 @@
 """One kernel instance: its fields and its name, the identity, which round-trips; `derived` has what follows.
 
-GEMM terms: M = K channels, N = C x filter, K = N x output positions; A = dOut, B = In, C = dWei. A wave is 64
-threads.
+`operation` says what M, N, K, A, B and C of the matrix product are. A wave is 64 threads.
 """
 
 from __future__ import annotations
@@ -10,25 +9,17 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ckgen.derived import COPY_FAMILIES, MFMA_FAMILIES, Derived, derived_names
+from ckgen.derived import Derived, derived_names
+from ckgen.function import PASS_THROUGH
+from ckgen.layout import tensors_first_to_last
+from ckgen.operation import BWD_WEIGHT, FAMILIES, OPERATIONS
 
-OPERATIONS = ("grouped_conv_bwd_weight",)
-FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
 # In the YAML and in Python as CK writes them; in names as the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
-
-# Where In, dWei and dOut lie, slowest axis first.
-LAYOUTS = (
-    "NWGC/GKXC/NWGK",
-    "NHWGC/GKYXC/NHWGK",
-    "NDHWGC/GKZYXC/NDHWGK",
-    "GNWC/GKXC/GNWK",
-    "GNHWC/GKYXC/GNHWK",
-    "GNDHWC/GKZYXC/GNDHWK",
-)
-
+_BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _NAME = re.compile(
-    r"grouped_conv[123]d_bwd_weight_(?P<family>xdl|wavelet_tma|wavelet|halo)_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
+    rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"
+    r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
     r"_(?P<dtype>bf16_f32_bf16|bf16|f16|f32)_(?P<conv_spec>default|1x1s1p0)"
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)_s(?P<stages>\d+)"
@@ -56,7 +47,8 @@ class Instance(Derived):
     c_vector: int
     stages: int
     generic: bool = False
-    operation: str = "grouped_conv_bwd_weight"
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # in sources, symbols, CMake, Python and reports
 
@@ -80,12 +72,15 @@ class Instance(Derived):
 
     @property
     def _prefix(self) -> str:
-        return f"grouped_conv{self.ndim}d_bwd_weight_{self.family}_{self.layout_tag.lower()}_{self.dtype}"
+        fused = "" if self.function == PASS_THROUGH else f"_{function_tag(self.function)}"
+        operation = OPERATIONS[self.operation].short
+        layout = self.layout.replace("/", "_").lower()
+        return f"grouped_conv{self.ndim}d_{operation}_{self.family}{fused}_{layout}_{self.dtype}"
 
     @property
     def layout_tag(self) -> str:
-        """The layout's C++ type in namespace ckgen::layout: `NHWGC_GKYXC_NHWGK`."""
-        return self.layout.replace("/", "_")
+        """The layouts' C++ type in namespace ckgen::layout, the input's first: `NHWGC_GKYXC_NHWGK`."""
+        return tensors_first_to_last(self.layout).replace("/", "_")
 
     @property
     def pointwise(self) -> bool:
@@ -106,17 +101,31 @@ def derived(instance: Instance) -> dict[str, int]:
     return {name: getattr(instance, name) for name in derived_names(instance.family)}
 
 
+def function_tag(function: str) -> str:
+    """A function's name in the names of instances: `ScaledResidual` is `scaled_residual` there."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", function).lower()
+
+
+def function_of_tag(tag: str) -> str:
+    """The inverse of `function_tag`."""
+    return "".join(word[:1].upper() + word[1:] for word in tag.split("_"))
+
+
 def parse(name: str) -> Instance:
     """The instance a name stands for (`archs`, no part of it, stays empty); ValueError if it is no name."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is not the name of an instance")
     words: dict[str, Any] = match.groupdict()
+    operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
+    words["operation"] = operation.name
+    words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
     words["layout"] = words["layout"].upper().replace("_", "/")
     words["conv_spec"] = next(spec for spec, short in CONV_SPECS.items() if short == words["conv_spec"])
     words["generic"] = words["generic"] is not None
     instance = Instance(**words)
-    if instance.layout not in LAYOUTS or instance.name != name:  # `convNd` against the layout, leading zeros
+    # `convNd` against the layout, leading zeros
+    if instance.layout not in operation.layouts or instance.name != name:
         raise ValueError(f"{name!r} is not the name of an instance; its fields make {instance.name!r}")
     return instance

@@ -14,7 +14,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance import Instance
 from ckgen.isa import CodeReport, analyse
 from ckgen.toolchain import Command
-from ckgen.tree import source_of
+from ckgen.tree import path_of
 
 _VERSION = re.compile(r"(?:(\w+) )?clang version (\d\S*)")
 _ROCM = re.compile(r"roc-\d[\w.]*")
@@ -67,7 +67,7 @@ def compile_and_read(
 
     def one(instance: Instance) -> CodeReport:
         target = out / f"{instance.name}.s"
-        assemble(compiler.command, tree, tree / source_of(instance).path, arch, target)
+        assemble(compiler.command, tree, tree / path_of(instance), arch, target)
         if on_done is not None:
             on_done(instance.name)
         return analyse(target.read_text(encoding="utf-8"), instance, arch)

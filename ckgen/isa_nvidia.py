@@ -13,7 +13,7 @@ from ckgen.build import first_errors
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance import Instance
 from ckgen.toolchain import Command
-from ckgen.tree import source_of
+from ckgen.tree import path_of
 
 _FLAGS = ("-x", "cu", "-std=c++17", "-O3", "-cubin", "--resource-usage")
 _DEFINES = ("-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_NVIDIA=1")
@@ -64,7 +64,7 @@ def compile_and_report(
     out.mkdir(parents=True, exist_ok=True)
 
     def one(instance: Instance) -> NvidiaReport:
-        source = tree / source_of(instance).path
+        source = tree / path_of(instance)
         command = (*nvcc, *_FLAGS, *_DEFINES, f"-arch={arch}", f"-I{tree / 'include'}", str(source))
         command = (*command, "-o", str(out / f"{instance.name}.cubin"))
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

@@ -1,7 +1,8 @@
 """Where the elements of a convolution's three tensors lie.
 
 A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest
-to the fastest. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout
+to the fastest. Operators that write the input name the output first: ``NHWGK/GKYXC/NHWGC``; the letters K and C tell
+which is which. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout
 says, as in Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K,
 spatial for the output. The layout then shows only in the strides. This module converts between the two
 orders; it knows nothing of sizes.
@@ -17,6 +18,10 @@ TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
 
 # The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
 CHANNELS_LAST = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
+
+# Layouts that a D tensor may have whatever the result's is. As arrays G_NHW_C has the axes of GNHWC, and so in other
+# dimensions. GC and G_C hold one value a channel, for every image and position.
+OWN_LAYOUTS = ("GC", "G_C", "G_NHW_C")
 
 _HEAD: dict[TensorName, str] = {"in": "GNC", "wei": "GKC", "out": "GNK"}
 _IMAGE = {1: "W", 2: "HW", 3: "DHW"}
@@ -37,16 +42,30 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
     ndim = len(parts[0]) - 3
     if len(parts) != 3 or ndim not in _IMAGE:
         raise ValueError(f"layout {layout!r} is not of the form in/wei/out, for example NHWGC/GKYXC/NHWGK")
-    for name, part in zip(TENSORS, parts, strict=True):
+    order = TENSORS if "C" in parts[0] else TENSORS[::-1]
+    for name, part in zip(order, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
             raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
-    return parts[TENSORS.index(tensor)]
+    return parts[order.index(tensor)]
 
 
 def ndim_of(layout: str) -> int:
     """The number of spatial dimensions, 1 to 3, that ``layout`` describes. Raises ValueError as
     ``physical_axes``."""
     return len(physical_axes("in", layout)) - 3
+
+
+def d_layout(own: str | None, layout: str) -> str:
+    """The layout of a D tensor of an operation that writes the input in ``layout``: ``own``, for its number of
+    dimensions, or the input's."""
+    if own is None:
+        return physical_axes("in", layout)
+    return own.replace("NHW", "N" + _IMAGE[ndim_of(layout)])
+
+
+def tensors_first_to_last(layout: str) -> str:
+    """The layout with the input's axes first, as C++ names it: ``NHWGC/GKYXC/NHWGK``."""
+    return "/".join(physical_axes(tensor, layout) for tensor in TENSORS)
 
 
 def to_logical(tensor: TensorName, layout: str) -> tuple[int, ...]:

@@ -13,27 +13,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.c_api import (
-    UNSUPPORTED,
-    CCandidate,
-    CProblem,
-    LibraryError,
-    UnsupportedProblem,
-    expect,
-    last_error,
-    load,
-)
-from ckgen.device_memory import DeviceMemory
+from ckgen.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
+from ckgen.d_tensors import d_slots, scalar_values
 from ckgen.element import Array
-from ckgen.errors import did_you_mean
-from ckgen.instance import Instance, parse
-from ckgen.layout import CHANNELS_LAST, TensorName
+from ckgen.function import PASS_THROUGH
+from ckgen.layout import CHANNELS_LAST, TENSORS, TensorName, tensors_first_to_last
+from ckgen.library_base import Catalogue
 from ckgen.operands import Operands, Tensor
-from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.problem import ConvProblem
 from ckgen.selector import SOURCES, TIMED, Choice
 from ckgen.tensors import logical_strides, require, view
 
@@ -49,7 +40,7 @@ class Run:
     milliseconds: float | None
 
 
-class Library:
+class Library(Catalogue):
     """A loaded shared library of convolution instances.
 
     Raises LibraryError when the file cannot be loaded, is not a ckgen library, speaks another ABI version, or
@@ -57,65 +48,6 @@ class Library:
     hold. An object may be shared between threads; runs on the host platform use the library's own worker
     threads.
     """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        self._api = load(self.path)
-        self.platform: str = self._api.ckgen_platform().decode()
-        self.memory = DeviceMemory(self._api)
-        count = self._api.ckgen_instance_count()
-        self.names: tuple[str, ...] = tuple(self._api.ckgen_instance_name(i).decode() for i in range(count))
-        if not self.names:
-            raise LibraryError(f"{self.path} holds no instance")
-        self._index = {name: i for i, name in enumerate(self.names)}
-        try:
-            self.instances: tuple[Instance, ...] = tuple(parse(name) for name in self.names)
-        except ValueError as error:
-            raise LibraryError(f"{self.path} was made by another ckgen: {error}") from error
-
-    def instance(self, name: str) -> Instance:
-        """The fields of the instance called ``name``."""
-        return self.instances[self._find(name)]
-
-    def type_string(self, name: str) -> str:
-        """The instance's type string in Composable Kernel's form; unlike the name it need not be unique."""
-        text: bytes = self._api.ckgen_instance_type_string(self._find(name))
-        return text.decode()
-
-    def unsupported_reason(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> str | None:
-        """Why the instance refuses the problem, in one sentence with the numbers, or None when it takes it.
-
-        ``split_k`` is -1 for the library's own choice or 1 and up. No memory is needed: the answer holds for
-        gap-free tensors at any 16-byte-aligned address.
-        """
-        index = self._find(name)
-        reason = self._foreign(index, problem)
-        return reason or self.check(name, self.describe(name, problem, split_k=split_k))
-
-    def supporting(
-        self, problem: ConvProblem, names: Iterable[str] | None = None, *, split_k: int = 1
-    ) -> tuple[str, ...]:
-        """Of ``names`` (default: all) those that take the problem, in the library's order."""
-        wanted = self.names if names is None else tuple(names)
-        return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
-
-    def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
-        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
-        size = ctypes.c_int64()
-        c_problem = self._accepted(name, problem, split_k)
-        self._expect(
-            name,
-            self._api.ckgen_workspace_size(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)),
-        )
-        return size.value
-
-    def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
-        """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
-        UnsupportedProblem."""
-        chosen = ctypes.c_int32()
-        c_problem = self._accepted(name, problem, requested)
-        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
-        return chosen.value
 
     def select(
         self, problem: ConvProblem, dtype: str = "f16", *, layout: str | None = None, arch: str | None = None
@@ -148,11 +80,14 @@ class Library:
         arch: str | None,
         addresses: tuple[int, int, int],
         most: int | None = None,
+        function: str = PASS_THROUGH,
     ) -> tuple[Choice, ...]:
         """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
         found = (CCandidate * (most or len(self.names)))()
         count = ctypes.c_int32()
-        words = (word.encode() if word else None for word in (layout, dtype, arch))
+        operation = BWD_DATA if layout in OPERATIONS[BWD_DATA].layouts else BWD_WEIGHT
+        where = tensors_first_to_last(layout)
+        words = (word.encode() if word else None for word in (operation, where, dtype, function, arch))
         status = self._api.ckgen_select(
             *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)
         )
@@ -172,29 +107,36 @@ class Library:
         wei: Tensor,
         out: Tensor,
         *,
+        ds: Sequence[Tensor] = (),
+        scalars: Mapping[str, float] | None = None,
         split_k: int = 1,
         workspace: Tensor | None = None,
         stream: int = 0,
         time_kernel: bool = False,
         synchronize: bool = False,
     ) -> Run:
-        """Compute the weight gradient of ``problem`` from ``in_`` and ``out`` into ``wei``.
+        """Compute the gradient of ``problem`` that the instance is for: that of the weight from ``in_`` and ``out``
+        into ``wei``, or that of the input from ``wei`` and ``out`` into ``in_``.
 
-        Tensors have the layout's own order and shape (``problem.shape("in", layout)`` and so on) and the
-        instance's element types, with any positive strides; addresses stand for gap-free ones. ``wei`` is
-        written in full. On a GPU a run of tensors or addresses only starts the kernels on ``stream`` (an
-        integer; 0: the default stream) and needs a ``workspace`` where its size is not 0; ``synchronize``
-        waits, and raises a fault of the kernel. numpy arrays are copied there and back, which waits; their
-        missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
+        Tensors have the layout's own order and shape (``problem.shape("in", layout)`` and so on) and the instance's
+        element types, with any positive strides; addresses stand for gap-free ones. The result is written in full.
+        ``ds`` are the D tensors of the instance's function, one of which may be the result's own memory, ``scalars``
+        its scalars by name where they are not its defaults. On a GPU a run of tensors or addresses only starts the
+        kernels on ``stream`` (an integer; 0: the default stream) and needs a ``workspace`` where its size is not 0;
+        ``synchronize`` waits, and raises a fault of the kernel. numpy arrays are copied there and back, which waits;
+        their missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
         milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
         index = self._find(name)
         c_problem = self._accepted(name, problem, split_k)
         size = self.workspace_size(name, problem, split_k=split_k)
-        operands = Operands(self.platform, self.instances[index], problem, (in_, wei, out), stream)
+        instance, function = self.instances[index], self.function_of(name)
+        slots = d_slots(instance, function)
+        operands = Operands(self.platform, instance, problem, (in_, wei, out), stream, slots, ds)
         operands.describe(c_problem)
-        taken = ctypes.c_float()
-        with self.memory.using(operands.device), operands.addresses(self.memory, workspace, size) as addresses:
+        c_problem.set_scalars(scalar_values(function, scalars))
+        taken, where = ctypes.c_float(), (c_problem, self.memory, workspace, size)
+        with self.memory.using(operands.device), operands.addresses(*where) as addresses:
             status = self._api.ckgen_run(
                 index, ctypes.byref(c_problem), *addresses, stream, int(time_kernel), ctypes.byref(taken)
             )
@@ -210,16 +152,20 @@ class Library:
         problem: ConvProblem,
         addresses: tuple[int, int, int],
         *,
+        ds: Sequence[int] = (),
         split_k: int = 1,
         workspace: int = 0,
         stream: int = 0,
     ) -> Callable[[], None]:
         """A function that starts one run and does nothing else, for loops that time GPU work.
 
-        ``addresses`` are those of gap-free in, wei and out, which the caller keeps alive and whose fit nobody
-        checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
+        ``addresses`` are those of gap-free in, wei and out, ``ds`` those of the D tensors, which the caller keeps
+        alive and whose fit nobody checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
-        start, _ = self.prepare(name, self._accepted(name, problem, split_k))
+        c_problem = self._accepted(name, problem, split_k)
+        for at, address in enumerate(ds):
+            c_problem.d[at].data = address
+        start, _ = self.prepare(name, c_problem)
         return functools.partial(start, *addresses, workspace, stream)
 
     def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
@@ -240,54 +186,25 @@ class Library:
 
         return start, size.value
 
-    def reference(self, dtype: str, layout: str, problem: ConvProblem, in_: Array, wei: Array, out: Array) -> None:
-        """Run the library's own C++ reference on host arrays in ``layout``'s order. Raises LibraryError."""
-        c_problem = CProblem.make(problem, layout, 1)
-        given: dict[TensorName, Array] = {"in": in_, "wei": wei, "out": out}
+    def reference(
+        self,
+        dtype: str,
+        layout: str,
+        problem: ConvProblem,
+        in_: Array,
+        wei: Array,
+        out: Array,
+        *,
+        operation: str = BWD_WEIGHT,
+    ) -> None:
+        """Run the library's own C++ reference of an operation, without a function, on host arrays in ``layout``'s
+        order. Raises LibraryError."""
+        c_problem, written = CProblem.make(problem, layout, 1), OPERATIONS[operation].written
+        given: dict[TensorName, Array] = dict(zip(TENSORS, (in_, wei, out), strict=True))
         for tensor, array in given.items():
             seen = view(tensor, array)
-            require(tensor, seen, problem, layout, dtype)
+            require(tensor, seen, problem, layout, dtype, written=tensor == written)
             c_problem.set_strides(tensor, logical_strides(seen, tensor, layout))
-        status = self._api.ckgen_reference(
-            dtype.encode(), ctypes.byref(c_problem), in_.ctypes.data, wei.ctypes.data, out.ctypes.data
-        )
+        run = {BWD_WEIGHT: self._api.ckgen_reference, BWD_DATA: self._api.ckgen_reference_bwd_data}[operation]
+        status = run(dtype.encode(), ctypes.byref(c_problem), in_.ctypes.data, wei.ctypes.data, out.ctypes.data)
         self._expect("reference", status)
-
-    def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
-        """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
-        ``threads`` worker threads (0: all cores). Raises LibraryError on other platforms."""
-        self._expect("host_configure", self._api.ckgen_host_configure(seed, threads))
-
-    def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
-        """The problem as the C API takes it, with gap-free strides of the instance's layout."""
-        if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
-            raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
-        return CProblem.make(problem, self.instance(name).layout, split_k)
-
-    def check(self, name: str, c_problem: CProblem) -> str | None:
-        """``unsupported_reason`` for a problem in C form, which may also be one that ConvProblem would
-        refuse."""
-        status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
-        if status == UNSUPPORTED:
-            return last_error(self._api)
-        self._expect(name, status)
-        return None
-
-    def _find(self, name: str) -> int:
-        index = self._index.get(name)
-        if index is None:
-            raise LibraryError(f"{self.path} holds no instance {name}", did_you_mean(name, self.names))
-        return index
-
-    def _foreign(self, index: int, problem: ConvProblem) -> str | None:
-        ndim = self.instances[index].ndim
-        return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
-
-    def _accepted(self, name: str, problem: ConvProblem, split_k: int) -> CProblem:
-        reason = self.unsupported_reason(name, problem, split_k=split_k)
-        if reason is not None:
-            raise UnsupportedProblem(name, reason)
-        return self.describe(name, problem, split_k=split_k)
-
-    def _expect(self, what: str, status: int) -> None:
-        expect(self._api, what, status)

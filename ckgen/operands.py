@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from ckgen.c_api import CProblem, LibraryError
+from ckgen.d_tensors import DSlot, fuse
 from ckgen.device_memory import DeviceMemory
 from ckgen.element import Array
 from ckgen.instance import Instance
-from ckgen.layout import TensorName
+from ckgen.layout import TENSORS, TensorName
+from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
-from ckgen.tensors import View, logical_strides, require, view
+from ckgen.tensors import View, logical_strides, require, require_fit, view
 
 
 class HasDataPtr(Protocol):
@@ -36,25 +38,43 @@ Addresses = tuple[int, int, int, int]
 
 
 class Operands:
-    """In, wei and out of a run on ``platform``: addresses (nothing to check) or tensors that were found to fit.
+    """In, wei, out and the D tensors of a run on ``platform``: addresses (nothing to check) or tensors that were found
+    to fit.
 
-    numpy arrays of a run on a GPU are ``staged``: copied there and back. Raises LibraryError for what does
-    not fit the problem, lies in the wrong memory or on more than one GPU.
+    numpy arrays of a run on a GPU are ``staged``: copied there, and the one that is written back. Raises LibraryError
+    for what does not fit the problem, lies in the wrong memory or on more than one GPU.
     """
 
     def __init__(
-        self, platform: str, instance: Instance, problem: ConvProblem, tensors: tuple[Tensor, ...], stream: int
+        self,
+        platform: str,
+        instance: Instance,
+        problem: ConvProblem,
+        tensors: tuple[Tensor, ...],
+        stream: int,
+        slots: Sequence[DSlot] = (),
+        ds: Sequence[Tensor] = (),
     ) -> None:
-        self._platform = platform
-        names: tuple[TensorName, ...] = ("in", "wei", "out")
-        self._given: dict[TensorName, View | int] = {}
-        for name, value in zip(names, tensors, strict=True):
-            self._given[name] = self._place(name, value, stream)
-        self._layout = instance.layout
+        self._platform, self._problem, self._layout = platform, problem, instance.layout
+        self._written = OPERATIONS[instance.operation].written
+        if len(ds) != len(slots):
+            raise LibraryError(f"{instance.function} takes {len(slots)} D tensors, these are {len(ds)}")
+        self._slots = {f"d{at}": slot for at, slot in enumerate(slots)}
+        self._given = {
+            n: self._place(n, v, stream) for n, v in zip((*TENSORS, *self._slots), (*tensors, *ds), strict=True)
+        }
         for name, given in self._given.items():
             if isinstance(given, View):
-                require(name, given, problem, instance.layout, instance.dtype)
+                self._require(name, given, instance)
         self._staged = {n: v for n, v in self._given.items() if isinstance(v, View) and self._is_staged(v)}
+
+    def _require(self, name: str, given: View, instance: Instance) -> None:
+        if name in self._slots:
+            slot = self._slots[name]
+            require_fit(f"{name} ({slot.name})", given, slot.element, slot.shape(self._problem), slot.layout)
+        else:
+            tensor = cast(TensorName, name)
+            require(tensor, given, self._problem, instance.layout, instance.dtype, written=tensor == self._written)
 
     @property
     def staged(self) -> bool:
@@ -71,25 +91,39 @@ class Operands:
 
     def describe(self, c_problem: CProblem) -> None:
         """Give the problem the tensors' own strides. Addresses and staged arrays are gap-free."""
+        strides: list[tuple[int, ...] | None] = []
         for name, given in self._given.items():
-            if isinstance(given, View) and name not in self._staged:
-                c_problem.set_strides(name, logical_strides(given, name, self._layout))
+            own = given if isinstance(given, View) and name not in self._staged else None
+            if name in self._slots:
+                strides.append(own.strides if own else None)
+            elif own:
+                tensor = cast(TensorName, name)
+                c_problem.set_strides(tensor, logical_strides(own, tensor, self._layout))
+        fuse(c_problem, self._problem, tuple(self._slots.values()), strides)
 
     @contextmanager
-    def addresses(self, memory: DeviceMemory, workspace: Tensor | None, size: int) -> Iterator[Addresses]:
-        """Addresses of in, wei, out and of ``size`` bytes of workspace, for the block's duration."""
+    def addresses(
+        self, c_problem: CProblem, memory: DeviceMemory, workspace: Tensor | None, size: int
+    ) -> Iterator[Addresses]:
+        """Addresses of in, wei, out and of ``size`` bytes of workspace, for the block's duration; those of the D
+        tensors are in the problem then."""
         with ExitStack() as stack:
             scratch = self._workspace(workspace, size, stack, memory)
             found = {name: v.address if isinstance(v, View) else v for name, v in self._given.items()}
             staged = {name: _array(given) for name, given in self._staged.items()}
-            buffers = [np.ascontiguousarray(array) for array in staged.values()]
-            written = [index for index, name in enumerate(staged) if name == "wei"]
-            with memory.holding(buffers, written=written) as copies:
-                found.update(zip(staged, copies, strict=True))
+            # A D tensor that is the written one is one buffer there too.
+            owners = {name: next(n for n, other in staged.items() if other is array) for name, array in staged.items()}
+            buffers = {name: np.ascontiguousarray(staged[name]) for name in dict.fromkeys(owners.values())}
+            written = owners.get(self._written)
+            indices = [at for at, name in enumerate(buffers) if name == written]
+            with memory.holding(list(buffers.values()), written=indices) as copies:
+                places = dict(zip(buffers, copies, strict=True))
+                found.update((name, places[owner]) for name, owner in owners.items())
+                for at, name in enumerate(self._slots):
+                    c_problem.d[at].data = found[name]
                 yield found["in"], found["wei"], found["out"], scratch
-            for index in written:
-                if buffers[index] is not staged["wei"]:
-                    staged["wei"][...] = buffers[index]
+            if written is not None and buffers[written] is not staged[written]:
+                staged[written][...] = buffers[written]
 
     def _place(self, name: str, value: Tensor, stream: int) -> View | int:
         """The view of a tensor in memory that the platform's kernels reach or that can be copied there."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, one_of
+from ckgen.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.source import Document, Key
 
 CHANNELS = ("total", "per_group")
@@ -19,18 +20,20 @@ FACTORS = ("published_wavelet_uplift",)
 
 _FIELDS = dict.fromkeys(COUNTS, "a number") | dict.fromkeys(EDGES, "a number or a list of numbers")
 _FIELDS |= dict.fromkeys(FACTORS, "a fraction")
-_FILE = {"channels": "text", "defaults": "a mapping", "problems": "a list"}
+_FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "problems": "a list"}
 
 
-def entries(document: Document) -> tuple[str, list[dict[str, Any]]]:
-    """How channels are counted, and the entries with the defaults filled in; edges are lists of integers.
+def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, Any]]]:
+    """How channels are counted, the operations that the problems are for, and the entries with the defaults filled in;
+    edges are lists of integers.
 
     Raises CkgenError with the place of every key that is unknown or missing and every value of a wrong type.
     """
     found = list(_mapping(document, (), _FILE, required=("channels", "problems")))
     root = document.root.plain()
     if not found:
-        found += _channels(document, root["channels"])
+        found += _one_of(document, "channels", root["channels"], CHANNELS)
+        found += _one_of(document, "operation", root.get("operation", BWD_WEIGHT), tuple(OPERATIONS))
         found += _mapping(document, ("defaults",), _FIELDS) if "defaults" in root else ()
         if not root["problems"]:
             found.append(Diagnostic(document.place("problems"), "wrong-value", "`problems` is empty"))
@@ -40,17 +43,18 @@ def entries(document: Document) -> tuple[str, list[dict[str, Any]]]:
     if found:
         raise CkgenError(found)
     defaults = root.get("defaults", {})
-    return root["channels"], [_with_lists(defaults | entry) for entry in root["problems"]]
+    operations = (root["operation"],) if "operation" in root else tuple(OPERATIONS)
+    return root["channels"], operations, [_with_lists(defaults | entry) for entry in root["problems"]]
 
 
 def _with_lists(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: [value] if key in EDGES and _is(value, "a number") else value for key, value in entry.items()}
 
 
-def _channels(document: Document, value: str) -> Iterator[Diagnostic]:
-    if value not in CHANNELS:
-        message = f"`channels` is {value}, it must be {' or '.join(map(repr, CHANNELS))}"
-        yield Diagnostic(document.place("channels"), "wrong-value", message, f"write {one_of(CHANNELS)}")
+def _one_of(document: Document, key: str, value: str, known: tuple[str, ...]) -> Iterator[Diagnostic]:
+    if value not in known:
+        message = f"`{key}` is {value}, it must be {' or '.join(map(repr, known))}"
+        yield Diagnostic(document.place(key), "wrong-value", message, f"write {one_of(known)}")
 
 
 def _mapping(

@@ -1,5 +1,6 @@
 """Named problems: the sets that come with ckgen and a user's own, in YAML.
 
+    operation: grouped_conv_bwd_data   # optional: problems of one operation
     channels: total          # out_channels and in_channels count all groups (per_group: one, as CK does)
     defaults: {batch: 32}    # for entries that do not say otherwise
     problems:
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.operation import OPERATIONS
 from ckgen.paths import PACKAGE
 from ckgen.problem import ConvProblem, ProblemError, make_problem
 from ckgen.problem_file import entries
@@ -26,14 +28,15 @@ from ckgen.source import Document, load
 
 @dataclass(frozen=True, slots=True)
 class NamedProblem:
-    """A problem with a name. ``original`` is the full-size problem where this one was scaled down to fit a
-    run. ``published_uplift`` is how many times faster than the best other kernel a wavelet kernel is said to
-    be on it, on the hardware that the problem set names."""
+    """A problem with a name. ``original`` is the full-size problem where this one was scaled down to fit a run,
+    ``operations`` are those that it is a problem for. ``published_uplift`` is how many times faster than the best other
+    kernel a wavelet kernel is said to be on it, on the hardware that the problem set names."""
 
     name: str
     problem: ConvProblem
     original: ConvProblem | None = None
     published_uplift: float | None = None
+    operations: tuple[str, ...] = tuple(OPERATIONS)
 
     def fitted(self, max_macs: int) -> NamedProblem:
         """This problem with at most ``max_macs`` multiply-accumulates if scaling can reach that, see
@@ -74,7 +77,7 @@ def load_problems(name: str) -> tuple[NamedProblem, ...]:
 
 
 def _read(document: Document) -> tuple[NamedProblem, ...]:
-    channels, rows = entries(document)
+    channels, operations, rows = entries(document)
     found: list[Diagnostic] = []
     problems: dict[str, NamedProblem] = {}
     for index, values in enumerate(rows):
@@ -85,7 +88,8 @@ def _read(document: Document) -> tuple[NamedProblem, ...]:
         if not findings:
             try:
                 uplift = values.get("published_wavelet_uplift")
-                problems[name] = NamedProblem(name, _build(values, channels), published_uplift=uplift)
+                made = _build(values, channels)
+                problems[name] = NamedProblem(name, made, published_uplift=uplift, operations=operations)
             except ProblemError as error:
                 findings = list(error.diagnostics)
         found += [replace(finding, place=place) for finding in findings]

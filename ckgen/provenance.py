@@ -52,8 +52,11 @@ class Provenance:
     def origins(self, instance: Instance) -> list[Origin]:
         """One origin for each field of the instance, in the order of its name."""
         group = f"group `{self.group}`"
-        found = [Origin("family", instance.family, self.place, group)]
-        for field in ("layout", "dtype", "conv_spec"):
+        found = [
+            Origin("operation", instance.operation, self.place, group),
+            Origin("family", instance.family, self.place, group),
+        ]
+        for field in ("function", "layout", "dtype", "conv_spec"):
             found.append(self._origin(instance, field, field))
         for field in ("m_per_block", "n_per_block"):
             found.append(self._origin(instance, field, "tile"))

@@ -19,10 +19,12 @@ from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, Temp
 from ckgen import __version__
 from ckgen.context import RenderContext
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.function import BUILTINS
+from ckgen.function_cpp import cpp_function
 from ckgen.instance import Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.rules_cpp import rule_sets
-from ckgen.tree import Factory, Source, factories_of, measured_of, operations_of, runs_of, source_of
+from ckgen.tree import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -45,7 +47,8 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     """
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
-    sources = tuple(source_of(instance) for instance in instances)
+    functions = {**BUILTINS, **{function.name: function for function in context.functions}}
+    sources = sources_of(instances, functions)
     files: dict[str, str] = {}
     made_with: dict[str, str] = {}
     for path, template, text in _render_files(sources, context):
@@ -77,13 +80,14 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
         yield (
             source.path,
             instance_file.shown,
-            instance_file.render(gaps, i=source.instance, name=source.name),
+            instance_file.render(gaps, i=source.instance, name=source.name, t=source.types),
         )
     factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
     factories = factories_of(sources)
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
     tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
+    tree["functions"] = [cpp_function(function) for function in context.functions]
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
             continue

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ckgen.group import build
-from ckgen.hardware import DTYPES, WAVE_SIZE
+from ckgen.group import Kind, build
+from ckgen.hardware import WAVE_SIZE
 from ckgen.instance import CONV_SPECS
+from ckgen.operation import OPERATIONS
 from ckgen.provenance import show
 from ckgen.rules import Checker
 from ckgen.spec_types import Tile, Vector
@@ -19,8 +20,7 @@ _K_EXTENTS = (8, 16, 32, 64, 128)
 
 
 def repairs(
-    family: str,
-    generic: bool,
+    kind: Kind,
     values: Mapping[str, Any],
     axes: Sequence[str],
     checker: Checker,
@@ -33,8 +33,8 @@ def repairs(
     """
     for axis in axes:
         found: list[tuple[str, str]] = []
-        for value in _candidates(axis, family, values):
-            instance = build(family, generic, {**values, axis: value})
+        for value in _candidates(axis, kind, values):
+            instance = build(kind, {**values, axis: value})
             if not checker.violations(instance, archs):
                 found.append((axis, show(value)))
             if len(found) == 2:
@@ -44,7 +44,7 @@ def repairs(
     return []
 
 
-def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[Any]:
+def _candidates(axis: str, kind: Kind, values: Mapping[str, Any]) -> Iterator[Any]:
     """Other values of one axis, the nearest first."""
     tile: Tile = values["tile"]
     if axis == "k_per_block":
@@ -54,7 +54,7 @@ def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[A
         pairs = [(m, n) for m in _EXTENTS for n in _EXTENTS if (m, n) != (tile.m_per_block, tile.n_per_block)]
         pairs.sort(key=lambda pair: _distance(pair[0], tile.m_per_block) + _distance(pair[1], tile.n_per_block))
         yield from (tile.model_copy(update={"m_per_block": m, "n_per_block": n}) for m, n in pairs)
-    elif axis == "block_size" and family == "xdl" and tile.block_size is None:
+    elif axis == "block_size" and kind.family == "xdl" and tile.block_size is None:
         yield from (WAVE_SIZE * waves for waves in _near(_POWERS, values.get(axis, WAVE_SIZE) // WAVE_SIZE))
     elif axis == "wave_ratio" and values.get(axis) is not None:
         load, math_waves = values[axis]
@@ -67,7 +67,7 @@ def _candidates(axis: str, family: str, values: Mapping[str, Any]) -> Iterator[A
     elif axis == "vector" and values.get(axis) is not None:
         yield from (Vector.model_validate(word) for word in ("full", "small"))
     elif axis == "dtype":
-        yield from (dtype for dtype in DTYPES if dtype != values[axis])
+        yield from (dtype for dtype in OPERATIONS[kind.operation].dtypes if dtype != values[axis])
     elif axis == "conv_spec":
         yield from (spec for spec in CONV_SPECS if spec != values.get(axis))
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ckgen.function import PASS_THROUGH
 from ckgen.isa_table import Table as CodeTable
+from ckgen.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.paths import PACKAGE
 from ckgen.report_plots import Mark, PlotRow, make_axis, plot, plot_size
 from ckgen.report_tables import failure_table, ms_of, runner_table, shape_table, times
@@ -39,10 +41,10 @@ def render_report(summary: Summary, code: CodeTable | None = None) -> str:
         _environment()
         .get_template("page.html.j2")
         .render(
-            title=f"Weight gradients on {summary.origin.device}",
+            title=f"{_gradients(summary)} on {summary.origin.device}",
             facts=_facts(summary),
             totals=[_total(total, summary.reference_name) for total in summary.totals],
-            figures=[figure for total in summary.totals for figure in _figures(summary, total.dtype)],
+            figures=[figure for total in summary.totals for figure in _figures(summary, total.subject)],
             shapes=shape_table(summary),
             runners=runner_table(summary.shapes, code),
             failures=failure_table(summary.failures),
@@ -51,9 +53,18 @@ def render_report(summary: Summary, code: CodeTable | None = None) -> str:
     )
 
 
-def floor_plot(summary: Summary, dtype: str) -> str:
-    """The page's plot of times against the floor as an SVG file of its own. Empty when there is nothing to show."""
-    shapes = [shape for shape in summary.shapes if shape.dtype == dtype]
+def _gradients(summary: Summary) -> str:
+    """What was measured, as a title begins."""
+    kinds = {"wei": "Weight gradients", "in": "Input gradients"}
+    found = dict.fromkeys(kinds[OPERATIONS[shape.operation].written] for shape in summary.shapes)
+    return " and ".join(found).replace("and I", "and i") or "Gradients"
+
+
+def floor_plot(summary: Summary, dtype: str, operation: str = BWD_WEIGHT) -> str:
+    """The page's plot of an operation's times against the floor as an SVG file of its own. Empty when there is nothing
+    to show."""
+    every = [shape for shape in summary.shapes if (shape.operation, shape.function) == (operation, PASS_THROUGH)]
+    shapes = [shape for shape in every if shape.dtype == dtype]
     figure = _floor_figure(shapes, dtype, summary.reference_name)
     if figure is None:
         return ""
@@ -110,7 +121,7 @@ def _how(origin: Origin) -> str:
 def _total(total: Total, reference: str) -> list[tuple[str, str]]:
     least = f" ({total.least_shape})" if total.least_shape else ""
     return [
-        (total.dtype, f"{total.shapes} shapes"),
+        (total.subject, f"{total.shapes} shapes"),
         (times(total.mean_speed_up), f"geometric mean over {reference}"),
         (f"{total.not_slower} of {total.compared}", f"shapes not slower than {reference}"),
         (times(total.least_speed_up), f"least speed-up{least}"),
@@ -118,12 +129,12 @@ def _total(total: Total, reference: str) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(summary: Summary, dtype: str) -> list[Figure]:
-    shapes = [shape for shape in summary.shapes if shape.dtype == dtype]
+def _figures(summary: Summary, subject: str) -> list[Figure]:
+    shapes = [shape for shape in summary.shapes if shape.subject == subject]
     made = [
-        _floor_figure(shapes, dtype, summary.reference_name),
-        _speed_up_figure(shapes, dtype, summary.reference_name),
-        _uplift_figure(shapes, dtype),
+        _floor_figure(shapes, subject, summary.reference_name),
+        _speed_up_figure(shapes, subject, summary.reference_name),
+        _uplift_figure(shapes, subject),
     ]
     return [figure for figure in made if figure is not None]
 

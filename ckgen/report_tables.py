@@ -35,7 +35,7 @@ class Table:
 
 def shape_table(summary: Summary) -> Table:
     reference = f"{summary.reference_name} ms"
-    own = ("shape", "type", "ms", "spread", "floor ms", "over floor", reference, "speed-up")
+    own = ("shape", "subject", "ms", "spread", "floor ms", "over floor", reference, "speed-up")
     headers = (*own, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")
     return Table(headers, tuple(_shape_cells(shape) for shape in summary.shapes))
 
@@ -44,7 +44,7 @@ def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
     best = shape.best
     return (
         Cell(shape.problem_name),
-        Cell(shape.dtype),
+        Cell(shape.subject),
         _number(ms_of(best)),
         _spread(best),
         _number(shape.floor_ms),

@@ -17,8 +17,11 @@ from typing import Any
 
 from ckgen.bench_job import Job, Outcome
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.function import PASS_THROUGH
+from ckgen.gemm import least_bytes
+from ckgen.operation import BWD_WEIGHT
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x636B6762  # "ckgb", in the file's header
 
 _SCHEMA = """
@@ -33,7 +36,7 @@ CREATE TABLE rows (
     problem_fields TEXT NOT NULL, published_uplift REAL, split_k INTEGER, automatic INTEGER NOT NULL,
     flops INTEGER NOT NULL, least_bytes INTEGER NOT NULL, verdict TEXT NOT NULL, message TEXT NOT NULL, ms REAL,
     ms_min REAL, ms_q1 REAL, ms_q3 REAL, samples INTEGER NOT NULL, max_error REAL, tolerance REAL,
-    workspace_bytes INTEGER);
+    workspace_bytes INTEGER, operation TEXT NOT NULL, function TEXT NOT NULL);
 CREATE INDEX rows_of_run ON rows (run_id);
 """
 _IDENTITY = ("platform", "device", "driver", "commit_id", "spec_digest", "library_digest")
@@ -95,11 +98,13 @@ class ResultRow:
     max_error: float | None
     tolerance: float | None
     workspace_bytes: int | None
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
 
     @property
-    def key(self) -> tuple[str, str, str, str, int | None]:
+    def key(self) -> tuple[object, ...]:
         """The key of the job, see ``Job.key``."""
-        return self.kind, self.name, self.dtype, self.problem, self.split_k
+        return self.kind, self.name, self.operation, self.function, self.dtype, self.problem, self.split_k
 
     @property
     def timed(self) -> bool:
@@ -127,7 +132,9 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
         split_k=job.split_k,
         automatic=job.automatic,
         flops=named.problem.flops,
-        least_bytes=named.problem.least_bytes(job.dtype),
+        least_bytes=least_bytes(job.operation, named.problem, job.dtype) + job.d_bytes,
+        operation=job.operation,
+        function=job.function,
         **dataclasses.asdict(outcome),
     )
 

@@ -19,6 +19,9 @@ _CONVERSIONS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": 
 _SUFFIXES = (".csv", ".csv.gz", ".sqlite")
 
 
+_LATER = ("operation", "function")  # columns that the first files do not have: they are of backward weight
+
+
 def read_results(path: Path) -> tuple[list[ResultRow], dict[int, Origin]]:
     """The rows of an exported file (.csv, .csv.gz) or of a store (.sqlite), and the runs they belong to by number.
 
@@ -45,7 +48,8 @@ def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
     kinds = {item.name: str(item.type).split(" | ") for item in dataclasses.fields(ResultRow)}
     rows, runs, nested = [], {}, _Nested()
     for record in csv.DictReader(io.StringIO(text)):
-        values = {n: nested(record[n]) if n in _JSON else _value(record[n], kind) for n, kind in kinds.items()}
+        present = {n: kind for n, kind in kinds.items() if n in record or n not in _LATER}
+        values = {n: nested(record[n]) if n in _JSON else _value(record[n], kind) for n, kind in present.items()}
         rows.append(ResultRow(**values))
         number = int(record["run_id"])
         if number not in runs:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ckgen.derived import MFMA_FAMILIES
+from ckgen.operation import MFMA_FAMILIES, OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule: `condition` must hold, `sentence` says so, `message` says with numbers how it fails.
 
-    It is for instances of `families` only; for others its names may mean nothing.
+    It is for instances of `families` and `operations` only; for others its names may mean nothing.
     """
 
     id: str
@@ -29,3 +29,4 @@ class Rule:
     reason: str
     blame: tuple[str, ...]
     families: tuple[str, ...] = MFMA_FAMILIES
+    operations: tuple[str, ...] = tuple(OPERATIONS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ckgen.instance import FAMILIES
+from ckgen.operation import BWD_WEIGHT, FAMILIES
 from ckgen.rule import Rule
+from ckgen.rule_table_data import DATA_RULES
 from ckgen.rule_table_halo import HALO_RULES
 from ckgen.rule_table_tma import TMA_RULES
 
@@ -53,9 +54,9 @@ _MFMA_RULES: tuple[Rule, ...] = (
     Rule(
         "c-vector",
         "domain",
-        "16 % (c_vector * wei_bytes) == 0 and n_per_block % c_vector == 0",
+        "16 % (c_vector * c_bytes) == 0 and n_per_block % c_vector == 0",
         "a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile",
-        "c vector {c_vector} of {wei_bytes}-byte weights, n_per_block {n_per_block}",
+        "c vector {c_vector} of {c_bytes}-byte elements, n_per_block {n_per_block}",
         "use a power of two up to 16 bytes that divides n_per_block",
         "The widest vector memory instruction moves 16 bytes a lane; no vector may cross a row of the tile.",
         ("vector", "tile"),
@@ -73,7 +74,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
     Rule(
         "wavelet-dtype",
         "domain",
-        "load_waves == 0 or (elem_bytes == 2 and wei_bytes == 2)",
+        "load_waves == 0 or (elem_bytes == 2 and c_bytes == 2)",
         "wavelet exists for f16 and bf16",
         "wavelet has no {dtype} instances",
         "use f16 or bf16, or family xdl",
@@ -119,6 +120,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
         "use a smaller a vector, fewer copy waves or a larger tile",
         "A branch-free copy gives every thread the same number of pieces, with none left over.",
         ("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
+        operations=(BWD_WEIGHT,),
     ),
     Rule(
         "b-copy-cover",
@@ -139,6 +141,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
         "a_vector must divide m_per_block, a_dst_vector k_per_block",
         "A piece that crossed the edge of the tile would need a branch for each element.",
         ("vector", "tile", "k_per_block"),
+        operations=(BWD_WEIGHT,),
     ),
     Rule(
         "b-tile-vector",
@@ -204,4 +207,4 @@ _MFMA_RULES: tuple[Rule, ...] = (
         ("archs", "m_per_xdl", "dtype"),
     ),
 )
-RULES: tuple[Rule, ...] = (*_MFMA_RULES, *TMA_RULES, *HALO_RULES)
+RULES: tuple[Rule, ...] = (*_MFMA_RULES, *DATA_RULES, *TMA_RULES, *HALO_RULES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckgen.derived import HALO_FAMILIES
+from ckgen.operation import HALO_FAMILIES
 from ckgen.rule import Rule
 
 HALO_RULES: tuple[Rule, ...] = (

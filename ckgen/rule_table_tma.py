@@ -5,7 +5,7 @@ Some hold for family halo too.
 
 from __future__ import annotations
 
-from ckgen.derived import COPY_FAMILIES, TMA_FAMILIES
+from ckgen.operation import COPY_FAMILIES, TMA_FAMILIES
 from ckgen.rule import Rule
 
 TMA_RULES: tuple[Rule, ...] = (

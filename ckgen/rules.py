@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from types import CodeType
 
 from ckgen.hardware import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, find_arch, find_atom, find_warpgroup_atom
-from ckgen.instance import FAMILIES, Instance
+from ckgen.instance import Instance
+from ckgen.operation import FAMILIES, OPERATIONS
 from ckgen.rule import Rule
 from ckgen.rule_table import RULES
 
@@ -41,7 +42,8 @@ class Checker:
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         self._checks = {
-            (family, scope): _compile([rule for rule in rules if rule.scope == scope and family in rule.families])
+            (operation, family, scope): _compile([rule for rule in rules if _is_for(rule, operation, family, scope)])
+            for operation in OPERATIONS
             for family in FAMILIES
             for scope in ("domain", "tile", "instance", "arch")
         }
@@ -53,14 +55,14 @@ class Checker:
         copies too, and telling them would hide the cause.
         """
         for scope in ("domain", "tile", "instance"):
-            found = self._checks[instance.family, scope](instance, 0, False)
+            found = self._checks[instance.operation, instance.family, scope](instance, 0, False)
             if found:
                 return found
         return []
 
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
         """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty."""
-        check = self._checks[instance.family, "arch"]
+        check = self._checks[instance.operation, instance.family, "arch"]
         return check(instance, find_arch(arch).lds_bytes, _has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
@@ -89,6 +91,10 @@ class Checker:
                 for rule in self.broken_on(instance, arch):
                     found.setdefault(rule.id, describe(rule, instance, arch))
         return list(found.values())
+
+
+def _is_for(rule: Rule, operation: str, family: str, scope: str) -> bool:
+    return rule.scope == scope and family in rule.families and operation in rule.operations
 
 
 def _has_atom(instance: Instance, arch: str) -> bool:

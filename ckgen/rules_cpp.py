@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ckgen.derived import HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, HALO_FAMILIES, MFMA_FAMILIES, OPERATIONS, TMA_FAMILIES
 from ckgen.rule_table import RULES
 from ckgen.rules import ARCH_NAMES, names_in
 
@@ -34,16 +34,18 @@ class CppRule:
     sentence: str
     scope: str
     families: tuple[str, ...]
+    operations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of families that share a struct of derived values, as rules.hpp.j2 needs them.
+    """The rules of one operation's families that share a struct of derived values, as rules.hpp.j2 needs them.
 
     `names` are the members of that struct which the conditions read, in order of appearance.
     """
 
     prefix: str
+    operation: str
     families: tuple[str, ...]
     header: str
     names: tuple[str, ...]
@@ -54,7 +56,10 @@ class RuleSet:
 
 def cpp_conditions() -> tuple[CppRule, ...]:
     """Every rule in C++ syntax, in table order."""
-    return tuple(CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families) for rule in RULES)
+    return tuple(
+        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families, rule.operations)
+        for rule in RULES
+    )
 
 
 def _to_cpp(condition: str) -> str:
@@ -63,19 +68,21 @@ def _to_cpp(condition: str) -> str:
 
 
 def rule_sets() -> tuple[RuleSet, ...]:
-    """The structs of rules.hpp: Rules and ArchRules, TmaRules and TmaArchRules, HaloRules and HaloArchRules."""
+    """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
     return (
-        _rule_set("", MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
-        _rule_set("Tma", TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
-        _rule_set("Halo", HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
+        _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
+        _rule_set("Tma", BWD_WEIGHT, TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
+        _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
     )
 
 
-def _rule_set(prefix: str, families: tuple[str, ...], header: str) -> RuleSet:
-    own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families)]
+def _rule_set(prefix: str, operation: str, families: tuple[str, ...], header: str) -> RuleSet:
+    own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families) and operation in rule.operations]
+    prefix = OPERATIONS[operation].prefix + prefix
     general = tuple(rule for rule in own if rule.scope != "arch")
     of_arch = tuple(rule for rule in own if rule.scope == "arch")
-    return RuleSet(prefix, families, header, _members(general), general, _members(of_arch), of_arch)
+    return RuleSet(prefix, operation, families, header, _members(general), general, _members(of_arch), of_arch)
 
 
 def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:

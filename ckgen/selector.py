@@ -21,11 +21,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import NVIDIA_ARCHES
 from ckgen.instance import Instance
 from ckgen.measured import Candidate, Table
+from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem
 from ckgen.problem_text import problem_fields
+from ckgen.residue import tilde
 
 Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
 SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
@@ -62,11 +65,19 @@ class _Neighbour:
 
 
 def chain(
-    problem: ConvProblem, dtype: str, layout: str, arch: str, instances: Iterable[Instance], tables: Sequence[Table]
+    problem: ConvProblem,
+    dtype: str,
+    layout: str,
+    arch: str,
+    instances: Iterable[Instance],
+    tables: Sequence[Table],
+    function: str = PASS_THROUGH,
 ) -> tuple[Choice, ...]:
     """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
-    to say. ``instances`` need their ``archs``, as they come out of a spec."""
-    own = {i.name: i for i in instances if i.layout == layout and i.dtype == dtype and runs_on(i.archs, arch)}
+    to say. ``instances`` need their ``archs``, as they come out of a spec. The layout tells the operation: backward
+    data's begins with the output's."""
+    key = (layout, dtype, function)
+    own = {i.name: i for i in instances if (i.layout, i.dtype, i.function) == key and runs_on(i.archs, arch)}
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own.keys(), tables):
         for candidate in neighbour.candidates:
@@ -123,14 +134,26 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
     """The split-K factor for another problem: as many workgroups as were measured, sums no longer than right ones,
     a k tile at least for each."""
     workgroups, tiles = candidate.split_k * _tiles(instance, measured), _tiles(instance, problem)
-    terms = _gemm_k(problem)
+    terms = _terms(instance, problem)
     wanted = (2 * workgroups + tiles) // (2 * tiles)  # to the nearest
     wanted = max(wanted, _ceil(terms, max(1, candidate.longest_sum)), 1)
     return min(wanted, _ceil(terms, instance.k_per_block), MOST_SPLITS)
 
 
+def _terms(instance: Instance, problem: ConvProblem) -> int:
+    """Terms of the longest sums."""
+    if instance.operation != BWD_DATA:
+        return _gemm_k(problem)
+    axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
+    return _product((problem.k, *(_ceil(taps, tilde(stride, dilation)) for taps, stride, dilation in axes)))
+
+
 def _tiles(instance: Instance, problem: ConvProblem) -> int:
-    """Tiles of all groups' weight gradients; one of family halo has all taps."""
+    """Tiles of all groups' gradients; one of family halo has all taps. Backward data: as if all positions were of one
+    residue class."""
+    if instance.operation == BWD_DATA:
+        rows = _ceil(_product((problem.batch, *problem.input)), instance.m_per_block)
+        return _product((_product((rows, problem.groups)), _ceil(problem.c, instance.n_per_block)))
     rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
     columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
     return _product((rows, _ceil(columns, instance.n_per_block)))

@@ -8,19 +8,19 @@ to its element type.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ckgen.element import Array, Float64, decode, element_of, encode
+from ckgen.d_tensors import d_slots
+from ckgen.element import decode, element_of
 from ckgen.errors import CkgenError
 from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
-from ckgen.layout import TensorName, to_physical
-from ckgen.library import Library, Run
-from ckgen.problem import ConvProblem
-from ckgen.reference import backward_weight, tolerance
+from ckgen.layout import TENSORS, to_physical
+from ckgen.library import Library, Run, Tensor
+from ckgen.operation import OPERATIONS
+from ckgen.run_data import Data, make_data
 from ckgen.smoke_plan import Case, Gap, Plan
 
 OK = "ok"
@@ -53,28 +53,6 @@ class Row:
         return self.verdict.startswith(NOT_COVERED)
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
-    """Inputs of a problem in one element type, logical order, and the float64 result that follows from them.
-    ``scale`` is the largest magnitude a single product can have."""
-
-    in_: Array
-    out: Array
-    expected: Float64
-    scale: float
-
-
-def make_data(problem: ConvProblem, dtype: str, seed: int) -> Data:
-    """Uniform random numbers in (-1, 1), rounded to the input type of ``dtype``; the same for the same
-    arguments."""
-    element = element_of(dtype, "in")
-    random = np.random.default_rng([seed, zlib.crc32(str(problem).encode())])
-    in_, out = (encode(random.uniform(-1, 1, problem.lengths(name)), element) for name in ("in", "out"))
-    seen, gradient = decode(in_, element), decode(out, element)
-    scale = float(np.abs(seen).max() * np.abs(gradient).max())
-    return Data(in_, out, backward_weight(problem, seen, gradient), scale)
-
-
 def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bool = False) -> Iterator[Row]:
     """The rows of a plan: its gaps first, as failures, then every case as it finishes.
 
@@ -91,10 +69,10 @@ def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bo
         if lost is not None:
             yield _row(library, case, verdict=f"FAIL: not run, {lost}")
             continue
-        dtype = library.instance(case.instance).dtype
-        key = (case.problem.problem, element_of(dtype, "in"))
+        instance, function = library.instance(case.instance), library.function_of(case.instance)
+        key = (case.problem.problem, element_of(instance.dtype, "in"), instance.operation, function)
         if known is None or known[0] != key:
-            known = key, make_data(case.problem.problem, dtype, seed)
+            known = key, make_data(case.problem.problem, instance.dtype, seed, instance.operation, function)
         row = run_case(library, case, known[1], seed=seed)
         lost = None if row.ok else _lost(library, case)
         yield row
@@ -153,14 +131,17 @@ class _Attempt:
 
     def __init__(self, library: Library, case: Case, data: Data, *, turn: int, seed: int) -> None:
         self._instance = library.instance(case.instance)
-        self._poison = OUTPUT_POISONS[turn]
+        self._written = OPERATIONS[self._instance.operation].written
+        self._poison, self._scalars = OUTPUT_POISONS[turn], data.scalars
         problem, layout = case.problem.problem, self._instance.layout
-        self._depth = problem.gemm[2]
-        sources: dict[TensorName, Array] = {"in": data.in_, "out": data.out}
-        self._inputs = {name: holding(array.transpose(to_physical(name, layout))) for name, array in sources.items()}
+        slots = d_slots(self._instance, library.function_of(case.instance))
+        arrays = [(name, array.transpose(to_physical(name, layout))) for name, array in data.tensors.items()]
+        ds = [(f"d{at}", data.d_array(at, slot)) for at, slot in enumerate(slots)]
+        self._ds = [name for name, _ in ds]
+        self._inputs = {name: holding(array) for name, array in (*arrays, *ds)}
         self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
-        storage = element_of(self._instance.dtype, "wei").storage
-        self._wei = blank(problem.shape("wei", layout), storage, self._poison)
+        storage = element_of(self._instance.dtype, self._written).storage
+        self._result = blank(problem.shape(self._written, layout), storage, self._poison)
         size = library.workspace_size(case.instance, problem, split_k=case.split_k)
         self._workspace = blank((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
         if library.platform == "host":
@@ -168,20 +149,27 @@ class _Attempt:
         self.used = self._launch(library, case)
 
     def _launch(self, library: Library, case: Case) -> Run:
-        buffers = (self._inputs["in"], self._wei, self._inputs["out"], self._workspace)
-        problem = case.problem.problem
+        buffers = {**self._inputs, self._written: self._result, "workspace": self._workspace}
         if library.platform == "host":
-            in_, wei, out, workspace = (guarded.array for guarded in buffers)
-            return library.run(case.instance, problem, in_, wei, out, split_k=case.split_k, workspace=workspace)
-        with library.memory.holding([guarded.buffer for guarded in buffers]) as bases:
-            i, w, o, scratch = (base + GUARD_BYTES for base in bases)
-            return library.run(case.instance, problem, i, w, o, split_k=case.split_k, workspace=scratch)
+            return self._run(library, case, {name: guarded.array for name, guarded in buffers.items()})
+        with library.memory.holding([guarded.buffer for guarded in buffers.values()]) as bases:
+            return self._run(library, case, {n: base + GUARD_BYTES for n, base in zip(buffers, bases, strict=True)})
+
+    def _run(self, library: Library, case: Case, places: Mapping[str, Tensor]) -> Run:
+        in_, wei, out = (places[name] for name in TENSORS)
+        return library.run(
+            *(case.instance, case.problem.problem, in_, wei, out),
+            ds=[places[name] for name in self._ds],
+            scalars=self._scalars,
+            split_k=case.split_k,
+            workspace=places["workspace"],
+        )
 
     def fault(self) -> str | None:
         """What the run did to memory that it should not have done, or failed to write."""
         named: list[tuple[str, Guarded]] = [
             *self._inputs.items(),
-            ("wei", self._wei),
+            (self._written, self._result),
             ("workspace", self._workspace),
         ]
         for name, guarded in named:
@@ -191,17 +179,20 @@ class _Attempt:
         for name, before in self._before.items():
             if self._inputs[name].array.tobytes() != before:
                 return f"{name} was changed"
-        untouched = self._wei.untouched(self._poison)
-        return f"{untouched} of {self._wei.array.size} elements were never written" if untouched else None
+        untouched = self._result.untouched(self._poison)
+        return f"{untouched} of {self._result.array.size} elements were never written" if untouched else None
 
     def compare(self, data: Data) -> tuple[float, float, int]:
         """Error and tolerance of the worst element, and how many elements have no finite error."""
-        # In the layout's own order, which is that of `expected` in memory: large weights go by in one pass.
-        expected = data.expected.transpose(to_physical("wei", self._instance.layout))
-        error = decode(self._wei.array, element_of(self._instance.dtype, "wei"))
-        error -= expected
+        # In the layout's own order, which is that of `expected` in memory: large results go by in one pass.
+        element, order = (
+            element_of(self._instance.dtype, self._written),
+            to_physical(self._written, self._instance.layout),
+        )
+        error = decode(self._result.array, element)
+        error -= data.expected.transpose(order)
         np.abs(error, out=error)
-        limit = tolerance(self._instance.dtype, self._depth, data.scale, expected)
+        limit = data.allowance(element).transpose(order)
         at = int(np.argmax(error / limit))  # a NaN counts as the largest
         worst = float(error.flat[at])
         broken = 0 if np.isfinite(worst) else int(np.count_nonzero(~np.isfinite(error)))
@@ -209,4 +200,4 @@ class _Attempt:
 
     def same_bits(self, other: _Attempt) -> bool:
         """True when both runs left the same bits."""
-        return self._wei.array.tobytes() == other._wei.array.tobytes()
+        return self._result.array.tobytes() == other._result.array.tobytes()

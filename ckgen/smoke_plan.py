@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
+from ckgen.gemm import padded_macs
 from ckgen.instance import Instance
 from ckgen.library import Library
 from ckgen.problem_sets import NamedProblem
@@ -60,32 +60,33 @@ def make_plan(
 ) -> Plan:
     """Plan checks of the instances ``names`` (default: all of the library).
 
-    Every problem is wanted in every data type that some named instance has, whatever its dimensionality;
+    Every problem is wanted in every operation and data type that some named instance has, whatever its dimensionality;
     ``cover_problems=False`` drops that demand, for a selection of instances that need not fit everything.
     ``everything`` plans the whole product instead of the rotation. Raises LibraryError for unknown names.
     """
     rotation = _Rotation({name: library.instance(name) for name in (library.names if names is None else names)})
-    dtypes = sorted({instance.dtype for instance in rotation.instances.values()})
+    kinds = sorted({(instance.operation, instance.dtype) for instance in rotation.instances.values()}, reverse=True)
     cases: list[Case] = []
     gaps: list[Gap] = []
     for problem in problems:
         for split_k in split_ks:
-            takers = library.supporting(problem.problem, rotation.instances, split_k=split_k)
+            wanted = [n for n, instance in rotation.instances.items() if instance.operation in problem.operations]
+            takers = library.supporting(problem.problem, wanted, split_k=split_k)
             rotation.remember(takers, problem)
-            for dtype in dtypes:
-                fit = [name for name in takers if rotation.instances[name].dtype == dtype]
+            for operation, dtype in kinds:
+                fit = [name for name in takers if rotation.is_of(name, operation, dtype)]
                 if fit:
                     chosen = fit if everything else [rotation.least_used(fit, problem)]
                     cases += [rotation.case(name, problem, split_k, everything) for name in chosen]
-                elif cover_problems:
-                    gaps.append(Gap(None, problem, split_k, f"no instance of dtype {dtype} takes it"))
+                elif cover_problems and operation in problem.operations:
+                    gaps.append(Gap(None, problem, split_k, f"no {operation} of dtype {dtype} takes it"))
     for name in rotation.instances:
         if name not in rotation.cheapest:
             gaps.append(Gap(name, None, None, f"takes none of the {len(problems)} problems"))
         elif not rotation.uses[name]:
             cases.append(rotation.case(name, rotation.cheapest[name], split_ks[-1], everything))
     order = {problem.name: at for at, problem in enumerate(problems)}
-    cases.sort(key=lambda case: (order[case.problem.name], rotation.instances[case.instance].dtype))
+    cases.sort(key=lambda case: (order[case.problem.name], *rotation.data_of(case.instance)))
     return Plan(tuple(cases), tuple(gaps))
 
 
@@ -98,16 +99,25 @@ class _Rotation:
         self.cheapest: dict[str, NamedProblem] = {}
         self._repeated: set[str] = set()
 
+    def is_of(self, name: str, operation: str, dtype: str) -> bool:
+        """Whether an instance is of an operation and a data type."""
+        return (self.instances[name].operation, self.instances[name].dtype) == (operation, dtype)
+
+    def data_of(self, name: str) -> tuple[str, str, str]:
+        """What instances share that can run on the same data."""
+        instance = self.instances[name]
+        return instance.operation, instance.dtype, instance.function
+
     def remember(self, names: Iterable[str], problem: NamedProblem) -> None:
         """Note that the instances ``names`` take ``problem``."""
         for name in names:
             known = self.cheapest.setdefault(name, problem)
-            if padded_macs(self.instances[name], problem) < padded_macs(self.instances[name], known):
+            if padded_macs(self.instances[name], problem.problem) < padded_macs(self.instances[name], known.problem):
                 self.cheapest[name] = problem
 
     def least_used(self, names: Sequence[str], problem: NamedProblem) -> str:
         """Of ``names`` the one that ran least; among equals the one with the least work."""
-        return min(names, key=lambda name: (self.uses[name], padded_macs(self.instances[name], problem), name))
+        return min(names, key=lambda name: (self.uses[name], padded_macs(self.instances[name], problem.problem), name))
 
     def case(self, name: str, problem: NamedProblem, split_k: int, always_twice: bool) -> Case:
         """The next case of an instance: run twice the first time that its GEMM-K may be split."""
@@ -116,11 +126,3 @@ class _Rotation:
             self._repeated.add(name)
         self.uses[name] += 1
         return Case(name, problem, split_k, twice)
-
-
-def padded_macs(instance: Instance, named: NamedProblem) -> int:
-    """Multiply-accumulates that the instance performs, those on the padding of its tiles included."""
-    tile = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-    return named.problem.groups * prod(
-        -(-size // block) * block for size, block in zip(named.problem.gemm, tile, strict=True)
-    )

@@ -18,8 +18,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.function import Function
 from ckgen.source import Document, Key
 from ckgen.spec_errors import Path, empty_values, translate
+from ckgen.spec_functions import FunctionEntry, check_functions
 from ckgen.spec_limits import Limits, LoopLimits
 from ckgen.spec_types import (
     ArchName,
@@ -47,6 +49,7 @@ from ckgen.spec_types import (
 # The axes in the order of the product: the last one varies fastest.
 AXES = (
     "layout",
+    "function",
     "dtype",
     "conv_spec",
     "tile",
@@ -62,7 +65,12 @@ AXES = (
 class Axes(Model):
     """What an instance is made of; every key may be left to a default or a rule."""
 
-    layout: Axis[LayoutName] | None = Field(None, description="Input/weight/output layouts, slowest axis first.")
+    layout: Axis[LayoutName] | None = Field(
+        None, description="Layouts of the operation's tensors, slowest axis first: input/weight/output or the reverse."
+    )
+    function: Axis[str] | None = Field(
+        None, description="Element-wise functions of the result, built in or of `functions`; by default PassThrough."
+    )
     dtype: Axis[DTypeName] | None = Field(None, description="Element types; one name means all three tensors.")
     conv_spec: Axis[ConvSpecName] | None = Field(None, description="Any problem, or 1x1 stride 1 pad 0 only.")
     tile: Axis[Tile] | None = Field(None, description="GEMM tile, m_per_block x n_per_block [x k_per_block].")
@@ -91,13 +99,20 @@ class Limited(Axes):
     limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
 
 
-class Defaults(Limited):
-    """Values for the groups that do not give their own; those of a family win over those for all."""
+class OperationDefaults(Limited):
+    """Values for the groups of one operation; those of a family win over those for all."""
 
     xdl: Limited | None = Field(None, description="Defaults of family xdl.")
     wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
     wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
     halo: Axes | None = Field(None, description="Defaults of family halo.")
+
+
+class Defaults(OperationDefaults):
+    """Values for the groups that do not give their own; those of an operation win over those for all operations."""
+
+    grouped_conv_bwd_weight: OperationDefaults | None = Field(None, description="Defaults of backward weight.")
+    grouped_conv_bwd_data: OperationDefaults | None = Field(None, description="Defaults of backward data.")
 
 
 class Group(Limited):
@@ -122,6 +137,7 @@ class Spec(Model):
     version: Literal[1] = Field(description="Version of this format.")
     defaults: Defaults = Field(default_factory=Defaults, description="Values for all groups, or all of a family.")
     groups: Annotated[tuple[Group, ...], Many(may_be_empty=False)] = Field(description="What exists.")
+    functions: ListOf[FunctionEntry] = Field((), description="Element-wise functions beside the built-in ones.")
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,
         description="Named selections; each line is a filter whose terms must all hold, lines add up.",
@@ -129,11 +145,17 @@ class Spec(Model):
     )
     _document: Document = PrivateAttr()
     _kept: tuple[int, ...] = PrivateAttr(())
+    _own_functions: tuple[Function, ...] = PrivateAttr(())
 
     @property
     def document(self) -> Document:
         """The text this was read from, for places."""
         return self._document
+
+    @property
+    def own_functions(self) -> tuple[Function, ...]:
+        """The functions of `functions` that are sound, ready for use."""
+        return self._own_functions
 
     def group_path(self, index: int) -> Path:
         """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
@@ -150,6 +172,9 @@ class Spec(Model):
 _MODELS: dict[str, type[Model]] = {
     "": Spec,
     "defaults": Defaults,
+    "grouped_conv_bwd_weight": OperationDefaults,
+    "grouped_conv_bwd_data": OperationDefaults,
+    "functions": FunctionEntry,
     "xdl": Limited,
     "wavelet": Limited,
     "wavelet_tma": Axes,
@@ -190,7 +215,8 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
     problems += [diagnostic for _, diagnostic in empty]
     if spec is None:
         return None, problems
-    problems += check_names(spec)
+    spec._own_functions, broken = check_functions(document, spec.functions, ("functions",))
+    problems += [*broken, *check_names(spec)]
     wrong = [check_group(spec, index) for index in range(len(spec.groups))]
     problems += [diagnostic for found in wrong for diagnostic in found]
     return spec.without([index for index, found in enumerate(wrong) if found]), problems

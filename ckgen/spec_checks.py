@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
+from ckgen.operation import OPERATIONS
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
 from ckgen.spec_limits import Limits
+from ckgen.spec_operations import foreign_words
 
 # The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
 WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma", "halo"), "block_size": ("xdl",)}
@@ -19,9 +21,11 @@ IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 def check_names(spec: Spec) -> list[Diagnostic]:
     """Groups that share a name, and limits of loops that a family does not have in its defaults."""
     found = list(_duplicate_names(spec))
-    for family in LIMIT_ROLES:
-        limits = getattr(getattr(spec.defaults, family), "limits", None)
-        found += _foreign_limits(spec, family, limits, ("defaults", family))
+    for where in (("defaults",), *(("defaults", operation) for operation in OPERATIONS)):
+        defaults = spec.defaults if len(where) == 1 else getattr(spec.defaults, where[1])
+        for family in LIMIT_ROLES if defaults is not None else ():
+            limits = getattr(getattr(defaults, family), "limits", None)
+            found += _foreign_limits(spec, family, limits, (*where, family))
     return found
 
 
@@ -30,6 +34,7 @@ def check_group(spec: Spec, index: int) -> list[Diagnostic]:
     group, path = spec.groups[index], spec.group_path(index)
     return [
         *_repeated_values(spec, group, path),
+        *foreign_words(spec, index, layers(spec, index)),
         *_foreign_keys(spec, group, path),
         *_missing_keys(spec, index),
         *_unknown_sets(spec, group, path),
@@ -44,13 +49,18 @@ def wave_key(family: str) -> str:
 
 
 def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
-    """Where a group's values come from, the nearest first: the group, its family's defaults, the defaults."""
+    """Where a group's values come from, the nearest first: the group, its operation's defaults for its family and for
+    all, its family's defaults, the defaults."""
     group = spec.groups[index]
     found: list[tuple[Axes, Path]] = [(group, spec.group_path(index))]
-    own: Axes | None = getattr(spec.defaults, group.family)
-    if own is not None:
-        found.append((own, ("defaults", group.family)))
-    found.append((spec.defaults, ("defaults",)))
+    for path in (("defaults", group.operation), ("defaults",)):
+        defaults = spec.defaults if len(path) == 1 else getattr(spec.defaults, group.operation)
+        if defaults is None:
+            continue
+        own: Axes | None = getattr(defaults, group.family)
+        if own is not None:
+            found.append((own, (*path, group.family)))
+        found.append((defaults, path))
     return found
 
 

@@ -1,7 +1,8 @@
 """Element-wise functions as a spec writes them, and what is wrong with them, with places.
 
 - name: ScaledResidual
-  tensors: [skip]              # D tensors, in the order in which operators take them
+  tensors: [skip]              # D tensors, in the order in which operators take them; like the result, or
+                               # {name: bias, layout: GC, dtype: f32}
   scalars: {scale: 0.5}        # values that a caller may set, with their defaults
   expression: e + scale * skip # e is the result of the convolution
 """
@@ -9,15 +10,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from ckgen.errors import Diagnostic
-from ckgen.function import BUILTINS, Finding, Function, check_function
+from ckgen.function import BUILTINS, Finding, Function, Kind, check_function
+from ckgen.hardware import DTYPES
+from ckgen.layout import OWN_LAYOUTS
 from ckgen.source import Document
 from ckgen.source_span import place_inside
 from ckgen.spec_errors import Path
-from ckgen.spec_types import ListOf, Model
+from ckgen.spec_types import ListOf, Model, Word
+
+DDTypeName = Annotated[str, Word("dtype", tuple(dict.fromkeys(dtype.in_type for dtype in DTYPES.values())))]
+DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
+
+
+class TensorEntry(Model):
+    """One D tensor: its name, or a map that also says how it differs from the result."""
+
+    name: str = Field(description="What the expression calls it.")
+    dtype: DDTypeName | None = Field(None, description="Element type; by default the result's.")
+    layout: DLayoutName | None = Field(
+        None, description="GC, G_C: one value a channel. G_NHW_C: groups, positions and channels with own strides."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 class FunctionEntry(Model):
@@ -25,7 +52,7 @@ class FunctionEntry(Model):
 
     name: str = Field(description="Unique name, a capital first.")
     expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
-    tensors: ListOf[str] = Field((), description="Names of the D tensors, in the order of the operator's arguments.")
+    tensors: ListOf[TensorEntry] = Field((), description="The D tensors, in the order of the operator's arguments.")
     scalars: dict[str, float] = Field(default_factory=dict, description="Names of scalars and their default values.")
 
 
@@ -37,7 +64,9 @@ def check_functions(
     problems: list[Diagnostic] = []
     for index, entry in enumerate(entries):
         here = (*path, index)
-        function, findings = check_function(entry.name, entry.expression, entry.tensors, entry.scalars)
+        names = [tensor.name for tensor in entry.tensors]
+        kinds = [Kind(tensor.dtype, tensor.layout) for tensor in entry.tensors]
+        function, findings = check_function(entry.name, entry.expression, names, entry.scalars, kinds)
         problems += [_diagnostic(document, here, finding) for finding in findings]
         problems += _taken(document, (*here, "name"), entry.name, entries[:index])
         if function:

@@ -16,7 +16,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ckgen.errors import did_you_mean
 from ckgen.hardware import ARCHES, DTYPES, WAVE_SIZE
-from ckgen.instance import CONV_SPECS, FAMILIES, LAYOUTS, OPERATIONS
+from ckgen.instance import CONV_SPECS
+from ckgen.operation import FAMILIES, LAYOUTS, OPERATIONS
 
 T = TypeVar("T")
 VECTOR_WORDS = ("full", "small")
@@ -92,7 +93,7 @@ class Many:
 
 Axis = Annotated[tuple[T, ...], OneOrMany()]
 ListOf = Annotated[tuple[T, ...], Many()]
-OperationName = Annotated[str, Word("operation", OPERATIONS)]
+OperationName = Annotated[str, Word("operation", tuple(OPERATIONS))]
 FamilyName = Annotated[str, Word("family", FAMILIES)]
 LayoutName = Annotated[str, Word("layout", LAYOUTS)]
 DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
@@ -203,7 +204,7 @@ class Tile(Model):
 
 
 class Vector(Model):
-    """Elements a global access of A = dOut, B = In, C = dWei: a word or a map; absent ones go by rule."""
+    """Elements a global access of A, B and C of the matrix product: a word or a map; absent ones go by rule."""
 
     a: Annotated[int | str, Width()] | None = None
     b: Annotated[int | str, Width()] | None = None

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import DTYPES
 from ckgen.instance import Instance, parse
+from ckgen.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.results import Origin, ResultRow, Store
 
 TOP = 8
@@ -17,9 +19,9 @@ TOP = 8
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """All that was measured on one problem with one data type. ``wavelet`` and ``other`` are the best of that
-    family and the best of all other instances; ``top`` the fastest few, best first. ``floor_ms`` is None
-    without measured ceilings."""
+    """All that was measured on one problem with one operation, function and data type. ``wavelet`` and ``other`` are
+    the best of that family and the best of all other instances; ``top`` the fastest few, best first. ``floor_ms`` is
+    None without measured ceilings."""
 
     problem_name: str
     problem: str
@@ -31,6 +33,14 @@ class Shape:
     other: ResultRow | None
     published_uplift: float | None
     top: tuple[ResultRow, ...]
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
+
+    @property
+    def subject(self) -> str:
+        """What shapes are summed up by, in words: `backward data with AddResidual, f16`."""
+        fused = f" with {self.function}" if self.function != PASS_THROUGH else ""
+        return f"{OPERATIONS[self.operation].words}{fused}, {self.dtype}"
 
     @property
     def speed_up(self) -> float | None:
@@ -50,8 +60,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """One data type over all shapes. A mean is geometric, over the shapes that have the number."""
+    """One subject over all its shapes. A mean is geometric, over the shapes that have the number."""
 
+    subject: str
     dtype: str
     shapes: int
     compared: int
@@ -99,12 +110,13 @@ def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Seq
     for measured in ceilings:
         for name, value in measured.items():
             highest[name] = max(value, highest.get(name, 0.0))
-    grouped: dict[tuple[str, str, str], list[ResultRow]] = {}
+    grouped: dict[tuple[str, ...], list[ResultRow]] = {}
     for row in rows:
-        grouped.setdefault((row.dtype, row.problem_name, row.problem), []).append(row)
+        key = (row.operation, row.function, row.dtype, row.problem_name, row.problem)
+        grouped.setdefault(key, []).append(row)
     shapes = tuple(_shape(group, highest) for group in grouped.values())
-    dtypes = dict.fromkeys(shape.dtype for shape in shapes)
-    totals = tuple(_total(dtype, [shape for shape in shapes if shape.dtype == dtype]) for dtype in dtypes)
+    subjects = dict.fromkeys(shape.subject for shape in shapes)
+    totals = tuple(_total([shape for shape in shapes if shape.subject == subject]) for subject in subjects)
     wrong = tuple(row for row in rows if not row.timed)
     return Summary(origin, highest, shapes, totals, tuple(rows), wrong)
 
@@ -142,6 +154,8 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
         other=_first(other),
         published_uplift=first.published_uplift,
         top=tuple(own[:TOP]),
+        operation=first.operation,
+        function=first.function,
     )
 
 
@@ -150,11 +164,12 @@ def _is_wavelet(instance: Instance) -> bool:
     return instance.family.startswith("wavelet")
 
 
-def _total(dtype: str, shapes: Sequence[Shape]) -> Total:
+def _total(shapes: Sequence[Shape]) -> Total:
     compared = [(shape.speed_up, shape.problem_name) for shape in shapes if shape.speed_up is not None]
     least = min(compared, default=(None, ""))
     return Total(
-        dtype=dtype,
+        subject=shapes[0].subject,
+        dtype=shapes[0].dtype,
         shapes=len(shapes),
         compared=len(compared),
         not_slower=sum(1 for speed_up, _ in compared if speed_up >= 1),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ckgen.c_api import LibraryError
-from ckgen.element import element_of
+from ckgen.element import Element, element_of
 from ckgen.layout import TensorName, to_logical
 from ckgen.problem import ConvProblem
 
@@ -71,16 +71,22 @@ def view(name: str, value: object, stream: int = 0) -> View:
     )
 
 
-def require(tensor: TensorName, given: View, problem: ConvProblem, layout: str, dtype: str) -> None:
+def require(
+    tensor: TensorName, given: View, problem: ConvProblem, layout: str, dtype: str, *, written: bool = False
+) -> None:
     """Raise LibraryError, saying what was expected, unless ``given`` can be the tensor of the problem."""
-    element, shape = element_of(dtype, tensor), problem.shape(tensor, layout)
+    require_fit(tensor, given, element_of(dtype, tensor), problem.shape(tensor, layout), layout)
+    if written and not given.writable:
+        raise LibraryError(f"{tensor} is read-only, the result cannot be written")
+
+
+def require_fit(name: str, given: View, element: Element, shape: tuple[int, ...], layout: str) -> None:
+    """Raise LibraryError unless ``given`` has an element type and a shape; ``name`` is what the error calls it."""
     if given.kind not in _KINDS[element.name]:
         stored = " or ".join(_KINDS[element.name])
-        raise LibraryError(f"{tensor} has type {given.kind}; {element.name} is stored as {stored}")
+        raise LibraryError(f"{name} has type {given.kind}; {element.name} is stored as {stored}")
     if given.shape != shape:
-        raise LibraryError(f"{tensor} has shape {given.shape}; this problem in {layout} needs {shape}")
-    if tensor == "wei" and not given.writable:
-        raise LibraryError("wei is read-only, the result cannot be written")
+        raise LibraryError(f"{name} has shape {given.shape}; this problem in {layout} needs {shape}")
 
 
 def logical_strides(given: View, tensor: TensorName, layout: str) -> tuple[int, ...]:

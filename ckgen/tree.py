@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from ckgen.hardware import NVIDIA_ARCHES
+from ckgen.function import BUILTINS, Function
+from ckgen.hardware import DTYPES, NVIDIA_ARCHES
 from ckgen.instance import Instance
+from ckgen.layout import d_layout, tensors_first_to_last
 from ckgen.measured import Candidate, parse_table
+from ckgen.operation import OPERATIONS
 from ckgen.problem_text import problem_fields
 
+CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
 TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
@@ -26,16 +30,30 @@ def guard_of(archs: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Types:
+    """The C++ types of instances that agree in operation, layout, dtype and function.
+
+    `layout` is as it crosses the C API, the input's first. `operator` is the operator's type in namespace
+    ckgen::tensor_operation::device, `ds_layout` and `ds_data_type` are the lists of the D tensors' layouts and types.
+    """
+
+    layout: str
+    layout_tag: str
+    fused: bool
+    own_function: bool  # of the spec, which generated headers declare
+    operator: str
+    ds_layout: str
+    ds_data_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One instance and the file that holds it; what templates see."""
 
     name: str
     path: str
     instance: Instance
-
-    @property
-    def layout_tag(self) -> str:
-        return self.instance.layout_tag
+    types: Types
 
     @property
     def dtype(self) -> str:
@@ -55,14 +73,6 @@ class Factory:
     instances: tuple[Source, ...]
 
     @property
-    def layout_tag(self) -> str:
-        return self.instances[0].layout_tag
-
-    @property
-    def dtype(self) -> str:
-        return self.instances[0].dtype
-
-    @property
     def guard(self) -> str:
         """Its instances are of one family, so all of them have this guard or none."""
         return self.instances[0].guard
@@ -70,7 +80,17 @@ class Factory:
     @property
     def operator(self) -> str:
         """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
-        return f"BwdWeightOperator<layout::{self.layout_tag}, dtype::{self.dtype}>"
+        return self.instances[0].types.operator
+
+    @property
+    def operation(self) -> str:
+        """The name of its instances' operation."""
+        return self.instances[0].instance.operation
+
+    @property
+    def own_function(self) -> bool:
+        """Whether the function of its instances is one of the spec."""
+        return self.instances[0].types.own_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +107,46 @@ class ArchGroup:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the tree, as CMake sees it."""
+    """One operation of the tree, as CMake sees it, and the header with its factory."""
 
     name: str
     groups: tuple[ArchGroup, ...]
     factories: tuple[Factory, ...]
 
 
-def source_of(instance: Instance) -> Source:
-    """Where an instance's file lies."""
-    name = instance.name
-    return Source(name, f"src/{instance.operation}/{instance.family}/{name}.cpp", instance)
+def path_of(instance: Instance) -> str:
+    """Where an instance's file lies in the tree."""
+    return f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"
+
+
+def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function]) -> tuple[Source, ...]:
+    """The instances with their files and C++ types, in the order given; `functions` are all that they may have."""
+    known: dict[tuple[str, ...], Types] = {}
+    found = []
+    for instance in instances:
+        key = (instance.operation, instance.layout, instance.dtype, instance.function)
+        if key not in known:
+            known[key] = _types(instance, functions[instance.function])
+        found.append(Source(instance.name, path_of(instance), instance, known[key]))
+    return tuple(found)
+
+
+def _types(instance: Instance, function: Function) -> Types:
+    operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
+    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
+    ds_data_type = ", ".join(CPP_TYPES[kind.dtype or written] for kind in function.kinds)
+    types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
+    if operation.fused:
+        types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
+    return Types(
+        tensors_first_to_last(instance.layout),
+        instance.layout_tag,
+        operation.fused,
+        operation.fused and instance.function not in BUILTINS,
+        f"{operation.operator}<{', '.join(types)}>",
+        f"Tuple<{ds_layout}>",
+        f"Tuple<{ds_data_type}>",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +183,7 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
         Operation(
             name,
             tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
-            tuple(factory for factory in factories if factory.instances[0].instance.operation == name),
+            tuple(factory for factory in factories if factory.operation == name),
         )
         for name in sorted(by_archs)
     )
@@ -147,6 +196,7 @@ class MeasuredSource:
     ``first`` is the position of its first candidate among those of all problems.
     """
 
+    operation: str
     arch: str
     layout: str
     dtype: str
@@ -169,7 +219,7 @@ def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[M
             own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
             if own:
                 numbers = _initialisers(problem_fields(row.problem))
-                where = (table.arch, row.layout, row.dtype, table.predicted)
+                where = (table.operation, table.arch, tensors_first_to_last(row.layout), row.dtype, table.predicted)
                 found.append(MeasuredSource(*where, row.problem, numbers, first, own))
                 first += len(own)
     return tuple(found)

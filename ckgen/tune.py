@@ -16,6 +16,7 @@ from ckgen import bench_job
 from ckgen.bench_job import problem_from_json
 from ckgen.bench_origin import file_digest
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.gemm import accumulations
 from ckgen.instance import Instance, parse
 from ckgen.measured import (
     Candidate,
@@ -128,7 +129,8 @@ def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
         if row.split_k and row.verdict in (bench_job.OK, bench_job.WRONG):
             problem = problems.setdefault(row.problem, problem_from_json(row.problem_fields))
             into = right if row.verdict == bench_job.OK else wrong
-            into.setdefault(row.name, set()).add(ceil(problem.gemm[2] / row.split_k))
+            terms = accumulations(row.operation, problem)
+            into.setdefault(row.name, set()).add(ceil(terms / row.split_k))
     return {
         name: max((own for own in sums if own < min(wrong.get(name, ()), default=own + 1)), default=min(sums))
         for name, sums in right.items()

@@ -14,15 +14,16 @@ from ckgen import source
 from ckgen.bench_origin import file_digest
 from ckgen.cost_rank import CodeBook, Prediction, rank
 from ckgen.expand import expand_document
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware_units import RATES
 from ckgen.instance import Instance
 from ckgen.isa_table import read_table
-from ckgen.layout import CHANNELS_LAST
 from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
+from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
 from ckgen.problem_sets import load_problems
 
-PROBLEM_SETS = ("retinanet", "ck_bwd_weight")
+PROBLEM_SETS = ("retinanet", "ck_bwd_weight", "ck_bwd_data")
 FASTEST = 3
 UNLIMITED = 1 << 31  # these matrix units round to nearest, so that no sum is too long
 
@@ -32,10 +33,11 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
     ``root``. CkgenError when either cannot be read."""
     table = read_table(root / code)
     book = CodeBook(table.arch, table)
-    instances = [i for i in expand_document(source.load(root / spec)).instances if table.arch in i.archs]
+    every = expand_document(source.load(root / spec)).instances
+    instances = [i for i in every if i.operation == operation and table.arch in i.archs and i.function == PASS_THROUGH]
     rows = tuple(
         row
-        for problem in _problems()
+        for problem in _problems(operation)
         for dtype in dict.fromkeys(instance.dtype for instance in instances)
         for row in _row(problem, dtype, instances, book)
     )
@@ -53,14 +55,16 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
     return Table(operation, table.arch, origin, rows, predicted=True)
 
 
-def _problems() -> list[ConvProblem]:
-    """Every problem of the sets once."""
-    found = [named.problem for name in PROBLEM_SETS for named in load_problems(name)]
-    return list(dict.fromkeys(found))
+def _problems(operation: str) -> list[ConvProblem]:
+    """Every problem of the sets that is one of the operation, once."""
+    every = [named for name in PROBLEM_SETS for named in load_problems(name)]
+    return list(dict.fromkeys(named.problem for named in every if operation in named.operations))
 
 
 def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: CodeBook) -> Iterable[MeasuredProblem]:
-    layout = CHANNELS_LAST[problem.ndim]
+    if not instances:
+        return
+    layout = OPERATIONS[instances[0].operation].layouts[problem.ndim - 1]
     takers = [i for i in instances if i.layout == layout and i.dtype == dtype and takes(i, problem)]
     best = _kept(rank(takers, problem, book)) if takers else []
     if best:

@@ -71,6 +71,7 @@ def _help(name: str | None = None) -> str:
 
 def rules_page() -> str:
     """docs/rules.md: every rule with its reason."""
+    from ckgen.operation import OPERATIONS
     from ckgen.rule_table import RULES
 
     parts = [NOTICE.format(source="ckgen/rule_table.py"), "# Rules\n"]
@@ -81,26 +82,31 @@ def rules_page() -> str:
     )
     for rule in RULES:
         families = f"Families: {', '.join(rule.families)}. "
+        if len(rule.operations) < len(OPERATIONS):
+            families += f"Of {', '.join(rule.operations)} alone. "
         parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
         parts.append(f"```text\n{rule.condition}\n```\n")
     return "\n".join(parts)
 
 
 def support_table() -> str:
-    """README's table: tuned instances a (layout, dtype) in set `full`, and whether every problem is taken."""
+    """README's table: tuned instances an (operation, layout, dtype) in set `full`, and whether any problem is taken."""
     from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.instance import FAMILIES
+    from ckgen.operation import FAMILIES
 
     expansion = _expansion()
-    cells: dict[str, dict[str, str]] = {}
+    cells: dict[tuple[str, str], dict[str, str]] = {}
     for values in support_matrix(_members(expansion, "full")):
         row = dict(zip(MATRIX_HEADERS, values, strict=True))
         parts = [f"{row[family]} {family}" for family in FAMILIES if row[family] != "-"]
         parts += ["generic"] if row["generic"] == "yes" else []
-        cells.setdefault(row["layout"], {})[row["dtype"]] = ", ".join(parts)
+        cells.setdefault((row["operation"], row["layout"]), {})[row["dtype"]] = ", ".join(parts)
     dtypes = list(dict.fromkeys(dtype for row in cells.values() for dtype in row))
-    rows = [(f"`{layout}`", *(row.get(dtype, "") for dtype in dtypes)) for layout, row in cells.items()]
-    return _table(("layout", *dtypes), rows)
+    rows = [
+        (operation.removeprefix("grouped_conv_"), f"`{layout}`", *(row.get(dtype, "") for dtype in dtypes))
+        for (operation, layout), row in cells.items()
+    ]
+    return _table(("operation", "layout", *dtypes), rows)
 
 
 def support_page() -> str:

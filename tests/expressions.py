@@ -68,20 +68,3 @@ def python_value(text: str, inputs: dict[str, float]) -> float:
             return float(eval(text, {"__builtins__": {}}, PYTHON | values))
         except ZeroDivisionError:
             return NAN
-
-
-# The functions of ckgen::math with the meaning that MATH_FUNCTIONS gives them.
-CPP_MATH = """
-#include <cmath>
-namespace ckgen::math {
-inline float min(float a, float b) { return a < b || a != a ? a : b; }
-inline float max(float a, float b) { return a > b || a != a ? a : b; }
-inline float abs(float x) { return std::fabs(x); }
-inline float sqrt(float x) { return std::sqrt(x); }
-inline float exp(float x) { return std::exp(x); }
-inline float clamp(float x, float lo, float hi) { return min(max(x, lo), hi); }
-inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
-inline float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
-inline float tanh(float x) { return std::tanh(x); }
-}  // namespace ckgen::math
-"""

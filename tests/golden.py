@@ -30,7 +30,10 @@ def rendered(case: str) -> dict[str, str]:
     document = load(spec)
     expansion = expand_document(document)
     # Without tables of measurements, which change with every run on a GPU.
-    context = replace(load_context(spec.name, document.text, "ckgen generate", expansion.sets), tables={})
+    context = replace(
+        load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions),
+        tables={},
+    )
     tree = render_tree(expansion.instances, context)
     return {
         path: text

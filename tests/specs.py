@@ -10,11 +10,14 @@ import yaml
 
 from ckgen.expand import Expansion, expand, expand_document
 from ckgen.instance import Instance
+from ckgen.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.source import loads
 from ckgen.spec import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"
+
+WEIGHT_LAYOUTS = OPERATIONS[BWD_WEIGHT].layouts
 
 XDL: dict[str, Any] = {
     "name": "a",
@@ -56,6 +59,11 @@ def expand_groups(*groups: dict[str, Any], **top: Any) -> Expansion:
 def default_expansion() -> Expansion:
     """The repository's own instances.yaml."""
     return expand(parse(loads((ROOT / "instances.yaml").read_text(encoding="utf-8"))))
+
+
+def instances_of(operation: str) -> tuple[Instance, ...]:
+    """The instances of the repository's own instances.yaml that are of one operation."""
+    return tuple(made for made in default_expansion().instances if made.operation == operation)
 
 
 def instance(**fields: Any) -> Instance:

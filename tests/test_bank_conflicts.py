@@ -22,7 +22,8 @@ def shapes() -> Iterator[Instance]:
     """Every instance of the repository's spec once but for what its LDS does not depend on."""
     seen = set()
     for instance in default_expansion().instances:
-        shape = replace(instance, layout="NHWGC/GKYXC/NHWGK", conv_spec="Default", generic=False)
+        layout = "NHWGK/GKYXC/NHWGC" if instance.a_rows else "NHWGC/GKYXC/NHWGK"
+        shape = replace(instance, layout=layout, conv_spec="Default", generic=False, function="PassThrough")
         if not instance.uses_tma and shape not in seen:
             seen.add(shape)
             yield instance
@@ -64,7 +65,11 @@ def test_a_layout_without_the_deal_of_columns_conflicts(arch: str, monkeypatch: 
 
 def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of 256 bytes at the same banks: the four of a transposing read meet."""
-    instance = next(instance for instance in shapes() if instance.m_per_block == 128 and instance.a_vector == 8)
+    instance = next(
+        instance
+        for instance in shapes()
+        if instance.m_per_block == 128 and instance.a_vector == 8 and not instance.a_rows
+    )
     monkeypatch.setattr(
         bank_conflicts, "byte_in_rows", lambda row, column, columns, pad: row * columns * 2 + column * 2
     )
@@ -120,6 +125,8 @@ def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
             ("A", i.m_per_block, i.a_vector, i.a_dst_vector, i.a_slices, i.a_pad),
             ("B", i.n_per_block, i.b_vector, i.b_dst_vector, i.b_slices, i.b_pad),
         ):
+            if name == "A" and i.a_rows:
+                continue
             show, layout = ("rows", "LdsRows") if in_rows(i, name, arch) else ("slots", "LdsLayout")
             layout = f"ckgen::block::{layout}<{n}, {i.k1}, {vector}, {pad}>"
             lines.append(f"    show_{show}<{layout}, {i.k_per_block}, {dst}, {slices}, {i.copy_threads}>();\n")

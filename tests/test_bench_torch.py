@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ckgen import reference
 from ckgen.bench_job import INEXACT, OK, WRONG, Job, Settings
 from ckgen.bench_plan import make_jobs
+from ckgen.function import BUILTINS
 from ckgen.layout import CHANNELS_LAST, to_logical
+from ckgen.library import Library
+from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import NamedProblem
 from tests.conftest import StubMaker
@@ -17,8 +22,10 @@ from tests.test_library import F32
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to measure on a GPU")
 
 from ckgen.bench_torch import TorchBench  # noqa: E402
+from ckgen.reference_data import backward_data  # noqa: E402
 from ckgen.torch_conv import backward_weight, gradient_launcher  # noqa: E402
 from ckgen.torch_conv import to_logical as gradient_to_logical  # noqa: E402
+from ckgen.torch_function import fused  # noqa: E402
 from ckgen.torch_tensors import TorchData, judge  # noqa: E402
 
 PROBLEMS = [
@@ -50,7 +57,7 @@ def test_the_float64_gradient_is_that_of_numpy(problem: ConvProblem) -> None:
 def test_the_library_reference_is_the_same_gradient(problem: ConvProblem) -> None:
     data = TorchData(torch, "cpu", problem, "f32", 1)
     home = CHANNELS_LAST[problem.ndim]
-    launch = gradient_launcher(torch, problem, data.in_layout("in", home), data.in_layout("out", home))
+    launch = gradient_launcher(torch, problem, {name: data.in_layout(name, home) for name in data.read})
     found = judge(torch, data, gradient_to_logical(problem, launch()), "f32")
     assert found.verdict == OK, found
 
@@ -83,7 +90,8 @@ def test_planted_bugs_are_found(make_stub: StubMaker, bug: str, split_k: int, wo
     if bug in ("OVERRUN", "UNDERRUN"):
         words = words.replace("2 bytes", "4 bytes")
     deep = NamedProblem("deep", make_problem(batch=9, k=8, c=4, filter=(3, 3), input=(9, 9), pad=1))
-    runner = bench(make_stub, bug)
+    # Every third run of the stand-in gives the same bits: the number of samples must not depend on time.
+    runner = bench(make_stub, bug, Settings(min_samples=3, max_samples=3))
     outcome = runner.measure(Job("instance", F32, "f32", deep, split_k), None)
     assert outcome.verdict == WRONG
     assert words in outcome.message
@@ -94,7 +102,10 @@ def test_planted_bugs_are_found(make_stub: StubMaker, bug: str, split_k: int, wo
 def test_an_inexact_reference_is_said_to_be(make_stub: StubMaker, monkeypatch: pytest.MonkeyPatch) -> None:
     from ckgen import bench_torch
 
-    monkeypatch.setattr(bench_torch, "gradient_to_logical", lambda problem, found: 2 * found.reshape(1, 16, 8, 1, 1))
+    def doubled(problem: ConvProblem, found: Any, operation: str) -> Any:
+        return 2 * found.reshape(problem.lengths("wei"))
+
+    monkeypatch.setattr(bench_torch, "gradient_to_logical", doubled)
     outcome = bench(make_stub).measure(Job("reference", "cudnn", "f16", NAMED[1]), None)
     assert outcome.verdict == INEXACT and outcome.ms
 
@@ -104,3 +115,34 @@ def test_ceilings_and_origin(make_stub: StubMaker) -> None:
     ceilings = runner.ceilings(["f16", "bf16_f32_bf16"])
     assert ceilings.keys() == {"f16", "bf16_f32_bf16", "bytes"} and min(ceilings.values()) > 0
     assert runner.origin()["software"].startswith("torch ")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+@pytest.mark.parametrize("function", ["PassThrough", "Bilinear", "AddRelu", "ReluGradient", "Clip"])
+def test_the_library_reference_of_backward_data(problem: ConvProblem, function: str) -> None:
+    """PyTorch's input gradient, and its own element-wise operations after it, against float64 and its bound."""
+    data = TorchData(torch, "cpu", problem, "f32", 1, BWD_DATA, BUILTINS[function])
+    home = CHANNELS_LAST[problem.ndim]
+    tensors = {name: data.in_layout(name, home) for name in data.read}
+    if function == "PassThrough":
+        arrays = [tensors[t].numpy().transpose(to_logical(t, home)) for t in ("out", "wei")]
+        expected = backward_data(problem, *arrays)
+        assert np.allclose(data.expected.numpy(), expected, rtol=1e-12, atol=1e-12)
+    launch = fused(torch, gradient_launcher(torch, problem, tensors, BWD_DATA), data)
+    found = judge(torch, data, gradient_to_logical(problem, launch(), BWD_DATA), "f32")
+    assert found.verdict == OK, found
+
+
+def test_backward_data_of_the_real_library_is_right_and_timed(host_library: Library) -> None:
+    names = [i.name for i in host_library.instances if i.a_rows and i.dtype == "f16" and i.ndim == 2]
+    wide = NamedProblem("wide", make_problem(batch=2, k=16, c=16, filter=(3, 3), input=(6, 5), pad=1, stride=2))
+    jobs = make_jobs(host_library, [wide], names=names, split_ks=(1,), references=("cudnn",))
+    functions = {"PassThrough", "Bilinear", "Scale", "AddResidual"}
+    assert {job.function for job in jobs if job.kind == "reference"} == functions
+    runner = TorchBench(torch, host_library, QUICK, "cpu")
+    for job in jobs:
+        outcome = runner.measure(job, None)
+        assert outcome.verdict == OK or (job.kind == "reference" and outcome.verdict == INEXACT), (job, outcome)
+        assert outcome.ms
+    fused_job = next(job for job in jobs if job.function == "AddResidual")
+    assert fused_job.d_bytes == 2 * wide.problem.elements("in")

@@ -91,7 +91,7 @@ def test_nothing_on_both_sides_is_wrong_use(stub: Library, tmp_path: Path, capsy
     code = main(["smoke", "ndim=2", "--library", stub.path, "--problems", str(tmp_path / "cube.yaml")])
     said = capsys.readouterr()
     assert (code, said.out) == (2, "")
-    assert "no instance has the dimensionality of any problem" in said.err
+    assert "no instance has the operation and dimensionality of any problem" in said.err
 
 
 def test_an_unknown_problem_set_names_the_nearest(stub: Library, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from tests.trees import XDL
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
-    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "reduce", "repack"),
+    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "problem_checks", "reduce", "repack", "runner"),
     *("host_copy_engine", "host_matrix_units", "host_runtime"),
 )
 SHIM = ROOT / "tests/data/core_host/shim.cpp"

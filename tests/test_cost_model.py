@@ -23,8 +23,9 @@ from ckgen.cost_model import (
 from ckgen.cost_rank import KERNEL_START_S, Code, CodeBook, predict, rank
 from ckgen.hardware_units import RATES
 from ckgen.isa_table import load_table, row_of
+from ckgen.operation import BWD_WEIGHT
 from ckgen.problem import make_problem
-from tests.specs import ROOT, default_expansion, instance
+from tests.specs import ROOT, instance, instances_of
 from tests.test_isa_table import report
 from tests.trees import GENERIC, TMA, WAVELET, XDL
 
@@ -100,7 +101,7 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
 
 def test_halos_tile_by_hand() -> None:
     """16 channels a group: 64 positions, 4 warps of 16 channels each 4 times, nine taps by two blocks of 8 columns."""
-    halo = next(i for i in default_expansion().instances if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    halo = next(i for i in instances_of(BWD_WEIGHT) if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
     assert (halo.k_per_block, halo.units, halo.shares, halo.m_per_block) == (16 * halo.shares, 4, halo.shares, 16)
     rates, warps = RATES["sm_90a"], 4 * halo.shares
     cycles = dict(halo_bound(halo, rates, (1, 1)).resources)
@@ -114,7 +115,7 @@ def test_halos_tile_by_hand() -> None:
 
 
 def test_halo_takes_groups_and_taps_together_and_rows_as_wide_as_taps_reach() -> None:
-    halo = next(i for i in default_expansion().instances if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    halo = next(i for i in instances_of(BWD_WEIGHT) if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
     layer = make_problem(groups=32, batch=32, k=16, c=16, filter=(3, 3), input=(50, 50), pad=1)
     assert halo_workgroups(halo, layer) == 32 * 16 / 64
     assert halo_tiles(halo, layer, 4) == -(-32 * 50 * (50 + 2) // halo.k_per_block // 4)
@@ -135,7 +136,7 @@ def test_splitting_pays_where_tiles_do_not_fill_the_gpu() -> None:
 
 def test_large_tiles_win_on_large_layers_and_every_instance_can_be_ranked() -> None:
     large = replace(LAYER, k=1024, c=1024)
-    every = [i for i in default_expansion().instances if i.dtype == "f16" and i.ndim == 2]
+    every = [i for i in instances_of(BWD_WEIGHT) if i.dtype == "f16" and i.ndim == 2]
     instances = [i for i in every if not i.uses_tma and not i.pointwise]
     ranked = rank(instances, large, book())
     assert len(ranked) == len(instances) and list(ranked) == sorted(ranked, key=lambda p: p.seconds)

@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError
+from ckgen.function import PASS_THROUGH
 from ckgen.hardware import DTYPES
-from ckgen.instance import CONV_SPECS, LAYOUTS, Instance
+from ckgen.instance import CONV_SPECS, Instance
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec import AXES
-from tests.specs import DATA, ROOT, TMA, WAVELET, XDL, default_expansion, expand_groups
+from tests.specs import DATA, ROOT, TMA, WAVELET, WEIGHT_LAYOUTS, XDL, default_expansion, expand_groups, instances_of
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
+DATA_FACTS = yaml.safe_load((DATA / "ck_data_rows.yaml").read_text(encoding="utf-8"))
 NHWGC = "NHWGC/GKYXC/NHWGK"
 
 
@@ -53,8 +56,11 @@ def key(row: dict[str, int]) -> tuple[tuple[str, int], ...]:
 def test_the_sizes_of_the_catalogue() -> None:
     expansion = default_expansion()
     sizes = {name: len(members) for name, members in expansion.sets.items()}
-    full = 44 + 16 * 2 * 4 * 6 + 24 + 45 + 12
-    assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24, "ci": 58, "hopper": 45 + 12}
+    weight = 44 + 16 * 2 * 4 * 6 + 24 + 45 + 12
+    data = 44 + 16 * 2 * 3 * 6 + 27
+    fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
+    full = weight + data + fused
+    assert sizes == {"full": full, "default": 44 + 16 * 2 * 4 + 24 + 110, "ci": 58 + 51, "hopper": 45 + 12}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
 
@@ -67,7 +73,7 @@ def test_wavelet_is_exactly_the_44_instances_of_cks_coverage() -> None:
         for dtype in ("f16", "bf16")
         for spec in CONV_SPECS
     )
-    made = [instance for instance in default_expansion().instances if instance.family == "wavelet"]
+    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.family == "wavelet"]
     assert len(made) == 44
     assert expected == Counter(
         (i.load_waves, i.math_waves, i.m_per_block, i.n_per_block, i.layout, i.dtype, i.conv_spec) for i in made
@@ -76,7 +82,7 @@ def test_wavelet_is_exactly_the_44_instances_of_cks_coverage() -> None:
 
 def test_wavelet_follows_from_tile_and_ratio_as_in_cks_rows() -> None:
     rows = {(*row["ratio"], row["m"], row["n"]): row for row in FACTS["wavelet"]}
-    for made in default_expansion().instances:
+    for made in instances_of(BWD_WEIGHT):
         if made.family != "wavelet":
             continue
         row = rows[made.load_waves, made.math_waves, made.m_per_block, made.n_per_block]
@@ -117,7 +123,7 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
     """Each row with the vectors of CK, or with those that tests/data/ck_rows.yaml says and explains."""
@@ -136,6 +142,27 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
     assert sorted(map(key, made)) == sorted(wanted)
 
 
+@pytest.mark.parametrize("dtype", OPERATIONS[BWD_DATA].dtypes)
+@pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
+@pytest.mark.parametrize("conv_spec", CONV_SPECS)
+def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+    """Alone in every layout, and with CK's functions where CK has those."""
+    widest = 4 if dtype == "f32" else 8
+    wanted = []
+    for number, row in enumerate(DATA_FACTS["rows"]):
+        ours = {**row, **(DATA_FACTS["differs"].get(number, {}) if dtype != "f32" else {})}
+        wanted.append(key({name: min(size, widest) if name in "abc" else size for name, size in ours.items()}))
+    functions = [PASS_THROUGH, *(["Bilinear", "Scale", "AddResidual"] if layout.startswith(("NHWG", "NDHWG")) else [])]
+    for function in functions:
+        made = [
+            as_ck_row(instance)
+            for instance in instances_of(BWD_DATA)
+            if instance.family == "xdl" and not instance.generic and instance.function == function
+            if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+        ]
+        assert sorted(key({name: row[name] for name in DATA_FACTS["rows"][0]}) for row in made) == sorted(wanted)
+
+
 def test_what_differs_from_ck_takes_more_problems() -> None:
     for number, ours in FACTS["differs"]["rows"].items():
         for dtype in FACTS["differs"]["dtypes"]:
@@ -145,7 +172,8 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
     generic = [instance for instance in default_expansion().instances if instance.generic]
-    assert Counter((i.layout, i.dtype) for i in generic) == Counter((la, dt) for la in LAYOUTS for dt in DTYPES)
+    plain = Counter((i.layout, i.dtype) for i in generic if i.function == PASS_THROUGH)
+    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes)
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
@@ -154,9 +182,9 @@ def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture(
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
-    made = [instance for instance in expansion.instances if instance.name in members]
+    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
     assert 50 <= len(made) <= 60
-    everywhere = [i for i in expansion.instances if not i.uses_tma]
+    everywhere = [i for i in instances_of(BWD_WEIGHT) if not i.uses_tma]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
@@ -164,14 +192,29 @@ def test_the_ci_set_has_every_path() -> None:
     assert any(i.a_vector < i.b_vector for i in made)
 
 
+def test_the_ci_set_has_every_path_of_backward_data() -> None:
+    members = frozenset(default_expansion().sets["ci"])
+    every = instances_of(BWD_DATA)
+    made = [instance for instance in every if instance.name in members]
+    assert 45 <= len(made) <= 60
+    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
+    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in every}
+    assert {i.function for i in made} == {i.function for i in every}
+    assert {i.layout for i in made if i.generic} == set(OPERATIONS[BWD_DATA].layouts)
+    assert {i.a_vector for i in made if not i.generic} == {1, 4, 8}
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
         i.name
-        for i in expansion.instances
+        for i in instances_of(BWD_WEIGHT)
         if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC)
     ]
-    assert list(expansion.sets["default"]) == expected
+    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    assert [name for name in expansion.sets["default"] if name in weights] == expected
+    plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
+    assert plain == set(OPERATIONS[BWD_DATA].layouts)
 
 
 def test_names_are_unique_and_sets_keep_the_files_order() -> None:
@@ -199,7 +242,7 @@ def test_the_last_axis_varies_fastest() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.sets(st.sampled_from(LAYOUTS), min_size=1),
+    st.sets(st.sampled_from(WEIGHT_LAYOUTS), min_size=1),
     st.sets(st.sampled_from(tuple(DTYPES)), min_size=1),
     st.sets(st.sampled_from(tuple(CONV_SPECS)), min_size=1),
     st.sets(st.sampled_from(("128x128", "128x64", "64x128", "64x64")), min_size=1),
@@ -380,7 +423,7 @@ def test_the_product_is_refused_before_it_is_made() -> None:
 
 
 def test_one_cause_is_told_once_with_a_change_that_works() -> None:
-    group = {**XDL, "layout": list(LAYOUTS), "k_per_block": [20, 32], "conv_spec": list(CONV_SPECS)}
+    group = {**XDL, "layout": list(WEIGHT_LAYOUTS), "k_per_block": [20, 32], "conv_spec": list(CONV_SPECS)}
     with pytest.raises(CkgenError) as caught:
         expand_groups(group)
     (diagnostic,) = caught.value.diagnostics

@@ -30,7 +30,7 @@ from ckgen.expression_cpp import MATH_FUNCTIONS, cpp_expression, cpp_name, cpp_n
 from ckgen.expression_values import Bounded, bounded, evaluate, exact
 from ckgen.function import BUILTINS
 from tests.cxx import compile_with
-from tests.expressions import CPP_MATH, INPUTS, NAN, python_value, random_text
+from tests.expressions import INPUTS, NAN, python_value, random_text
 
 E, D0 = Name("e"), Name("d0")
 
@@ -161,7 +161,7 @@ def cpp_program(trees: list[Expr], rows: np.ndarray) -> str:
     """A program that prints every tree's value for every row of inputs, one line a tree."""
     parameters = ", ".join(f"float {cpp_name(name)}" for name in INPUTS)
     used = " ".join(f"(void){cpp_name(name)};" for name in INPUTS)
-    lines = ["#include <cstdio>\n#include <iterator>", CPP_MATH]
+    lines = ["#include <cmath>\n#include <cstdio>\n#include <iterator>", '#include "ckgen/math.hpp"']
     lines += [
         f"static float f{at}({parameters}) {{ {used} return {cpp_expression(tree)}; }}" for at, tree in enumerate(trees)
     ]
@@ -184,7 +184,10 @@ def cpp_literal(value: float) -> str:
 
 def run_cpp(folder: Path, trees: list[Expr], rows: np.ndarray) -> np.ndarray:
     (folder / "program.cpp").write_text(cpp_program(trees, rows))
-    compile_with(folder, ["-O0", "-Wall", "-Wextra", "-Werror", "program.cpp", "-o", "program"])
+    (folder / "ckgen").mkdir()
+    (folder / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
+    include = ["-I", str(folder), "-I", str(Path(__file__).resolve().parent.parent / "templates" / "include")]
+    compile_with(folder, ["-O0", "-Wall", "-Wextra", "-Werror", *include, "program.cpp", "-o", "program"])
     printed = subprocess.run([folder / "program"], capture_output=True, text=True, check=True).stdout
     return np.array([[float(word) for word in line.split()] for line in printed.splitlines()])
 

@@ -84,11 +84,11 @@ PLANTS = (
     ),
     Plant(
         "missing-bounds-check-on-store",
-        "epilogue/cshuffle.hpp",
-        "&& m < args.m && n < args.n)",
+        "epilogue/bwd_weight_store.hpp",
+        "&& m < args_.m && n < args_.n)",
         ")",
         XDL,
-        ("global write of", "out of bounds", "weight", "epilogue/cshuffle.hpp"),
+        ("global write of", "out of bounds", "weight", "epilogue/bwd_weight_store.hpp"),
     ),
     Plant(
         "missing-bounds-check-on-load",

@@ -9,38 +9,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.derived import DERIVED_NAMES, derived_names
-from ckgen.hardware import DTYPES
+from ckgen.function import PASS_THROUGH
 from ckgen.instance import (
     CONV_SPECS,
-    FAMILIES,
     FIELD_NAMES,
-    LAYOUTS,
     Instance,
     derived,
     parse,
     primary,
 )
+from ckgen.operation import BWD_DATA, OPERATIONS, Operation
 from tests.specs import default_expansion, instance
 
 NUMBERS = st.integers(1, 999)
-INSTANCES = st.builds(
-    Instance,
-    family=st.sampled_from(FAMILIES),
-    layout=st.sampled_from(LAYOUTS),
-    dtype=st.sampled_from(tuple(DTYPES)),
-    conv_spec=st.sampled_from(tuple(CONV_SPECS)),
-    m_per_block=NUMBERS,
-    n_per_block=NUMBERS,
-    k_per_block=NUMBERS,
-    m_per_xdl=st.sampled_from((16, 32, 64)),
-    load_waves=st.integers(0, 8),
-    math_waves=st.integers(1, 8),
-    a_vector=st.integers(1, 16),
-    b_vector=st.integers(1, 64),
-    c_vector=st.integers(1, 16),
-    stages=st.integers(1, 4),
-    generic=st.booleans(),
-)
+FUNCTIONS = st.from_regex(r"[A-Z][A-Za-z0-9]*", fullmatch=True)
+
+
+def _instances(operation: Operation) -> st.SearchStrategy[Instance]:
+    return st.builds(
+        Instance,
+        family=st.sampled_from(operation.families),
+        layout=st.sampled_from(operation.layouts),
+        dtype=st.sampled_from(operation.dtypes),
+        conv_spec=st.sampled_from(tuple(CONV_SPECS)),
+        m_per_block=NUMBERS,
+        n_per_block=NUMBERS,
+        k_per_block=NUMBERS,
+        m_per_xdl=st.sampled_from((16, 32, 64)),
+        load_waves=st.integers(0, 8),
+        math_waves=st.integers(1, 8),
+        a_vector=st.integers(1, 16),
+        b_vector=st.integers(1, 64),
+        c_vector=st.integers(1, 16),
+        stages=st.integers(1, 4),
+        generic=st.booleans(),
+        operation=st.just(operation.name),
+        function=FUNCTIONS if operation.fused else st.just(PASS_THROUGH),
+    )
+
+
+INSTANCES = st.sampled_from(tuple(OPERATIONS.values())).flatmap(_instances)
 
 
 def test_a_name() -> None:
@@ -52,6 +60,19 @@ def test_a_name() -> None:
     pointwise = instance(conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16")
     assert pointwise.add_function.endswith("_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances")
     assert instance(generic=True).name.endswith("_v8x8x8_s1_generic")
+
+
+def test_a_name_of_backward_data() -> None:
+    """CK lists the output's layout first there, and names functions after the family."""
+    plain = instance(operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC")
+    assert plain.name == "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1"
+    assert plain.add_function == "add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances"
+    volume = instance(operation=BWD_DATA, layout="NDHWGK/GKZYXC/NDHWGC", dtype="bf16", function="Bilinear")
+    assert volume.add_function == "add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_instances"
+    assert (
+        "_xdl_scaled_residual_ngkhw_gkyxc_ngchw_"
+        in replace(plain, function="ScaledResidual", layout="NGKHW/GKYXC/NGCHW").name
+    )
 
 
 @given(INSTANCES)
@@ -135,7 +156,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
     assert derived(tma) == {
         "ndim": 2,
         "elem_bytes": 2,
-        "wei_bytes": 2,
+        "c_bytes": 2,
         "block_size": 256,
         "launch_threads": 384,
         "acc_registers": 128,
@@ -177,6 +198,5 @@ def test_the_accumulators_hold_the_tile() -> None:
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block
         if made.uses_tma:
             continue
-        assert (
-            made.a_slices * made.a_vector * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block
-        )
+        rows = 1 if made.a_rows else made.a_vector
+        assert made.a_slices * rows * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block

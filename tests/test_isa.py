@@ -10,16 +10,17 @@ import pytest
 
 from ckgen import outputs
 from ckgen.errors import CkgenError
-from ckgen.instance import LAYOUTS, Instance
+from ckgen.instance import Instance
 from ckgen.isa import CodeReport, analyse
 from ckgen.isa_compile import assemble, compile_and_read, identify
 from ckgen.render import render_tree
 from ckgen.toolchain import Toolchain, find_toolchain
 from tests.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
+from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import GENERIC, WAVELET, XDL, context
 
 TOOLS = find_toolchain()
-SMALL = Instance("wavelet", LAYOUTS[1], "f16", "Default", 64, 64, 32, 32, 4, 4, 2, 2, 2, 4, archs=WAVELET.archs)
+SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32, 4, 4, 2, 2, 2, 4, archs=WAVELET.archs)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ckgen.c_api import CProblem
+from ckgen.c_api import CDTensor, CProblem
 from ckgen.element import Array, decode, element_of, encode
 from ckgen.errors import CkgenError
 from ckgen.layout import TensorName, to_logical, to_physical
@@ -233,7 +233,7 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 3"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 4"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))
@@ -247,7 +247,8 @@ def test_a_split_k_that_does_not_fit_is_refused(stub: Library) -> None:
 
 
 def test_the_structure_is_as_large_as_in_c(stub: Library) -> None:
-    assert ctypes.sizeof(CProblem) == 2 * 4 + 6 * 6 * 8 + 4 * 3 * 8
+    assert ctypes.sizeof(CProblem) == 2 * 4 + 6 * 6 * 8 + 4 * 3 * 8 + 2 * 4 + 2 * 8
+    assert ctypes.sizeof(CDTensor) == 8 + 2 * 6 * 8
     made = CProblem.make(PROBLEM, "NHWGC/GKYXC/NHWGK", -1)
     assert list(made.wei_lengths) == [2, 3, 4, 3, 2, 0]
     assert list(made.in_strides)[:5] == list(PROBLEM.strides_of("in", "NHWGC/GKYXC/NHWGK"))

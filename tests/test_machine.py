@@ -17,7 +17,7 @@ import pytest
 from ckgen.isa_compile import assemble
 from ckgen.library import Library
 from ckgen.problem import make_problem
-from ckgen.smoke import make_data
+from ckgen.run_data import make_data
 from ckgen.toolchain import find_toolchain
 from tests.host_library import FOLDER
 from tests.machine import matrix

@@ -21,7 +21,8 @@ from ckgen.library import Library, LibraryError
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import load_problems
 from ckgen.reference import tolerance
-from ckgen.smoke import make_data, run_plan
+from ckgen.run_data import make_data
+from ckgen.smoke import run_plan
 from ckgen.smoke_plan import make_plan
 
 ROOT = Path(__file__).resolve().parent.parent

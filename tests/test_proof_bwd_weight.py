@@ -9,9 +9,12 @@ from __future__ import annotations
 import pytest
 
 from ckgen.library import Library
+from ckgen.operation import BWD_WEIGHT
 from ckgen.problem_sets import load_problems
-from ckgen.smoke import make_data, run_case, run_plan
+from ckgen.run_data import make_data
+from ckgen.smoke import run_case, run_plan
 from ckgen.smoke_plan import SPLIT_KS, Case, Plan, make_plan
+from tests.host_library import names_of
 
 LAYERS = tuple(layer.fitted(40_000_000) for layer in load_problems("retinanet"))
 CK_CASES = tuple(case.fitted(2_000_000) for case in load_problems("ck_bwd_weight"))
@@ -22,7 +25,7 @@ SEED = 20
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
     """The 2D instances of the library, rotating over the layers."""
-    names = [instance.name for instance in host_library.instances if instance.ndim == 2]
+    names = [name for name in names_of(host_library, BWD_WEIGHT) if host_library.instance(name).ndim == 2]
     return make_plan(host_library, LAYERS, names=names)
 
 
@@ -31,7 +34,7 @@ def test_the_plan_covers_every_layer_dtype_factor_and_instance(host_library: Lib
     covered = {(c.problem.name, host_library.instance(c.instance).dtype, c.split_k) for c in plan.cases}
     assert covered == {(p.name, dtype, split_k) for p in LAYERS for dtype in DTYPES for split_k in SPLIT_KS}
     ran = {case.instance for case in plan.cases}
-    assert ran == {instance.name for instance in host_library.instances if instance.ndim == 2}
+    assert ran == {name for name in names_of(host_library, BWD_WEIGHT) if host_library.instance(name).ndim == 2}
 
 
 @pytest.mark.parametrize("layer", [layer.name for layer in LAYERS])
@@ -44,7 +47,7 @@ def test_retinanet_layer(host_library: Library, plan: Plan, layer: str) -> None:
 
 def test_every_other_instance_runs_on_the_ck_cases(host_library: Library) -> None:
     """1D and 3D instances have no RetinaNet layer; each runs on scaled cases of CK's table."""
-    names = [instance.name for instance in host_library.instances if instance.ndim != 2]
+    names = [name for name in names_of(host_library, BWD_WEIGHT) if host_library.instance(name).ndim != 2]
     cases = [case for case in CK_CASES if case.problem.ndim != 2]
     plan = make_plan(host_library, cases, names=names)
     rows = list(run_plan(host_library, plan, seed=SEED))
@@ -55,7 +58,7 @@ def test_every_other_instance_runs_on_the_ck_cases(host_library: Library) -> Non
 def test_the_error_does_not_grow_with_split_k(host_library: Library) -> None:
     """Partials are kept in f32 and rounded once, so many splits are no worse than one (promise 2)."""
     problem = next(layer for layer in LAYERS if layer.name == "layer2.1.conv2")
-    for instance in host_library.instances:
+    for instance in map(host_library.instance, names_of(host_library, BWD_WEIGHT)):
         if not instance.generic or instance.ndim != 2:
             continue
         data = make_data(problem.problem, instance.dtype, SEED)

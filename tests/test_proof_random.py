@@ -15,11 +15,14 @@ from ckgen.element import decode, element_of, encode
 from ckgen.instance import Instance
 from ckgen.layout import to_logical, to_physical
 from ckgen.library import Library, UnsupportedProblem
+from ckgen.operation import BWD_WEIGHT
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import NamedProblem
 from ckgen.reference import backward_weight, tolerance
-from ckgen.smoke import make_data, run_case
+from ckgen.run_data import make_data
+from ckgen.smoke import run_case
 from ckgen.smoke_plan import Case
+from tests.host_library import names_of
 from tests.strategies import problems
 
 DTYPES = ("f16", "bf16", "f32", "bf16_f32_bf16")
@@ -30,7 +33,8 @@ SEARCH = settings(deadline=None, derandomize=True, suppress_health_check=[Health
 
 def generic(library: Library, problem: ConvProblem, dtype: str) -> list[Instance]:
     """The generic instances, one a layout, for the problem's dimensionality and a data type."""
-    alike = [i for i in library.instances if i.generic and (i.ndim, i.dtype) == (problem.ndim, dtype)]
+    every = map(library.instance, names_of(library, BWD_WEIGHT))
+    alike = [i for i in every if i.generic and (i.ndim, i.dtype) == (problem.ndim, dtype)]
     assert len(alike) == 2, "one generic instance for each of the two layouts"
     return alike
 
@@ -41,7 +45,8 @@ def test_generic_instances_take_every_problem_and_all_takers_are_right(
     host_library: Library, problem: ConvProblem, dtype: str, split_k: int, data: st.DataObject
 ) -> None:
     alike = generic(host_library, problem, dtype)
-    others = [i.name for i in host_library.instances if i.dtype == dtype and i not in alike]
+    every = map(host_library.instance, names_of(host_library, BWD_WEIGHT))
+    others = [i.name for i in every if i.dtype == dtype and i not in alike]
     names = [data.draw(st.sampled_from([i.name for i in alike]))]
     takers = host_library.supporting(problem, others, split_k=split_k)
     names += [data.draw(st.sampled_from(takers))] if takers else []
@@ -145,7 +150,7 @@ def test_whatever_is_asked_gets_an_answer(
     host_library: Library, changes: list[tuple[str, int, int]], split_k: int
 ) -> None:
     problem = make_problem(groups=2, batch=3, k=8, c=4, filter=(3, 3), input=(9, 8), stride=(1, 2), pad=1)
-    for instance in host_library.instances[::5]:
+    for instance in map(host_library.instance, names_of(host_library, BWD_WEIGHT)[::5]):
         described = host_library.describe(TUNED_2D, problem, split_k=split_k)
         for field, index, value in changes:
             change(described, field, index % len(getattr(described, field)), value)

@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 
 from ckgen.context import Templates, generator_modules, input_files, load_context, load_templates
 from ckgen.errors import CkgenError
-from ckgen.instance import CONV_SPECS, LAYOUTS, Instance, derived, primary
+from ckgen.instance import CONV_SPECS, Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, parse_manifest
 from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
 from ckgen.paths import PACKAGE, templates_dir
 from ckgen.render import render_tree
 from ckgen.rule_table import RULES
+from ckgen.rules_cpp import rule_sets
 from tests import golden
+from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, TMA, WAVELET, XDL, contents, context
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,7 +81,7 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
         assert all(f"CKGEN_ADD_INSTANCE({name})" in TREE[path] for name in names)
         assert TREE[path].count("CKGEN_ADD_INSTANCE") == len(names)
         assert header.count(f"{function}(") == 2 and path in sources
-    entries = [line.split("(")[1].split(",")[0] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line]
+    entries = [re.split("[(,)]", line)[1] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line]
     assert entries == sorted(instance.name for instance in SAMPLE)
     for instance in SAMPLE:
         assert f"{instance.name}.cpp" in sources
@@ -89,7 +91,7 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
 def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
     text = TREE["include/ckgen/instance/rules.hpp"]
     for rule in RULES:
-        kinds = sum(family in rule.families for family in ("xdl", "wavelet_tma", "halo"))
+        kinds = sum(rules.families[0] in rule.families and rules.operation in rule.operations for rules in rule_sets())
         assert text.count(f'"{rule.id}: {rule.sentence}"') == kinds
 
 
@@ -175,7 +177,7 @@ def test_rendered_sources_are_clang_format_clean(tmp_path: Path) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(
-    layout=st.sampled_from(LAYOUTS),
+    layout=st.sampled_from(WEIGHT_LAYOUTS),
     dtype=st.sampled_from(["f16", "bf16_f32_bf16"]),
     spec=st.sampled_from(sorted(CONV_SPECS)),
     size=st.sampled_from([8, 16, 256, 1024]),
@@ -239,7 +241,8 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     text = tree["src/measured.cpp"]
     assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
     numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
-    assert f'    {{"sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}},\n}};' in text
+    row = f'{{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}}'
+    assert f"    {row},\n}};" in text
     assert "1x1 on 9x8" not in text
     assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
     assert "candidates" not in render_tree((WAVELET, XDL), context())["src/measured.cpp"]

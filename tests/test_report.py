@@ -156,7 +156,7 @@ def test_the_command_writes_each_kind(tmp_path: Path, capsys: pytest.CaptureFixt
     assert outs[0].read_text().startswith("<!doctype html>")
     assert len(outs[1].read_text().splitlines()) == 1 + len(rows())
     said = capsys.readouterr()
-    assert re.search(r"plane +f16 +\S+wavelet\S+ +1 +0\.3200 +\S+ +0\.5000 +1\.56x", said.out)
+    assert re.search(r"plane +backward weight, f16 +\S+wavelet\S+ +1 +0\.3200 +\S+ +0\.5000 +1\.56x", said.out)
     assert "wrote" in said.err
     code = tmp_path / "gfx942.csv"
     code.write_text(table_text(make_table("gfx942", "clang 19.1.7", [report(WAVELET.name)])))

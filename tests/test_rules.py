@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ckgen.derived import COPY_FAMILIES, HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES, derived_names
+from ckgen.derived import derived_names
 from ckgen.hardware import ARCHES, DTYPES, MATRIX_ARCHES, NVIDIA_ARCHES
-from ckgen.instance import FAMILIES, FIELD_NAMES, Instance
+from ckgen.instance import FIELD_NAMES, Instance
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, FAMILIES, HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES
 from ckgen.rule import Rule
 from ckgen.rule_table import RULES
 from ckgen.rules import Checker, names_in
@@ -24,14 +25,16 @@ CHECKER = Checker()
 
 
 def example(rule: str) -> Instance:
-    families = next(other.families for other in RULES if other.id == rule)
+    found = next(other for other in RULES if other.id == rule)
     bases = {HALO_FAMILIES: "halo_base", TMA_FAMILIES: "tma_base", COPY_FAMILIES: "tma_base"}
-    base = EXAMPLES[bases.get(families, "base")]
+    kind = "data_base" if found.operations == (BWD_DATA,) else bases.get(found.families, "base")
+    base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
 
 def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["base"]), MATRIX_ARCHES) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["data_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
 
@@ -111,8 +114,12 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo = rule_sets()
-    of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families}
+    mfma, tma, halo, data = rule_sets()
+    of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
+    of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
+    assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
+    assert of_data - of_mfma == {"a-slot-cover"}
+    assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector"}
     of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
@@ -135,7 +142,9 @@ def test_the_cpp_text_decides_as_python_does() -> None:
     pairs = list(zip(RULES, cpp_conditions(), strict=True))
     made = [example(rule.id) for rule in RULES] + list(default_expansion().instances[::40])
     for candidate in made:
-        for rule, rendered in (pair for pair in pairs if candidate.family in pair[0].families):
+        for rule, rendered in pairs:
+            if candidate.family not in rule.families or candidate.operation not in rule.operations:
+                continue
             values = {name: getattr(candidate, name, 1) for name in names_in(rule.condition)}
             values |= {"lds_limit": 65536, "has_atom": 0}
             assert evaluate_as_cpp(rendered.condition, values) == bool(eval(rule.condition, {}, values))

@@ -13,6 +13,7 @@ from ckgen.context import load_context
 from ckgen.expand import expand_document
 from ckgen.hardware import find_arch, find_atom, find_warpgroup_atom
 from ckgen.instance import Instance, derived
+from ckgen.operation import BWD_DATA
 from ckgen.render import render_tree
 from ckgen.rules_cpp import CppRule, cpp_conditions, rule_sets
 from tests.test_rules import EXAMPLES, example
@@ -25,13 +26,22 @@ WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
 HALO = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 32, 16, 2, 4, 8, 8, 4, 6)
 
+DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
+
 HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 
 
-def prefix_of(family: str) -> str:
-    """What the C++ structs of a family's rules and derived values begin with."""
-    return next(rules.prefix for rules in rule_sets() if family in rules.families)
+def derived_of(instance: Instance, struct: str) -> str:
+    """The C++ type of an instance's derived values over its struct."""
+    prefix = prefix_of(instance)
+    return f"ckgen::Derived<{struct}, true>" if prefix == "Data" else f"ckgen::{prefix}Derived<{struct}>"
+
+
+def prefix_of(instance: Instance) -> str:
+    """What the C++ structs of an instance's rules and derived values begin with."""
+    sets = (rules for rules in rule_sets() if rules.operation == instance.operation)
+    return next(rules.prefix for rules in sets if instance.family in rules.families)
 
 
 def cpp_struct(name: str, i: Instance) -> str:
@@ -66,13 +76,21 @@ def syntax_check(include: Path, text: str) -> str:
 def test_derived_values_agree(include: Path) -> None:
     """Every derived value of every instance of the default spec, layouts aside, which do not enter any."""
     spec = ROOT / "instances.yaml"
-    instances = {replace(i, layout=LAYOUT) for i in expand_document(source.load(spec)).instances}
+    instances = {
+        replace(i, layout=LAYOUT, function="PassThrough") for i in expand_document(source.load(spec)).instances
+    }
+    instances |= {
+        DATA,
+        replace(DATA, dtype="f32", k_per_block=16, a_vector=1, c_vector=4),
+        replace(DATA, k_per_block=64),
+    }
     assert len(instances) > 100
     parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
     parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
-        parts.append(f"using D{number} = ckgen::{prefix_of(instance.family)}Derived<C{number}>;")
+        struct = f"C{number}"
+        parts.append(f"using D{number} = {derived_of(instance, struct)};")
         for name, value in derived(instance).items():
             if name == "ndim":  # of the layout
                 continue
@@ -91,22 +109,25 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     """test_rules.py shows that the generator refuses these very instances."""
     instance = example(rule.id)
     text = f"{CHECKED}{cpp_struct('C', instance)}\n"
-    prefix = prefix_of(instance.family)
+    prefix = prefix_of(instance)
     if rule.scope == "arch":
         arch = EXAMPLES["rules"][rule.id]["arch"]
         tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
         target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
-        text += f"template struct ckgen::{prefix}ArchRules<ckgen::{prefix}Derived<C>, {target}>;"
+        text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
-        text += f"template struct ckgen::{prefix}Rules<ckgen::{prefix}Derived<C>>;"
+        text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
-@pytest.mark.parametrize("instance", [XDL, WAVELET, TMA, HALO], ids=["xdl", "wavelet", "wavelet_tma", "halo"])
+@pytest.mark.parametrize(
+    "instance", [XDL, WAVELET, TMA, HALO, DATA], ids=["xdl", "wavelet", "wavelet_tma", "halo", "data"]
+)
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
-    checked = f"Checked{prefix_of(instance.family)}"
-    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked}<C>;"
+    prefix = prefix_of(instance)
+    checked = f"Checked{prefix}<C>" if prefix != "Data" else f"DataRules<{derived_of(instance, 'C')}>"
+    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
     assert syntax_check(include, text) == ""
 
 

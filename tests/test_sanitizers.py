@@ -26,14 +26,14 @@ INSTANCES = (
 FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
 
-def run_sanitized(library: Path) -> subprocess.CompletedProcess[str]:
+def run_sanitized(library: Path, script: str = "tests.sanitized_run") -> subprocess.CompletedProcess[str]:
     """The runs in a process that has the sanitizers' runtime from the start; Python's own leaks are not looked for."""
     runtime = [
         subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so")
     ]
     environment = {**os.environ, "LD_PRELOAD": " ".join(runtime), "ASAN_OPTIONS": "detect_leaks=0"}
-    command = [sys.executable, "-m", "tests.sanitized_run", str(library)]
+    command = [sys.executable, "-m", script, str(library)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 

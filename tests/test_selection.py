@@ -15,7 +15,7 @@ from ckgen import source
 from ckgen.c_api import UnsupportedProblem
 from ckgen.errors import CkgenError
 from ckgen.expand import expand_document
-from ckgen.instance import LAYOUTS, Instance
+from ckgen.instance import Instance
 from ckgen.layout import CHANNELS_LAST
 from ckgen.library import Library
 from ckgen.measured import load_tables
@@ -23,6 +23,7 @@ from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import load_problems
 from ckgen.selector import Choice, chain
 from tests.conftest import StubMaker
+from tests.specs import WEIGHT_LAYOUTS
 from tests.strategies import problems as any_problems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,7 +74,7 @@ def test_cpp_and_python_agree_on_retinanet(host_library: Library, dtype: str, ar
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS), last=st.booleans())
 def test_cpp_and_python_agree(host_library: Library, problem: ConvProblem, dtype: str, arch: str, last: bool) -> None:
-    layout = LAYOUTS[problem.ndim - 1 + (0 if last else 3)]
+    layout = WEIGHT_LAYOUTS[problem.ndim - 1 + (0 if last else 3)]
     assert_same(host_library, problem, dtype, layout, arch)
 
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from ckgen.instance import LAYOUTS, Instance
+from ckgen.instance import Instance
 from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.selector import FARTHEST, Choice, chain, runs_on, same_arch
+from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import ARCHS, GENERIC, TMA, XDL
 
 ORIGIN = TableOrigin({}, "", "", "", "", "", "", "", "")
 SMALL = replace(XDL, m_per_block=64, n_per_block=64, a_vector=2)
-LAST = replace(GENERIC, layout=LAYOUTS[1], dtype="f16")
+LAST = replace(GENERIC, layout=WEIGHT_LAYOUTS[1], dtype="f16")
 OWN = (LAST, XDL, SMALL, TMA)
 PLANE = make_problem(batch=32, k=256, c=256, filter=(3, 3), input=(50, 50), pad=1)
 POINT = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(50, 50))
@@ -22,22 +23,22 @@ POINT = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(50, 50))
 
 def table(*rows: tuple[ConvProblem, list[tuple[Instance, int, float]]], longest: int = 10**6) -> Table:
     made = [
-        MeasuredProblem(str(p), "f16", LAYOUTS[1], tuple(Candidate(i.name, s, us, longest) for i, s, us in best))
+        MeasuredProblem(str(p), "f16", WEIGHT_LAYOUTS[1], tuple(Candidate(i.name, s, us, longest) for i, s, us in best))
         for p, best in rows
     ]
     return Table("grouped_conv_bwd_weight", "sm_90a", ORIGIN, tuple(made))
 
 
 def names(problem: ConvProblem, *tables: Table, own: tuple[Instance, ...] = OWN, arch: str = "sm_90a") -> list[str]:
-    return [choice.name for choice in chain(problem, "f16", LAYOUTS[1], arch, own, tables)]
+    return [choice.name for choice in chain(problem, "f16", WEIGHT_LAYOUTS[1], arch, own, tables)]
 
 
 def first(problem: ConvProblem, *tables: Table) -> Choice:
-    return chain(problem, "f16", LAYOUTS[1], "sm_90a", OWN, tables)[0]
+    return chain(problem, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, tables)[0]
 
 
 def test_a_measured_problem_comes_first_in_the_order_of_its_times() -> None:
-    found = chain(PLANE, "f16", LAYOUTS[1], "sm_90a", OWN, [table((PLANE, [(SMALL, 4, 10.0), (TMA, 2, 11.0)]))])
+    found = chain(PLANE, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [table((PLANE, [(SMALL, 4, 10.0), (TMA, 2, 11.0)]))])
     assert found[0] == Choice(SMALL.name, 4, "measured", 10.0, str(PLANE))
     assert found[1] == Choice(TMA.name, 2, "measured", 11.0, str(PLANE))
     assert [choice.source for choice in found[2:]] == ["rule", "generic"]
@@ -58,7 +59,7 @@ def test_rows_of_other_keys_do_not_count() -> None:
     others = [
         replace(row, arch="sm_80"),
         replace(row, rows=(replace(row.rows[0], dtype="bf16"),)),
-        replace(row, rows=(replace(row.rows[0], layout=LAYOUTS[4]),)),
+        replace(row, rows=(replace(row.rows[0], layout=WEIGHT_LAYOUTS[4]),)),
     ]
     for other in others:
         assert first(PLANE, other).source == "rule"

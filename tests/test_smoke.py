@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ckgen.gemm import padded_macs
 from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, blank, holding
 from ckgen.library import Library
 from ckgen.problem import make_problem
 from ckgen.problem_sets import NamedProblem
-from ckgen.smoke import Row, make_data, run_case, run_plan
-from ckgen.smoke_plan import SPLIT_KS, Case, make_plan, padded_macs
+from ckgen.run_data import make_data
+from ckgen.smoke import Row, run_case, run_plan
+from ckgen.smoke_plan import SPLIT_KS, Case, make_plan
 from tests.conftest import StubMaker
 from tests.test_library import F16_POINTWISE, F32
 
@@ -118,7 +120,7 @@ def test_a_problem_that_no_instance_takes_is_a_failure(stub: Library) -> None:
     assert missing == {("line", 1), ("line", 2)}
     rows = list(run_plan(stub, plan))
     text = [row.verdict for row in rows if row.instance == "-"]
-    assert text.count("FAIL: no instance of dtype bf16 takes it") == 2
+    assert text.count("FAIL: no grouped_conv_bwd_weight of dtype bf16 takes it") == 2
     assert not any("dtype f32" in verdict for verdict in text)
 
 
@@ -136,7 +138,7 @@ def test_a_library_that_refuses_everything_has_no_green_row(make_stub: StubMaker
 
 
 def test_padding_counts_as_work(stub: Library) -> None:
-    assert padded_macs(stub.instance(F32), ODD) == 3 * 64 * 64 * 16
+    assert padded_macs(stub.instance(F32), ODD.problem) == 3 * 64 * 64 * 16
 
 
 def test_device_platforms_are_checked_through_their_runtime(make_stub: StubMaker) -> None:
@@ -187,7 +189,7 @@ def test_a_problem_that_nothing_takes_is_no_failure_where_that_is_allowed(stub: 
     plan = make_plan(stub, [LINE], split_ks=[1])
     rows = list(run_plan(stub, plan, allow_uncovered=True))
     uncovered = [row for row in rows if row.uncovered]
-    assert "not covered: no instance of dtype bf16 takes it" in [row.verdict for row in uncovered]
+    assert "not covered: no grouped_conv_bwd_weight of dtype bf16 takes it" in [row.verdict for row in uncovered]
     assert not any(row.ok for row in uncovered)
     plan = make_plan(stub, [ODD], names=[F32, F16_POINTWISE])
     rows = list(run_plan(stub, plan, allow_uncovered=True))

@@ -85,7 +85,7 @@ def properties(schema: dict[str, Any], model: str) -> dict[str, Any]:
 
 def test_the_schema_has_every_key_with_a_description() -> None:
     schema = json_schema()
-    assert set(schema["properties"]) == {"version", "defaults", "groups", "sets"}
+    assert set(schema["properties"]) == {"version", "defaults", "groups", "functions", "sets"}
     assert set(schema["required"]) == {"version", "groups"}
     assert set(properties(schema, "Axes")) == set(Axes.model_fields) >= set(AXES)
     for model in ("Axes", "Defaults", "Group"):

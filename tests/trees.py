@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from ckgen.context import RenderContext, Templates, load_templates
-from ckgen.instance import LAYOUTS, Instance
+from ckgen.instance import Instance
 from ckgen.manifest import digest
 from ckgen.paths import templates_dir
 from ckgen.render import render_tree
+from tests.specs import WEIGHT_LAYOUTS
 
 ARCHS = ("gfx90a", "gfx942", "gfx950")
-XDL = Instance("xdl", LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1, archs=ARCHS)
-WAVELET = Instance("wavelet", LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2, archs=ARCHS)
+XDL = Instance("xdl", WEIGHT_LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1, archs=ARCHS)
+WAVELET = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2, archs=ARCHS)
 GENERIC = Instance(
     "xdl",
-    LAYOUTS[2],
+    WEIGHT_LAYOUTS[2],
     "f32",
     "Default",
     64,
@@ -34,7 +35,9 @@ GENERIC = Instance(
     generic=True,
     archs=(*ARCHS, "gfx1100", "gfx1201"),
 )
-TMA = Instance("wavelet_tma", LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",))
+TMA = Instance(
+    "wavelet_tma", WEIGHT_LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",)
+)
 POINTWISE = replace(XDL, conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16", c_vector=4)
 SAMPLE = (WAVELET, XDL, POINTWISE, GENERIC)
 

@@ -219,5 +219,5 @@ def _show_shapes(summary: Summary) -> None:
         speed_up = "-" if shape.speed_up is None else f"{shape.speed_up:.2f}x"
         named = (best.name, best.split_k, number(best.ms)) if best else ("-", "-", "-")
         times = number(shape.floor_ms), number(reference.ms if reference else None)
-        table.append((shape.problem_name, shape.dtype, *named, *times, speed_up))
+        table.append((shape.problem_name, shape.subject, *named, *times, speed_up))
     console.show_table(HEADERS, table, right=HEADERS[3:])

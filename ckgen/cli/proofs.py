@@ -98,7 +98,7 @@ def build_command(
     "--problems",
     multiple=True,
     metavar="NAME|FILE",
-    default=("retinanet", "ck_bwd_weight"),
+    default=("retinanet", "ck_bwd_weight", "ck_bwd_data"),
     show_default=True,
     help="A problem set that comes with ckgen, or a YAML file; may be given several times.",
 )

@@ -78,8 +78,9 @@ class Selection:
 
         loaded = load(self.spec)
         instances = self.choose(loaded)
-        sets = loaded.expansion.sets
-        context = load_context(_portable(self.spec), loaded.text, self.command, sets)
+        expansion = loaded.expansion
+        functions = expansion.spec.own_functions
+        context = load_context(_portable(self.spec), loaded.text, self.command, expansion.sets, functions)
         return instances, render_tree(instances, context)
 
 

@@ -110,16 +110,24 @@ def _sets(place: Workplace) -> dict[str, list[str]]:
 
 
 def _matched(options: SmokeOptions, chosen: Sequence[Instance]) -> tuple[list[NamedProblem], list[str]]:
-    """The problems, scaled, and the names of instances, both of dimensionalities that the other side has too.
+    """The problems, scaled, and the names of instances, both of operations and dimensionalities that the other side has
+    too.
 
     A note counts what is left out. CkgenError when nothing is left.
     """
     every = [problem for name in options.problems for problem in load_problems(name)]
-    ndims = {instance.ndim for instance in chosen} & {problem.problem.ndim for problem in every}
-    problems = [problem.fitted(options.max_macs) for problem in every if problem.problem.ndim in ndims]
-    names = [instance.name for instance in chosen if instance.ndim in ndims]
+    kinds = {(instance.operation, instance.ndim) for instance in chosen} & {
+        (operation, problem.problem.ndim) for problem in every for operation in problem.operations
+    }
+    ndims = {ndim for _, ndim in kinds}
+    problems = [
+        problem.fitted(options.max_macs)
+        for problem in every
+        if any((operation, problem.problem.ndim) in kinds for operation in problem.operations)
+    ]
+    names = [instance.name for instance in chosen if (instance.operation, instance.ndim) in kinds]
     if not names:
-        message = "no instance has the dimensionality of any problem"
+        message = "no instance has the operation and dimensionality of any problem"
         raise CkgenError([Diagnostic(None, "empty-selection", message, "choose other --problems or FILTERs")])
     common = ", ".join(f"{ndim}D" for ndim in sorted(ndims))
     for what, left_out in (("problems", len(every) - len(problems)), ("instances", len(chosen) - len(names))):

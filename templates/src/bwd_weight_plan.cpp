@@ -8,124 +8,7 @@
 namespace ckgen::conv {
 namespace {
 
-constexpr int64 kMaxStride = int64{1} << 40;      // elements; sums and byte counts of such strides stay far below 2^63
 constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for the rows past a chunk's last
-
-std::string number(int64 value) { return std::to_string(value); }
-
-std::string refuse(const char* rule, const std::string& sentence) { return std::string("[") + rule + "] " + sentence; }
-
-// A product that must stay in int64: false when it does not.
-bool multiply(int64& value, int64 factor) { return !__builtin_mul_overflow(value, factor, &value); }
-
-std::string check_lengths(const Problem& p) {
-    if(p.ndim < 1 || p.ndim > kMaxDims)
-        return refuse("ndim", "ndim is " + number(p.ndim) + ", not 1, 2 or 3");
-    const Tensor* tensors[] = {&p.in, &p.wei, &p.out};
-    const char* names[] = {"input", "weight", "output"};
-    for(int t = 0; t < 3; ++t) {
-        int64 elements = 16;  // a bound on bytes, with room for the widest type
-        int64 reach = 0;
-        for(int d = 0; d < 3 + p.ndim; ++d) {
-            const int64 length = tensors[t]->lengths[d];
-            if(length < 1 || length > INT_MAX)
-                return refuse("lengths", std::string(names[t]) + " length " + number(d) + " is " + number(length) +
-                                             ", outside 1..2147483647");
-            if(!multiply(elements, length))
-                return refuse("overflow", std::string(names[t]) + " has more bytes than 64 bits count");
-            const int64 stride = tensors[t]->strides[d];
-            if(stride < 0 || stride > kMaxStride)
-                return refuse("overflow", std::string(names[t]) + " stride " + number(d) + " is " + number(stride) +
-                                              ", outside 0..2^40 elements");
-            const bool near = length - 1 <= kMaxStride / std::max<int64>(stride, 1);
-            reach += near ? (length - 1) * stride : kMaxStride;
-            if(reach > kMaxStride)
-                return refuse("overflow", std::string(names[t]) + " reaches over more than 2^40 elements");
-        }
-    }
-    return {};
-}
-
-std::string check_agreement(const Problem& p) {
-    const auto same = [](const char* what, int64 a, int64 b) -> std::string {
-        return a == b ? "" : refuse("shapes", std::string(what) + ": " + number(a) + " and " + number(b) + " differ");
-    };
-    for(const std::string& reason : {same("groups of input and weight", p.in.lengths[0], p.wei.lengths[0]),
-                                     same("groups of input and output", p.in.lengths[0], p.out.lengths[0]),
-                                     same("images of input and output", p.in.lengths[1], p.out.lengths[1]),
-                                     same("channels C of input and weight", p.in.lengths[2], p.wei.lengths[2]),
-                                     same("channels K of weight and output", p.wei.lengths[1], p.out.lengths[2])})
-        if(!reason.empty())
-            return reason;
-    for(int d = 0; d < p.ndim; ++d) {
-        const int64 limit = 1 << 24;
-        if(p.strides[d] < 1 || p.dilations[d] < 1 || p.strides[d] > limit || p.dilations[d] > limit)
-            return refuse("strides", "stride " + number(p.strides[d]) + " or dilation " + number(p.dilations[d]) +
-                                         " of dimension " + number(d) + " is outside 1..16777216");
-        if(p.left_pads[d] < 0 || p.right_pads[d] < 0 || p.left_pads[d] > limit || p.right_pads[d] > limit)
-            return refuse("pads", "pads " + number(p.left_pads[d]) + ", " + number(p.right_pads[d]) + " of dimension " +
-                                      number(d) + " are outside 0..16777216");
-        const int64 span = (p.wei.lengths[3 + d] - 1) * p.dilations[d] + 1;
-        const int64 room = p.in.lengths[3 + d] + p.left_pads[d] + p.right_pads[d] - span;
-        const int64 expected = room < 0 ? 0 : room / p.strides[d] + 1;
-        if(p.out.lengths[3 + d] != expected)
-            return refuse("output-size", "output length of dimension " + number(d) + " is " +
-                                             number(p.out.lengths[3 + d]) + ", the convolution gives " +
-                                             number(expected));
-        const int64 walk = p.out.lengths[3 + d] * p.strides[d] + span + p.left_pads[d] + p.right_pads[d];
-        if(walk > (int64{1} << 50) / std::max<int64>(p.in.strides[3 + d], 1))
-            return refuse("overflow",
-                          "padding and taps of dimension " + number(d) + " reach over more than 2^50 elements");
-        if(p.out.lengths[3 + d] * p.strides[d] + span > (int64{1} << 29) || p.in.lengths[3 + d] > (int64{1} << 29))
-            return refuse("spatial-size", "dimension " + number(d) + " is longer than 2^29 positions");
-    }
-    return {};
-}
-
-// Strides of a channels-last tensor: channels (index 2) are contiguous, then spatial from the last dimension outwards,
-// with the groups either inside the innermost position (NHWGC) or outside everything (GNHWC).
-std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions) {
-    const auto wrong = [&](const char* what, int64 is, int64 should) {
-        return refuse("strides-layout", std::string(name) + " stride of " + what + " is " + number(is) +
-                                            ", its layout needs " + number(should));
-    };
-    if(t.strides[2] != 1 && t.lengths[2] > 1)
-        return wrong("channels", t.strides[2], 1);
-    int64 inner = t.lengths[2];
-    if(!groups_outermost) {
-        if(t.lengths[0] > 1 && t.strides[0] < inner)
-            return wrong("groups (at least)", t.strides[0], inner);
-        inner = std::max(inner, t.lengths[0] > 1 ? (t.lengths[0] - 1) * t.strides[0] + t.lengths[2] : inner);
-    }
-    for(int d = ndim - 1; d >= -1; --d) {
-        const int index = d < 0 ? 1 : 3 + d;
-        const bool first = d == ndim - 1;
-        if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
-            return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
-        // A dimension of length 1 still fixes where the next one may start.
-        const int64 stride =
-            t.lengths[index] > 1 ? t.strides[index] : (first ? std::max(t.strides[index], inner) : inner);
-        inner = stride * t.lengths[index];
-    }
-    if(groups_outermost && t.lengths[0] > 1 && t.strides[0] < inner)
-        return wrong("groups (at least)", t.strides[0], inner);
-    return {};
-}
-
-std::string check_weight_strides(const Problem& p) {
-    int64 inner = p.wei.lengths[2];
-    if(p.wei.strides[2] != 1 && p.wei.lengths[2] > 1)
-        return refuse("strides-layout", "weight stride of channels is " + number(p.wei.strides[2]) + ", not 1");
-    for(int index = 2 + p.ndim; index >= 0; --index) {
-        if(index == 2)
-            continue;
-        if(p.wei.lengths[index] > 1 && p.wei.strides[index] != inner)
-            return refuse("strides-layout", "weight must be packed G, K, filter, C: stride of index " + number(index) +
-                                                " is " + number(p.wei.strides[index]) + ", not " + number(inner));
-        inner *= p.wei.lengths[index];
-    }
-    return {};
-}
 
 int64 extent(const Tensor& t, int ndim) {
     int64 last = t.lengths[2];
@@ -143,37 +26,21 @@ int64 image_stride(const Tensor& t, int ndim) {
     return t.lengths[1] > 1 ? t.strides[1] : size;
 }
 
-bool is_1x1(const Problem& p) {
-    for(int d = 0; d < p.ndim; ++d)
-        if(p.wei.lengths[3 + d] != 1 || p.strides[d] != 1 || p.left_pads[d] != 0 || p.right_pads[d] != 0)
-            return false;
-    return true;
-}
-
 std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
                           const void* out) {
-    const auto check = [](const char* rule, const char* what, int64 value, int vector) -> std::string {
-        return value % vector == 0 ? ""
-                                   : refuse(rule, std::string(what) + " " + number(value) +
-                                                      " is not a multiple of the vector " + number(vector));
-    };
-    const auto address = [](const void* pointer) { return static_cast<int64>(reinterpret_cast<uintptr_t>(pointer)); };
-    const auto strides = [&](const char* rule, const char* what, const Tensor& tensor, int vector) -> std::string {
-        for(int index = 0; index < 3 + p.ndim; ++index)
-            if(index != 2 && tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
-                return check(rule, what, tensor.strides[index], vector);
-        return {};
-    };
     for(const std::string& reason : {
             // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
-            t.copy_engine ? std::string() : check("a-vector", "K", p.out_channels(), t.a_vector),
-            check("b-vector", "C", p.in_channels(), t.b_vector),
-            check("c-vector", "C", p.in_channels(), t.c_vector),
-            t.copy_engine ? std::string() : strides("a-vector", "an output stride", p.out, t.a_vector),
-            strides("b-vector", "an input stride", p.in, t.b_vector),
-            check("a-alignment", "the output address", address(out), std::min(16, t.a_vector * t.elem_bytes)),
-            check("b-alignment", "the input address", address(in), std::min(16, t.b_vector * t.elem_bytes)),
-            check("c-alignment", "the weight address", address(wei), std::min(16, t.c_vector * t.wei_bytes)),
+            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
+            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
+            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
+            t.copy_engine ? std::string()
+                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
+            check_strides_multiple("b-vector", "an input stride", p.in, p.ndim, t.b_vector),
+            check_multiple("a-alignment", "the output address", address_of(out),
+                           std::min(16, t.a_vector * t.elem_bytes)),
+            check_multiple("b-alignment", "the input address", address_of(in), std::min(16, t.b_vector * t.elem_bytes)),
+            check_multiple("c-alignment", "the weight address", address_of(wei),
+                           std::min(16, t.c_vector * t.wei_bytes)),
         })
         if(!reason.empty())
             return reason;
@@ -319,11 +186,11 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const voi
     if(p.ndim != t.ndim)
         return refuse("ndim",
                       "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.groups_outermost);
+    std::string reason = invalid_reason(p, {t.groups_outermost});
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
     if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
-        if(!is_1x1(p))
+        if(!is_pointwise(p))
             reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
         else
             reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
@@ -336,19 +203,6 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const voi
 }
 
 }  // namespace
-
-std::string invalid_reason(const Problem& p, bool groups_outermost) {
-    std::string reason = check_lengths(p);
-    if(reason.empty())
-        reason = check_agreement(p);
-    if(reason.empty())
-        reason = check_strides("input", p.in, p.ndim, groups_outermost, false);
-    if(reason.empty())
-        reason = check_strides("output", p.out, p.ndim, groups_outermost, true);
-    if(reason.empty())
-        reason = check_weight_strides(p);
-    return reason;
-}
 
 BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei, const void* out,
                         int compute_units) {

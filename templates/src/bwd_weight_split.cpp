@@ -1,14 +1,11 @@
 // How backward weight is split along GEMM-K, and what a run keeps in the workspace.
 #include <algorithm>
 #include <climits>
-#include <cmath>
 
 #include "ckgen/conv/bwd_weight_plan.hpp"
 
 namespace ckgen::conv {
 namespace {
-
-int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
 
 struct Work {
     int64 tiles;    // of the weight, over all groups
@@ -30,11 +27,6 @@ Work work_of(const BwdWeightTraits& t, const Problem& p) {
 }
 
 constexpr int64 kMostSplits = 128;
-
-int64 fill_twice(const BwdWeightTraits& t, const Work& work, int64 units) {
-    const int64 most = std::max<int64>(1, work.k_tiles / (4 * t.tiles_per_half));
-    return std::clamp<int64>(divide_up(2 * units, work.tiles), 1, std::min(most, kMostSplits));
-}
 
 // Nanoseconds of a persistent kernel's units and of adding up; see resolve_split_k.
 double units_ns(const BwdWeightTraits& t, int64 waves, int64 k_tiles) {
@@ -97,7 +89,8 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
         return static_cast<int>(fill_waves(t, work, compute_units));
-    return static_cast<int>(std::max(fill_twice(t, work, compute_units), std::min(sums(t, p), work.k_tiles)));
+    return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
+                                     std::min(sums(t, p), work.k_tiles)));
 }
 
 TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
@@ -122,10 +115,7 @@ int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
     return rings.lds_bytes > 0 ? p.out.lengths[1] * rings.steps_per_image : 0;
 }
 
-int64 sums(const BwdWeightTraits& t, const Problem& p) {
-    const double terms = static_cast<double>(p.gemm_k());
-    return t.truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(std::sqrt(terms) / 100.))) : 1;
-}
+int64 sums(const BwdWeightTraits& t, const Problem& p) { return sums_of(t.truncates, p.gemm_k()); }
 
 int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
     const int64 tiles = divide_up(divide_up(p.gemm_k(), t.k_per_block), split_k);

@@ -7,15 +7,19 @@
 #include <stdexcept>
 #include <string>
 
+#include "ckgen/device/reference_conv_bwd_data.hpp"
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
+#include "ckgen/device/runner.hpp"
+#include "ckgen/instance/measured.hpp"
 #include "ckgen/instance/registry.hpp"
 #include "ckgen/instance/selector.hpp"
 
 namespace {
 
 using namespace ckgen;
+using tensor_operation::device::ArgumentSplitK;
 using tensor_operation::device::BaseOperator;
-using tensor_operation::device::BwdWeightRunner;
+using tensor_operation::device::ConvRunner;
 
 enum Status { done = 0, unsupported = 1, failed = 2 };
 
@@ -40,7 +44,7 @@ int32_t guarded(const Call& call) {
 
 struct Instance {
     std::unique_ptr<BaseOperator> op;
-    BwdWeightRunner* runner;
+    ConvRunner* runner;
     std::string type_string;
 };
 
@@ -50,7 +54,7 @@ const std::vector<Instance>& instances() {
         std::vector<Instance> made;
         for(const RegistryEntry& entry : registry()) {
             std::unique_ptr<BaseOperator> op = entry.make();
-            auto* runner = dynamic_cast<BwdWeightRunner*>(op.get());
+            auto* runner = dynamic_cast<ConvRunner*>(op.get());
             std::string type = op->GetTypeString();
             made.push_back({std::move(op), runner, std::move(type)});
         }
@@ -89,6 +93,14 @@ conv::Problem problem_of(const ckgen_problem* p) {
     return result;
 }
 
+conv::Fusion fusion_of(const ckgen_problem* p) {
+    conv::Fusion result;
+    for(int32_t i = 0; i < p->d_count; ++i)
+        result.d.push_back({p->d[i].data, tensor(p->d[i].lengths, p->d[i].strides)});
+    result.scalars.assign(p->scalars, p->scalars + p->scalar_count);
+    return result;
+}
+
 // For calls that can fail but have nothing to refuse.
 template <class Call>
 int32_t done_or_failed(const Call& call) {
@@ -100,11 +112,10 @@ int32_t done_or_failed(const Call& call) {
 
 // Makes the argument, and if the instance takes it, calls use(instance, argument).
 template <class Use>
-int32_t with_argument(int32_t index, const ckgen_problem* p, const void* in, void* wei, const void* out,
-                      const Use& use) {
+int32_t with_argument(int32_t index, const ckgen_problem* p, void* in, void* wei, const void* out, const Use& use) {
     return guarded([&]() -> Status {
         const Instance& instance = instance_at(index);
-        const auto argument = instance.runner->MakeArgument(problem_of(p), in, wei, out);
+        const auto argument = instance.runner->MakeProblemArgument(problem_of(p), fusion_of(p), in, wei, out);
         const std::string reason = instance.op->GetUnsupportedReason(argument.get());
         if(!reason.empty())
             return report(unsupported, reason);
@@ -123,11 +134,21 @@ bool reference(const char* dtype, const conv::Problem& problem, const void* in, 
     return true;
 }
 
+template <class DataType>
+bool reference_data(const char* dtype, const conv::Problem& problem, void* in, const void* wei, const void* out) {
+    if(std::strcmp(dtype, DataType::name) != 0)
+        return false;
+    tensor_operation::host::ReferenceConvBwdData<DataType>::Run(problem, static_cast<typename DataType::In*>(in),
+                                                                static_cast<const typename DataType::Wei*>(wei),
+                                                                static_cast<const typename DataType::Out*>(out));
+    return true;
+}
+
 }  // namespace
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 3; }
+int32_t ckgen_abi_version(void) { return 4; }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";
@@ -147,10 +168,20 @@ const char* ckgen_instance_type_string(int32_t index) {
     return index >= 0 && index < ckgen_instance_count() ? instances()[static_cast<size_t>(index)].type_string.c_str()
                                                         : nullptr;
 }
+const char* ckgen_instance_operation(int32_t index) {
+    return index >= 0 && index < ckgen_instance_count() ? instances()[static_cast<size_t>(index)].runner->Operation()
+                                                        : nullptr;
+}
+
+int32_t ckgen_function_count(void) { return static_cast<int32_t>(function_texts().size); }
+const char* ckgen_function(int32_t index) {
+    return index >= 0 && index < ckgen_function_count() ? function_texts().data[index] : nullptr;
+}
 
 int32_t ckgen_is_supported(int32_t index, const ckgen_problem* problem, const void* in, const void* wei,
                            const void* out) {
-    return with_argument(index, problem, in, const_cast<void*>(wei), out, [](const Instance&, const auto&) {});
+    return with_argument(index, problem, const_cast<void*>(in), const_cast<void*>(wei), out,
+                         [](const Instance&, const auto&) {});
 }
 
 int32_t ckgen_workspace_size(int32_t index, const ckgen_problem* problem, int64_t* bytes) {
@@ -161,12 +192,13 @@ int32_t ckgen_workspace_size(int32_t index, const ckgen_problem* problem, int64_
 }
 
 int32_t ckgen_split_k(int32_t index, const ckgen_problem* problem, int32_t* split_k) {
-    return with_argument(index, problem, nullptr, nullptr, nullptr,
-                         [&](const Instance&, const auto& argument) { *split_k = argument.k_batch_; });
+    return with_argument(index, problem, nullptr, nullptr, nullptr, [&](const Instance&, const auto& argument) {
+        *split_k = dynamic_cast<const ArgumentSplitK&>(argument).k_batch_;
+    });
 }
 
-int32_t ckgen_run(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
-                  void* workspace, void* stream, int32_t time_kernel, float* milliseconds) {
+int32_t ckgen_run(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
+                  void* stream, int32_t time_kernel, float* milliseconds) {
     return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
         instance.op->SetWorkSpacePointer(&argument, workspace);
         StreamConfig config;
@@ -178,13 +210,22 @@ int32_t ckgen_run(int32_t index, const ckgen_problem* problem, const void* in, v
     });
 }
 
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count) {
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
+                     const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
+                     int32_t capacity, ckgen_candidate* candidates, int32_t* count) {
     return guarded([&]() -> Status {
         using namespace tensor_operation::device::instance;
         *count = 0;
-        const SelectionQuery query{problem_of(problem), layout, dtype, arch == nullptr ? "" : arch, in, wei, out};
+        const SelectionQuery query{problem_of(problem),
+                                   fusion_of(problem),
+                                   operation,
+                                   layout,
+                                   dtype,
+                                   function == nullptr ? "PassThrough" : function,
+                                   arch == nullptr ? "" : arch,
+                                   in,
+                                   wei,
+                                   out};
         std::vector<SelectedInstance> found;
         std::string reason;
         if(capacity > 0)
@@ -195,23 +236,22 @@ int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, co
     });
 }
 
-int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, const void* in, void* wei, const void* out,
-                   void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
-                   uint32_t* threads) {
+int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
+                   void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks, uint32_t* threads) {
     return guarded([&]() -> int32_t {
-        const Instance& instance = instance_at(index);
-        const auto kernel = instance.runner->KernelInfo();
-        if(kernel.traits.copy_engine)
-            return report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes");
-        return with_argument(index, problem, in, wei, out, [&](const Instance&, auto& argument) {
-            instance.op->SetWorkSpacePointer(&argument, workspace);
-            const conv::BwdWeightArgs plan = tensor_operation::device::plan_bwd_weight(kernel, argument);
-            *args_bytes = sizeof(plan);
-            *blocks = static_cast<uint32_t>(conv::grid_size(plan));
-            *threads = static_cast<uint32_t>(kernel.traits.launch_threads);
-            if(args != nullptr && capacity >= *args_bytes)
-                std::memcpy(args, &plan, sizeof(plan));
-        });
+        const int32_t status =
+            with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+                instance.op->SetWorkSpacePointer(&argument, workspace);
+                const tensor_operation::device::LaunchPlan plan = instance.runner->Plan(argument);
+                *args_bytes = static_cast<int64_t>(plan.args.size());
+                *blocks = plan.blocks;
+                *threads = static_cast<uint32_t>(plan.threads);
+                if(args != nullptr && capacity >= *args_bytes)
+                    std::copy(plan.args.begin(), plan.args.end(), static_cast<char*>(args));
+            });
+        return status == done && *args_bytes == 0
+                   ? report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes")
+                   : status;
     });
 }
 
@@ -242,6 +282,18 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
            !reference<dtype::f32>(dtype, problem, in, wei, out) &&
            !reference<dtype::bf16_f32_bf16>(dtype, problem, in, wei, out))
             return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16, f32 or bf16_f32_bf16");
+        return done;
+    });
+}
+
+int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei,
+                                 const void* out) {
+    return guarded([&]() -> Status {
+        const conv::Problem problem = problem_of(p);
+        if(!reference_data<dtype::f16>(dtype, problem, in, wei, out) &&
+           !reference_data<dtype::bf16>(dtype, problem, in, wei, out) &&
+           !reference_data<dtype::f32>(dtype, problem, in, wei, out))
+            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16 or f32");
         return done;
     });
 }

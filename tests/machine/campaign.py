@@ -12,7 +12,7 @@ from ckgen.build import compile_device_only
 from ckgen.instance import Instance, parse
 from ckgen.library import Library
 from ckgen.problem import ConvProblem, make_problem
-from ckgen.smoke import make_data
+from ckgen.run_data import make_data
 from tests.machine.code_object import CodeObject
 from tests.machine.convolution import Machine, Outcome, Reducer
 from tests.machine.engine import Engine, load_tinygrad

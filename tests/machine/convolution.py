@@ -16,7 +16,7 @@ from ckgen.layout import TensorName, to_physical
 from ckgen.library import Library
 from ckgen.problem import ConvProblem
 from ckgen.reference import tolerance
-from ckgen.smoke import Data
+from ckgen.run_data import Data
 from tests.machine.code_object import CodeObject
 from tests.machine.engine import Engine
 from tests.machine.launch import launch

@@ -15,14 +15,6 @@ const BwdWeightArgument& argument_of(const BaseArgument* argument) {
     return *mine;
 }
 
-// Bytes from a tensor's first to past its last element.
-int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {
-    int64 elements = 1;
-    for(int d = 0; d < ndim + 3; ++d)
-        elements += (tensor.lengths[d] - 1) * tensor.strides[d];
-    return elements * element_bytes;
-}
-
 // The argument's plan; where the argument was made for another kernel, one for this kernel, kept in `own`.
 const conv::BwdWeightPlan& plan_of(const BwdWeightKernel& kernel, const BwdWeightArgument& a,
                                    conv::BwdWeightPlan& own) {
@@ -62,15 +54,6 @@ std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKerne
     return argument;
 }
 
-std::string DeviceReasons::of(const BwdWeightKernel& kernel) const {
-    const int device = platform::current_device();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    auto known = known_.find(device);
-    if(known == known_.end())
-        known = known_.emplace(device, platform::kernel_reason(kernel.entry, kernel.lds_bytes)).first;
-    return known->second;
-}
-
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel& kernel, const BaseArgument* argument) {
     const auto* a = dynamic_cast<const BwdWeightArgument*>(argument);
     if(a == nullptr)
@@ -97,6 +80,17 @@ conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel& kernel, const BwdWeig
     return args;
 }
 
+LaunchPlan plan_launch(const BwdWeightKernel& kernel, const BaseArgument& argument) {
+    const conv::BwdWeightArgs args = plan_bwd_weight(kernel, argument_of(&argument));
+    const auto* bytes = reinterpret_cast<const char*>(&args);
+    LaunchPlan plan;
+    if(!kernel.traits.copy_engine)
+        plan.args.assign(bytes, bytes + sizeof(args));
+    plan.blocks = static_cast<uint32>(conv::grid_size(args));
+    plan.threads = kernel.traits.launch_threads;
+    return plan;
+}
+
 float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const BwdWeightArgument& a = argument_of(argument);
     conv::BwdWeightPlan own;
@@ -116,21 +110,18 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
     }
     const int64 wei_elements = a.problem.wei_elements();
     const bool reduces = args.partial != nullptr && !traits.persistent;
-    const auto bytes_at = [](const void* pointer) { return static_cast<const char*>(pointer); };
-    const BwdWeightMemory memory{bytes_at(a.p_in),
-                                 bytes_at(a.p_wei),
-                                 args.out,
-                                 bytes_at(a.p_workspace_),
-                                 span_bytes(a.problem.in, traits.ndim, traits.elem_bytes),
-                                 reduces ? 0 : wei_elements * traits.wei_bytes,
-                                 copies ? plan.workspace.copy_bytes
-                                        : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes),
-                                 plan.workspace.partial_bytes};
+    std::vector<Touched> touched{
+        {"input", a.p_in, span_bytes(a.problem.in, traits.ndim, traits.elem_bytes), false},
+        {"output", args.out,
+         copies ? plan.workspace.copy_bytes : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), false},
+        {"workspace", a.p_workspace_, plan.workspace.partial_bytes, true}};
+    if(!reduces)
+        touched.push_back({"weight", a.p_wei, wei_elements * traits.wei_bytes, true});
 
     const auto once = [&] {
         if(copies)
             repack(copy, config.stream_id_);
-        kernel.launch(static_cast<uint32>(conv::grid_size(args)), args, memory, config.stream_id_);
+        kernel.launch(static_cast<uint32>(conv::grid_size(args)), args, touched, config.stream_id_);
         if(reduces)
             kernel.reduce(args.partial, a.p_wei, wei_elements, plan.split_k, config.stream_id_);
     };

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/src/reference.cpp. Do not edit; run: ckgen generate
-// The CPU reference, compiled once a data type.
+// The CPU references, compiled once a data type.
+#include "ckgen/device/reference_conv_bwd_data.hpp"
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
 
 #include <algorithm>
@@ -68,19 +69,49 @@ void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Ou
         });
 }
 
+// Rows of `rows` are dealt out to as many threads as there are cores; make_work() gives what a thread calls for each.
+template <class MakeWork>
+void deal_out(int64 rows, const MakeWork& make_work) {
+    std::atomic<int64> next{0};
+    const auto run = [&] {
+        auto work = make_work();
+        for(int64 row = next++; row < rows; row = next++)
+            work(row);
+    };
+    std::vector<std::thread> helpers;
+    for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
+        helpers.emplace_back(run);
+    run();
+    for(std::thread& helper : helpers)
+        helper.join();
+}
+
+void check_lengths(const conv::Problem& problem) {
+    if(problem.ndim < 1 || problem.ndim > 3 || problem.in.lengths[2] != problem.wei.lengths[2] ||
+       problem.out.lengths[2] != problem.wei.lengths[1] || problem.in.lengths[1] != problem.out.lengths[1])
+        throw std::invalid_argument("[shapes] input, weight and output lengths disagree");
+}
+
+// The output position at which tap `tap` sees input position `at`, in three dimensions; false if there is none.
+bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std::array<int64, 3>& tap, Index& index) {
+    for(int d = 0; d < 3; ++d) {
+        const int64 ahead = at[d] + p.left_pads[d] - tap[d] * p.dilations[d];
+        index[3 + d] = ahead / p.strides[d];
+        if(ahead < 0 || ahead % p.strides[d] != 0 || index[3 + d] >= p.out.lengths[3 + d])
+            return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 template <class DataType>
 void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out) {
-    if(problem.ndim < 1 || problem.ndim > 3 || problem.in.lengths[2] != problem.wei.lengths[2] ||
-       problem.out.lengths[2] != problem.wei.lengths[1] || problem.in.lengths[1] != problem.out.lengths[1])
-        throw std::invalid_argument("[shapes] input, weight and output lengths disagree");
+    check_lengths(problem);
     const conv::Problem p = padded(problem);
-    const int64 rows = p.groups() * p.out_channels();
-    std::atomic<int64> next{0};
-    const auto work = [&] {
+    deal_out(p.groups() * p.out_channels(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.taps() * p.in_channels()));
-        for(int64 row = next++; row < rows; row = next++) {
+        return [&, sums](int64 row) mutable {
             const int64 g = row / p.out_channels();
             const int64 k = row % p.out_channels();
             accumulate(p, g, k, in, out, sums);
@@ -90,19 +121,47 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
                     wei[offset_of(p.wei, {g, k, c, tap[0], tap[1], tap[2]})] =
                         Convert<Wei>::from(static_cast<float>(*sum++));
             });
-        }
-    };
-    std::vector<std::thread> helpers;
-    for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
-        helpers.emplace_back(work);
-    work();
-    for(std::thread& helper : helpers)
-        helper.join();
+        };
+    });
+}
+
+template <class DataType>
+void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out) {
+    check_lengths(problem);
+    const conv::Problem p = padded(problem);
+    deal_out(p.groups() * p.images(), [&] {
+        std::vector<double> sums(static_cast<size_t>(p.in_channels()));
+        return [&, sums](int64 row) mutable {
+            const int64 g = row / p.images();
+            const int64 n = row % p.images();
+            for_positions(p.in, [&](const std::array<int64, 3>& at) {
+                std::fill(sums.begin(), sums.end(), 0.);
+                for_positions(p.wei, [&](const std::array<int64, 3>& tap) {
+                    Index seen{g, n, 0};
+                    if(!output_of(p, at, tap, seen))
+                        return;
+                    for(seen[2] = 0; seen[2] < p.out_channels(); ++seen[2]) {
+                        const double gradient = to_float(out[offset_of(p.out, seen)]);
+                        const Wei* weights = wei + offset_of(p.wei, {g, seen[2], 0, tap[0], tap[1], tap[2]});
+                        for(std::size_t c = 0; c < sums.size(); ++c)
+                            sums[c] += gradient *
+                                       static_cast<double>(to_float(weights[static_cast<int64>(c) * p.wei.strides[2]]));
+                    }
+                });
+                In* target = in + offset_of(p.in, {g, n, 0, at[0], at[1], at[2]});
+                for(std::size_t c = 0; c < sums.size(); ++c)
+                    target[static_cast<int64>(c) * p.in.strides[2]] = Convert<In>::from(static_cast<float>(sums[c]));
+            });
+        };
+    });
 }
 
 template struct ReferenceConvBwdWeight<dtype::f16>;
 template struct ReferenceConvBwdWeight<dtype::bf16>;
 template struct ReferenceConvBwdWeight<dtype::f32>;
 template struct ReferenceConvBwdWeight<dtype::bf16_f32_bf16>;
+template struct ReferenceConvBwdData<dtype::f16>;
+template struct ReferenceConvBwdData<dtype::bf16>;
+template struct ReferenceConvBwdData<dtype::f32>;
 
 }  // namespace ckgen::tensor_operation::host

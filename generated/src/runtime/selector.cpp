@@ -7,11 +7,13 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 
 #include "ckgen/device/device_arch.hpp"
+#include "ckgen/device/runner.hpp"
 #include "ckgen/instance/measured.hpp"
 #include "ckgen/instance/registry.hpp"
 
@@ -100,8 +102,26 @@ int64 gemm_k(const Sizes& p) {
     return result;
 }
 
-// Tiles of all groups' weight gradients.
+bool is_data(const char* operation) { return std::strcmp(operation, "grouped_conv_bwd_data") == 0; }
+
+// Terms of the longest sums.
+int64 terms_of(const InstanceFields& i, const Sizes& p) {
+    if(!is_data(i.operation))
+        return gemm_k(p);
+    int64 result = product(1, p.k);
+    for(int d = 0; d < p.ndim; ++d)
+        result = product(result, ceil_div(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d])));
+    return result;
+}
+
+// Tiles of all groups' gradients. Backward data: as if all positions were of one class.
 int64 tiles(const InstanceFields& i, const Sizes& p) {
+    if(is_data(i.operation)) {
+        int64 rows = p.batch;
+        for(int d = 0; d < p.ndim; ++d)
+            rows = product(rows, p.input[d]);
+        return product(product(ceil_div(rows, i.m_per_block), p.groups), ceil_div(p.c, i.n_per_block));
+    }
     const int64 columns = product(i.all_taps ? 1 : taps(p), p.c);
     return product(product(ceil_div(p.k, i.m_per_block), p.groups), ceil_div(columns, i.n_per_block));
 }
@@ -125,7 +145,7 @@ int64 distance(const Sizes& a, const Sizes& b) {
 int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
     const int64 workgroups = candidate.split_k * tiles(i, measured);
     const int64 own = tiles(i, p);
-    const int64 terms = gemm_k(p);
+    const int64 terms = terms_of(i, p);
     int64 wanted = (2 * workgroups + own) / (2 * own);  // to the nearest
     wanted = std::max({wanted, ceil_div(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
     return std::min({wanted, ceil_div(terms, i.k_per_block), kMostSplits});
@@ -169,7 +189,8 @@ const std::vector<int>& registered() {
 std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
     std::vector<bool> result;
     for(const InstanceFields& i : instance_fields())
-        result.push_back(registered()[result.size()] >= 0 && query.layout == i.layout && query.dtype == i.dtype &&
+        result.push_back(registered()[result.size()] >= 0 && query.operation == i.operation &&
+                         query.layout == i.layout && query.dtype == i.dtype && query.function == i.function &&
                          runs_on(i.archs, arch));
     return result;
 }
@@ -178,7 +199,8 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
                                   const std::vector<bool>& own) {
     std::vector<Neighbour> found;
     for(const MeasuredProblem& row : measured_problems()) {
-        if(plain(row.arch) != plain(arch) || query.layout != row.layout || query.dtype != row.dtype)
+        if(query.operation != row.operation || plain(row.arch) != plain(arch) || query.layout != row.layout ||
+           query.dtype != row.dtype)
             continue;
         const Sizes other = sizes_of(row);
         Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
@@ -239,8 +261,8 @@ std::string refusal(const Candidate& candidate, const SelectionQuery& query) {
         registry()[static_cast<std::size_t>(registered()[static_cast<std::size_t>(candidate.fields)])].make();
     conv::Problem problem = query.problem;
     problem.split_k = static_cast<int>(candidate.split_k);
-    const auto argument = dynamic_cast<BwdWeightRunner&>(*op).MakeArgument(problem, query.p_in,
-                                                                           const_cast<void*>(query.p_wei), query.p_out);
+    const auto argument = dynamic_cast<ConvRunner&>(*op).MakeProblemArgument(
+        problem, query.fusion, const_cast<void*>(query.p_in), const_cast<void*>(query.p_wei), query.p_out);
     return op->GetUnsupportedReason(argument.get());
 }
 
@@ -259,6 +281,8 @@ bool sound(const conv::Problem& p) {
 std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most, std::string* reason) {
     const std::string arch = query.arch.empty() ? device_arch() : query.arch;
     std::string why = "[instance] there is none for " + query.layout + " " + query.dtype + " on " + arch;
+    if(query.operation != "grouped_conv_bwd_weight")
+        why += " that does " + query.operation + " with " + query.function;
     const bool whole = sound(query.problem);
     if(!whole)
         why = "[lengths] lengths, strides and dilations must be positive, in 1 to 3 dimensions";

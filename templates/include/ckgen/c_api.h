@@ -12,23 +12,42 @@
 extern "C" {
 #endif
 
-/* Grouped convolution backward weight. Arrays hold G, N, C, spatial (in), G, K, C, filter (wei), G, N, K, spatial
- * (out); C and K per group, strides in elements, unused entries ignored. split_k: -1 lets the library choose. */
+/* A tensor that backward data's function takes beside the gradient. G, N, C, spatial of the input; a length of 1 or a
+ * stride of 0 repeats one value. */
+typedef struct {
+    const void* data; /* may be NULL where no kernel runs */
+    int64_t lengths[6], strides[6];
+} ckgen_d_tensor;
+
+/* A grouped convolution, for its backward weight or data. Arrays hold G, N, C, spatial (in), G, K, C, filter (wei), G,
+ * N, K, spatial (out); C and K per group, strides in elements, unused entries ignored. split_k: -1 lets the library
+ * choose. The last four are backward data's: scalars are all of the function's, in its order, or none, which means its
+ * defaults. */
 typedef struct {
     int32_t ndim, split_k;
     int64_t in_lengths[6], in_strides[6];
     int64_t wei_lengths[6], wei_strides[6];
     int64_t out_lengths[6], out_strides[6];
     int64_t strides[3], dilations[3], left_pads[3], right_pads[3];
+    int32_t d_count, scalar_count;
+    const ckgen_d_tensor* d;
+    const float* scalars;
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 3; changes when this header does */
+int32_t ckgen_abi_version(void);    /* 4; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" when there was none */
 
 int32_t ckgen_instance_count(void);
 const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL when out of range */
 const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL when out of range */
+/* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL when out of range. */
+const char* ckgen_instance_operation(int32_t instance);
+
+/* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL
+ * when out of range. */
+int32_t ckgen_function_count(void);
+const char* ckgen_function(int32_t function);
 
 /* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. A device that
  * cannot run the kernel is a reason too, [arch] or [lds]; where there is no device, none is asked. */
@@ -37,12 +56,13 @@ int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const
 int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int64_t* bytes);
 int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* what -1 resolves to */
 
-/* workspace: ckgen_workspace_size bytes (partials of split_k, and a copy of out where the kernel's copy engine cannot
- * read it), 16-byte aligned, need not be cleared; NULL when that is 0. stream: a hipStream_t or NULL. With time_kernel,
- * *milliseconds is the mean over repeated runs, else 0. Asynchronous unless timed (host: always done on return): a
- * fault of the kernel is then told by ckgen_device_synchronize. */
-int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
-                  void* workspace, void* stream, int32_t time_kernel, float* milliseconds);
+/* Writes wei or in, as the instance's operation says. workspace: ckgen_workspace_size bytes (partials of split_k, and a
+ * copy of out where the kernel's copy engine cannot read it), 16-byte aligned, need not be cleared; NULL when that is
+ * 0. stream: a hipStream_t or NULL. With time_kernel, *milliseconds is the mean over repeated runs, else 0.
+ * Asynchronous unless timed (host: always done on return): a fault of the kernel is then told by
+ * ckgen_device_synchronize. */
+int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
+                  void* stream, int32_t time_kernel, float* milliseconds);
 
 /* An instance for a problem: measured 0 (on this very problem, in `microseconds`), neighbour 1 (on the nearest measured
  * one), rule 2 or generic 3 (nothing like it was measured), predicted 4 (by a cost model, on architectures without
@@ -52,19 +72,21 @@ typedef struct {
     float microseconds;
 } ckgen_candidate;
 
-/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many. layout
- * is for example "NHWGC/GKYXC/NHWGK", dtype as below, arch for example "sm_90a" or, with NULL, the current device's.
- * The problem's split_k is not looked at. Gives 1 with the last instance's reason if there is none. */
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count);
+/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many.
+ * operation is "grouped_conv_bwd_weight" or "grouped_conv_bwd_data", layout for example "NHWGC/GKYXC/NHWGK", in this
+ * order for both, dtype as below, function the name of backward data's or, with NULL, PassThrough, arch for example
+ * "sm_90a" or, with NULL, the current device's. The problem's split_k is not looked at. Gives 1 with the last
+ * instance's reason if there is none. */
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
+                     const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
+                     int32_t capacity, ckgen_candidate* candidates, int32_t* count);
 
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
  * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and
  * `capacity` is large enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. Gives 1
  * for kernels that take more than this struct (tensor maps, which point into the workspace where it holds a copy of
  * out); ckgen_run alone launches those. */
-int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, const void* in, void* wei, const void* out,
+int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);
 
@@ -78,8 +100,11 @@ int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes);
 int32_t ckgen_device_synchronize(void* stream);
 int32_t ckgen_device_use(int32_t device, int32_t* previous);
 
-/* The C++ reference operator on host memory. dtype: f16, bf16, f32 or bf16_f32_bf16. */
+/* The C++ reference operators on host memory. dtype: f16, bf16, f32 or, for backward weight, bf16_f32_bf16. Backward
+ * data is that without a function. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
+int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* problem, void* in, const void* wei,
+                                 const void* out);
 
 /* Host platform only. seed: 0 runs waves and lanes in order, otherwise in a shuffled order; threads: OS threads that
  * share the workgroups, 0 for one a core. Returns 2 on other platforms. */

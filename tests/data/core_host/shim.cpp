@@ -35,7 +35,7 @@ conv::Problem problem_of(const ckgen_problem& p) {
 void nothing(const void*, platform::Thread&) {}
 void nothing_either(const void* args, platform::Thread& thread) { nothing(args, thread); }
 
-void launch(uint32, const conv::BwdWeightArgs&, const BwdWeightMemory&, platform::Stream) {}
+void launch(uint32, const conv::BwdWeightArgs&, const std::vector<Touched>&, platform::Stream) {}
 void reduce_nothing(const float*, void*, int64, int, platform::Stream) {}
 
 // f16 in NHWGC through a copy engine, persistent. tile: m, n and k per block.

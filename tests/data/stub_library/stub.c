@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 3; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 4; }
 const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
@@ -55,6 +55,15 @@ const char* ckgen_instance_name(int32_t i) { return BUG == FOREIGN_NAMES ? "conv
 const char* ckgen_instance_type_string(int32_t i) {
     (void)i;
     return "Stub<64, 64>";
+}
+const char* ckgen_instance_operation(int32_t i) {
+    (void)i;
+    return "grouped_conv_bwd_weight";
+}
+int32_t ckgen_function_count(void) { return 0; }
+const char* ckgen_function(int32_t i) {
+    (void)i;
+    return NULL;
 }
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
     (void)seed;
@@ -100,10 +109,10 @@ int32_t ckgen_workspace_size(int32_t i, const ckgen_problem* p, int64_t* bytes) 
 }
 
 /* By rule: every supporting instance of the layout's letters in their order, the generic one marked so. */
-int32_t ckgen_select(const char* layout, const char* dtype, const char* arch, const ckgen_problem* problem,
-                     const void* in, const void* wei, const void* out, int32_t capacity, ckgen_candidate* candidates,
-                     int32_t* count) {
-    (void)arch;
+int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function, const char* arch,
+                     const ckgen_problem* problem, const void* in, const void* wei, const void* out, int32_t capacity,
+                     ckgen_candidate* candidates, int32_t* count) {
+    (void)operation, (void)function, (void)arch;
     char letters[64] = "_";
     for (int i = 0; layout[i] && i < 60; ++i) letters[i + 1] = layout[i] == '/' ? '_' : (char)(layout[i] | 32), letters[i + 2] = 0;
     ckgen_problem p = *problem;
@@ -199,8 +208,8 @@ static void compute(const ckgen_problem* p, const void* in, void* wei, const voi
     if (BUG == INPUT_CHANGED) store((void*)in, 0, kind, 2);
 }
 
-int32_t ckgen_run(int32_t i, const ckgen_problem* p, const void* in, void* wei, const void* out, void* workspace,
-                  void* stream, int32_t time_kernel, float* milliseconds) {
+int32_t ckgen_run(int32_t i, const ckgen_problem* p, void* in, void* wei, const void* out, void* workspace, void* stream,
+                  int32_t time_kernel, float* milliseconds) {
     (void)stream;
     const char* dtype = instances[i].dtype;
     const char kind = *dtype == 'b' ? 'b' : dtype[1] == '1' ? 'h' : 'f';
@@ -219,6 +228,11 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
     if (strcmp(dtype, "f32")) return fail(2, "the stand-in's reference knows f32 only, not %s", dtype);
     compute(p, in, wei, out, NULL, 1, 'f', 'f');
     return 0;
+}
+
+int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei, const void* out) {
+    (void)p, (void)in, (void)wei, (void)out;
+    return fail(2, "the stand-in has no reference of backward data for %s", dtype);
 }
 
 /* A GPU of the same kind: device memory is host memory. */

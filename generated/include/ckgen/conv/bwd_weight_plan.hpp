@@ -4,17 +4,10 @@
 
 #include "ckgen/conv/bwd_weight_args.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
-#include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/problem_checks.hpp"
 #include "ckgen/conv/repack_args.hpp"
 
 namespace ckgen::conv {
-
-// NVIDIA's matrix units round partial sums toward zero; the other ways to multiply here round to nearest.
-#if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
-inline constexpr bool kTruncates = true;
-#else
-inline constexpr bool kTruncates = false;
-#endif
 
 // What planning needs to know of an instance, as values.
 struct BwdWeightTraits {
@@ -80,8 +73,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, c
 // The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that make one sum of a split
 // get no fewer splits than sums().
 //
-// Most kernels, for -1: the least that gives every compute unit two workgroups, which hide each other's barriers, while
-// a split keeps four tiles of GEMM-K to work on, and at most 128.
+// Most kernels, for -1: fill_twice().
 //
 // Family halo: as many as give every compute unit one workgroup.
 //
@@ -96,10 +88,7 @@ int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int c
 // units idle, are the tail, which is split by the same reckoning into at most 8.
 TileSchedule tile_schedule(const BwdWeightTraits& traits, const Problem& problem, int split_k, int compute_units);
 
-// Into how many sums GEMM-K must be cut for the error to keep the tolerance of f32 additions: 1 or more. A unit that
-// rounds partial sums toward zero makes errors of one sign, so that n terms of random sign err by n^1.5 and not by n;
-// in s sums they err by n^1.5 / s. On an H200 random terms pass the tolerance, which grows with n, at s = sqrt(n) / 134
-// and s is to be sqrt(n) / 100.
+// sums_of() the GEMM-K of a problem.
 int64 sums(const BwdWeightTraits& traits, const Problem& problem);
 
 // With a copy engine: how many tiles of GEMM-K are one such sum, when split_k workgroups share them.

@@ -4,46 +4,79 @@
 #pragma once
 
 #include "ckgen/atom/select.hpp"
-#include "ckgen/conv/bwd_weight_loader.hpp"
 
 namespace ckgen::epilogue {
 
-template <class D>
-struct CShuffle {
+// Which part of the tile a pass puts into a buffer, and how it lies there. LayoutA, LayoutB: the operands' in LDS.
+template <class D, class LayoutA, class LayoutB>
+struct ShuffleShape {
     static constexpr int size = D::m_per_xdl;
-    using Atom = atom::Select<typename D::Out, size>;
-    using Map = typename Atom::Map;
-    using Acc = atom::Accumulator<size>[D::m_xdl_per_wave][D::n_xdl_per_wave];
-    using Layouts = conv::BwdWeightLayouts<D>;
+    using Map = typename atom::Select<typename D::Out, size>::Map;
     static constexpr int chunks = Map::registers / 4;
     static constexpr int passes = D::m_xdl_per_wave * chunks;
     static constexpr int buffer_bytes = D::epilogue_rows * D::n_per_block * 4;
     static_assert(2 * buffer_bytes == D::lds_epilogue_bytes, "two buffers");
 
+    // A thread takes c_vector neighbouring columns of a line at once.
+    static constexpr int line_vectors = D::n_per_block / D::c_vector;
+    static constexpr int vectors = D::epilogue_rows * line_vectors;
+    static constexpr int rounds = ceil_div(vectors, D::block_size);
+    static constexpr bool whole_rounds = vectors % D::block_size == 0;
+
+    // The tile's row behind a line of the buffer: undo the deal of columns over slots that A's LDS layout made.
+    static CKGEN_DEVICE int row_of_line(int pass, int line) {
+        const int wave_row = line / Map::rows_per_chunk;
+        const int slot = (wave_row * D::m_xdl_per_wave + pass / chunks) * size + pass % chunks * Map::rows_per_chunk +
+                         line % Map::rows_per_chunk;
+        return LayoutA::column_of_slot(slot);
+    }
+
+    // The byte of column `column`, a multiple of c_vector, in line `line` of a buffer; those of the columns beside it
+    // are constants from there.
+    static CKGEN_DEVICE int byte_of(int line, int column) {
+        return (line * D::n_per_block + LayoutB::slot_of_column(column)) * 4;
+    }
+    static CKGEN_DEVICE float value(const platform::Thread& thread, int byte, int beside) {
+        return thread.lds_load<float>(byte + LayoutB::slot_of_column(beside) * 4);
+    }
+
+private:
+    static constexpr bool constants_apart() {
+        for(int column = 0; column < D::n_per_block; ++column)
+            if(LayoutB::slot_of_column(column) != LayoutB::slot_of_column(column / D::c_vector * D::c_vector) +
+                                                      LayoutB::slot_of_column(column % D::c_vector))
+                return false;
+        return true;
+    }
+    static_assert(constants_apart(), "a thread's columns lie alike wherever its first is");
+};
+
+// Parts: those of the operation. Its Store takes lines out of LDS, of all passes in turn.
+template <class D, class Parts>
+struct CShuffle {
+    using Layouts = typename Parts::Loader::Layouts;
+    using Shape = ShuffleShape<D, typename Layouts::A, typename Layouts::B>;
+    using Map = typename Shape::Map;
+    static constexpr int size = Shape::size;
+    using Acc = atom::Accumulator<size>[D::m_xdl_per_wave][D::n_xdl_per_wave];
+
     // Waves without accumulators keep the barriers of run() company with this.
     static CKGEN_DEVICE void accompany(const platform::Thread& thread) {
-        for(int pass = 0; pass < passes + 1; ++pass)
+        for(int pass = 0; pass < Shape::passes + 1; ++pass)
             thread.barrier();
     }
 
-    // Writes the tile to wei, or as f32 to this split's slice of the partials. All math threads call it.
-    static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, const conv::BwdWeightArgs& args,
-                                 const conv::BwdWeightTile& tile, const Acc& acc) {
+    // Writes the tile, or as f32 to this split's slice of the partials. All math threads call it.
+    static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, const typename Parts::Args& args,
+                                 const typename Parts::Tile& tile, const Acc& acc) {
         thread.barrier();  // the main loop's LDS reads are over
+        typename Parts::template Store<Shape> store(thread, math_id, args, tile);
         CKGEN_UNROLL
-        for(int pass = 0; pass < passes; ++pass) {
-            const int base = pass % 2 * buffer_bytes;
-            put(thread, math_id, base, acc[pass / chunks], pass % chunks);
+        for(int pass = 0; pass < Shape::passes; ++pass) {
+            const int base = pass % 2 * Shape::buffer_bytes;
+            put(thread, math_id, base, acc[pass / Shape::chunks], pass % Shape::chunks);
             thread.barrier();
-            if(args.partial != nullptr) {
-                const int64 slice =
-                    (static_cast<int64>(tile.split) * args.groups + tile.group) * args.wei_group_elements;
-                take(thread, math_id, base, pass, args, tile, args.partial + slice);
-            } else {
-                using Wei = typename D::Wei;
-                take(thread, math_id, base, pass, args, tile,
-                     reinterpret_cast<Wei*>(args.wei) + tile.group * args.wei_group_elements);
-            }
+            store.take(thread, base, pass);
         }
     }
 
@@ -61,47 +94,6 @@ private:
                 wave / D::n_waves * Map::rows_per_chunk + Map::row(lane, 4 * chunk + r) - chunk * Map::rows_per_chunk;
             const int slot = (wave % D::n_waves * D::n_xdl_per_wave + j) * size + Map::column(lane, r);
             thread.lds_store(base + (line * D::n_per_block + slot) * 4, row[j][4 * chunk + r]);
-        }
-    }
-
-    template <class Target>
-    static CKGEN_DEVICE void take(const platform::Thread& thread, int math_id, int base, int pass,
-                                  const conv::BwdWeightArgs& args, const conv::BwdWeightTile& tile, Target* target) {
-        constexpr int vectors = D::n_per_block / D::c_vector;
-        constexpr int total = D::epilogue_rows * vectors;
-        constexpr int rounds = ceil_div(total, D::block_size);
-        CKGEN_UNROLL
-        for(int round = 0; round < rounds; ++round) {
-            const int index = round * D::block_size + math_id;
-            const int line = index / vectors;
-            const int column = index % vectors * D::c_vector;
-            const int m = tile.m_first + row_of_line(pass, line);
-            const int n = tile.n_first + column;
-            if((total % D::block_size == 0 || index < total) && m < args.m && n < args.n)
-                write(thread, base + line * D::n_per_block * 4, column, target + static_cast<int64>(m) * args.n + n);
-        }
-    }
-
-    // The tile's row behind a line of the buffer: undo the deal of columns over slots that A's LDS layout made.
-    static CKGEN_DEVICE int row_of_line(int pass, int line) {
-        const int wave_row = line / Map::rows_per_chunk;
-        const int slot = (wave_row * D::m_xdl_per_wave + pass / chunks) * size + pass % chunks * Map::rows_per_chunk +
-                         line % Map::rows_per_chunk;
-        return Layouts::A::column_of_slot(slot);
-    }
-
-    // Stores of at most 16 bytes that together write c_vector neighbouring elements.
-    template <class Target>
-    static CKGEN_DEVICE void write(const platform::Thread& thread, int line_base, int column, Target* target) {
-        constexpr int width = min_of(D::c_vector, 16 / static_cast<int>(sizeof(Target)));
-        CKGEN_UNROLL
-        for(int first = 0; first < D::c_vector; first += width) {
-            Vec<Target, width> values;
-            CKGEN_UNROLL
-            for(int e = 0; e < width; ++e)
-                values[e] = Convert<Target>::from(
-                    thread.lds_load<float>(line_base + Layouts::B::slot_of_column(column + first + e) * 4));
-            thread.global_store(target + first, values);
         }
     }
 };

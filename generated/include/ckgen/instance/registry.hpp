@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/device/device_base.hpp"
 #include "ckgen/instance/factory.hpp"
 
 namespace ckgen {
@@ -21,7 +21,7 @@ const std::vector<RegistryEntry>& registry();
 }  // namespace ckgen
 
 // Use after CKGEN_DECLARE_INSTANCE in namespace ckgen.
-#define CKGEN_REGISTRY_ENTRY(NAME, LAYOUT, DTYPE)                                                                      \
+#define CKGEN_REGISTRY_ENTRY(NAME)                                                                                     \
     ::ckgen::RegistryEntry {                                                                                           \
         #NAME, []() -> std::unique_ptr<::ckgen::tensor_operation::device::BaseOperator> {                              \
             return ::ckgen::instances::make_##NAME();                                                                  \

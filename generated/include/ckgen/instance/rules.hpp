@@ -6,7 +6,8 @@
 
 // clang-format off: one rule a line
 namespace ckgen {
-// D has the fields and derived values of an instance (ckgen/instance/derived.hpp), family xdl or wavelet.
+// D has the fields and derived values of an instance (ckgen/instance/derived.hpp), grouped_conv_bwd_weight,
+// family xdl or wavelet.
 template <class D>
 struct Rules {
     static constexpr auto math_waves = D::math_waves;
@@ -18,7 +19,7 @@ struct Rules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
-    static constexpr auto wei_bytes = D::wei_bytes;
+    static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto generic = D::generic;
     static constexpr auto conv_spec = D::conv_spec;
@@ -41,9 +42,9 @@ struct Rules {
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
     static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
-    static_assert(16 % (c_vector * wei_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
-    static_assert(load_waves == 0 || (elem_bytes == 2 && wei_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
@@ -65,7 +66,8 @@ struct ArchRules {
     static_assert(has_atom || generic, "atom-exists: the architecture has an MFMA for the data type and atom size");
 };
 
-// D has the fields and derived values of an instance (ckgen/instance/derived_tma.hpp), family wavelet_tma.
+// D has the fields and derived values of an instance (ckgen/instance/derived_tma.hpp), grouped_conv_bwd_weight,
+// family wavelet_tma.
 template <class D>
 struct TmaRules {
     static constexpr auto a_vector = D::a_vector;
@@ -103,7 +105,8 @@ struct TmaArchRules {
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
 };
 
-// D has the fields and derived values of an instance (ckgen/instance/derived_halo.hpp), family halo.
+// D has the fields and derived values of an instance (ckgen/instance/derived_halo.hpp), grouped_conv_bwd_weight,
+// family halo.
 template <class D>
 struct HaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
@@ -143,5 +146,65 @@ struct HaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+};
+
+// D has the fields and derived values of an instance (ckgen/instance/derived.hpp), grouped_conv_bwd_data,
+// family xdl or wavelet.
+template <class D>
+struct DataRules {
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto stages = D::stages;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto generic = D::generic;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_waves = D::m_waves;
+    static constexpr auto n_waves = D::n_waves;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto k_step = D::k_step;
+    static constexpr auto b_slices = D::b_slices;
+    static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto k1 = D::k1;
+    static constexpr auto epilogue_rows = D::epilogue_rows;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto vgpr_estimate = D::vgpr_estimate;
+    static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_slices = D::a_slices;
+    static constexpr auto planes = D::planes;
+    static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
+    static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
+    static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
+    static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
+    static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
+    static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
+    static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
+    static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
+    static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert(a_slices >= 1 && a_slices * k1 * copy_threads == m_per_block * k_per_block && copy_threads % planes == 0, "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
+};
+
+// The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct DataArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static constexpr auto generic = D::generic;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom || generic, "atom-exists: the architecture has an MFMA for the data type and atom size");
 };
 }  // namespace ckgen

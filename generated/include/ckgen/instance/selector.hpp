@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/fusion.hpp"
 
 namespace ckgen::tensor_operation::device::instance {
 
@@ -28,10 +28,13 @@ struct SelectedInstance {
 };
 
 struct SelectionQuery {
-    conv::Problem problem;  // its split_k is not looked at
-    std::string layout;     // "NHWGC/GKYXC/NHWGK"
-    std::string dtype;      // "f16"
-    std::string arch;       // "sm_90a", "gfx942", "host"; empty: the current device's
+    conv::Problem problem;                              // its split_k is not looked at
+    conv::Fusion fusion;                                // of backward data
+    std::string operation = "grouped_conv_bwd_weight";  // or grouped_conv_bwd_data
+    std::string layout;                                 // "NHWGC/GKYXC/NHWGK", in this order for both
+    std::string dtype;                                  // "f16"
+    std::string function = "PassThrough";
+    std::string arch;  // "sm_90a", "gfx942", "host"; empty: the current device's
     const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: their alignment is not looked at
 };
 
@@ -40,13 +43,15 @@ struct SelectionQuery {
 std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most,
                                               std::string* reason = nullptr);
 
-// The best for a layout triple (ckgen::layout) and a data type set (ckgen::dtype). Throws std::invalid_argument with
+// The best for a layout triple (ckgen::layout) and a data type set (ckgen::dtype), of backward weight unless the
+// operation is given. Throws std::invalid_argument with
 // the last instance's reason if none supports the problem.
 SelectedInstance SelectInstance(const SelectionQuery& query);
 template <class Layout, class DataType>
-SelectedInstance SelectInstance(const conv::Problem& problem) {
+SelectedInstance SelectInstance(const conv::Problem& problem, const char* operation = "grouped_conv_bwd_weight") {
     SelectionQuery query;
     query.problem = problem;
+    query.operation = operation;
     query.layout = std::string(Layout::In::name) + "/" + Layout::Wei::name + "/" + Layout::Out::name;
     query.dtype = DataType::name;
     return SelectInstance(query);

@@ -2,7 +2,7 @@
 #include "ckgen/instance/factory.hpp"
 
 // clang-format off: one instance a line
-CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::bf16)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(

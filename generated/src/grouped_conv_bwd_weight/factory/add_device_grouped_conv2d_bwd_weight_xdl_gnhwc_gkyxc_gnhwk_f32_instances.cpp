@@ -2,7 +2,7 @@
 #include "ckgen/instance/factory.hpp"
 
 // clang-format off: one instance a line
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::GNHWC_GKYXC_GNHWK, dtype::f32)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(

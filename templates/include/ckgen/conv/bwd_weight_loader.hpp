@@ -1,24 +1,10 @@
 // The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
 #pragma once
 
-#include "ckgen/block/row_copy.hpp"
-#include "ckgen/block/tile_copy.hpp"
 #include "ckgen/conv/im2col_source.hpp"
+#include "ckgen/conv/operand_in_lds.hpp"
 
 namespace ckgen::conv {
-
-// How an operand's tile lies in LDS and gets there: by rows where LDS reads transpose 16-bit elements, else in slots.
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          bool ByRows = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2>
-struct OperandInLds {
-    using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
-    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
-};
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, true> {
-    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
-};
 
 template <class D>
 struct BwdWeightLayouts {

@@ -52,8 +52,15 @@ private:
     }
 };
 
-// Empty if the problem makes sense for any backward-weight kernel with these memory orders, else one sentence that
-// names the rule in brackets and the numbers. Channels-last layouts only: `groups_outermost` is GNHWC, else NHWGC.
-std::string invalid_reason(const Problem& problem, bool groups_outermost);
+// How the input and the output lie in memory.
+struct MemoryOrder {
+    bool groups_outermost;      // GNHWC, else NHWGC
+    bool channels_last = true;  // else NGCHW
+    bool packed_output = true;  // the output's positions follow each other without gaps
+};
+
+// Empty if the problem makes sense for any kernel with this order, else one sentence that names the rule in brackets
+// and the numbers. The weight is G, K, filter, C without gaps.
+std::string invalid_reason(const Problem& problem, const MemoryOrder& order);
 
 }  // namespace ckgen::conv

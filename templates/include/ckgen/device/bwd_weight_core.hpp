@@ -1,11 +1,8 @@
 // What every backward-weight operator shares, whatever its layout, type and kernel: argument, planning, launching.
 #pragma once
 
-#include <map>
-#include <mutex>
-
 #include "ckgen/conv/bwd_weight_plan.hpp"
-#include "ckgen/device/device_base.hpp"
+#include "ckgen/device/runner.hpp"
 
 namespace ckgen::tensor_operation::device {
 
@@ -19,13 +16,8 @@ struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
     const void* p_out = nullptr;
 };
 
-// What the main kernel may touch: nothing of what has no bytes.
-struct BwdWeightMemory {
-    const char *in, *wei, *out, *workspace;
-    int64 in_bytes, wei_bytes, out_bytes, workspace_bytes;
-};
-
-using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const BwdWeightMemory&, platform::Stream);
+using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const std::vector<Touched>&,
+                                 platform::Stream);
 
 // The parts of an instance that launching needs, as values.
 struct BwdWeightKernel {
@@ -37,33 +29,14 @@ struct BwdWeightKernel {
     void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
 };
 
-// Why devices cannot run an operator's kernel. Each device is asked once and its answer kept in the operator, not in a
-// static of a template: g++ merges those across all libraries of a process.
-class DeviceReasons {
-public:
-    // For the current device; empty if it can.
-    std::string of(const BwdWeightKernel&) const;
-
-private:
-    mutable std::mutex mutex_;
-    mutable std::map<int, std::string> known_;
-};
-
-// An operator that can also be driven by a Problem of any ndim: what the C API uses.
-struct BwdWeightRunner {
-    virtual ~BwdWeightRunner() = default;
-    virtual std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
-                                                            const void* p_out) const = 0;
-    virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
-    virtual BwdWeightKernel KernelInfo() const = 0;
-};
-
 std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel&, const conv::Problem&,
                                                             const void* p_in, void* p_wei, const void* p_out);
+// What Run launches.
+LaunchPlan plan_launch(const BwdWeightKernel&, const BaseArgument&);
 // Everything but the device, the pointers' presence and the workspace, which Run checks.
 std::string bwd_weight_unsupported_reason(const BwdWeightKernel&, const BaseArgument*);
 std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument*);
-// The main kernel's arguments for a supported argument: what Run launches, and what another launcher would need.
+// The main kernel's arguments for a supported argument.
 conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel&, const BwdWeightArgument&);
 float run_bwd_weight(const BwdWeightKernel&, const BaseArgument*, const StreamConfig&);
 

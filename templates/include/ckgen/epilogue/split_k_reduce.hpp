@@ -12,16 +12,48 @@ struct SplitKReduceArgs {
     int32 split_k;
 };
 
-// Memory-bound: a thread sums neighbouring elements, so that a load is 16 bytes, and has the loads of several splits
-// under way before it adds the first. The order of additions is that of the splits, whatever the width.
+// Adds Count slices of the partials, `elements` apart, to `total`; gives where those after them begin.
+template <int Count, int Width>
+CKGEN_DEVICE const float* add_slices(const platform::Thread& thread, const float* source, int64 elements,
+                                     Vec<float, Width>& total) {
+    Vec<float, Width> values[Count];
+    CKGEN_UNROLL
+    for(int i = 0; i < Count; ++i)
+        values[i] = thread.global_load<Vec<float, Width>>(source + i * elements);
+    CKGEN_UNROLL
+    for(int i = 0; i < Count; ++i)
+        CKGEN_UNROLL
+    for(int e = 0; e < Width; ++e)
+        total[e] += values[i][e];
+    return source + Count * elements;
+}
+
+// The sums over all splits from `source` on. Loads of several splits are under way before the first is added; the order
+// of additions is that of the splits, whatever the width.
+template <int Width>
+CKGEN_DEVICE Vec<float, Width> sum_slices(const platform::Thread& thread, const float* source, int64 elements,
+                                          int split_k) {
+    constexpr int in_flight = 8;  // a power of two; the smaller ones take the rest
+    Vec<float, Width> total{};
+    for(; split_k >= in_flight; split_k -= in_flight)
+        source = add_slices<in_flight>(thread, source, elements, total);
+    if(split_k & 4)
+        source = add_slices<4>(thread, source, elements, total);
+    if(split_k & 2)
+        source = add_slices<2>(thread, source, elements, total);
+    if(split_k & 1)
+        add_slices<1>(thread, source, elements, total);
+    return total;
+}
+
+// Memory-bound: a thread sums neighbouring elements, so that a load is 16 bytes.
 template <class Wei>
 struct SplitKReduceKernel {
     using Args = SplitKReduceArgs;
     static constexpr int launch_threads = 128;
     static constexpr int elements_per_thread = 4;
     static constexpr int elements_per_block = launch_threads * elements_per_thread;
-    static constexpr int splits_in_flight = 8;  // a power of two; add() of the smaller ones takes the rest
-    static constexpr int lds_bytes = 16;        // none is used; an empty array would not be C++
+    static constexpr int lds_bytes = 16;  // none is used; an empty array would not be C++
     static constexpr bool overlaps_previous = true;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
@@ -48,38 +80,12 @@ struct SplitKReduceKernel {
 private:
     template <int Width>
     static CKGEN_DEVICE void sum(const Args& args, const platform::Thread& thread, int64 element) {
-        Vec<float, Width> total{};
-        const float* source = args.partial + element;
-        int left = args.split_k;
-        for(; left >= splits_in_flight; left -= splits_in_flight)
-            source = add<splits_in_flight>(args, thread, source, total);
-        if(left & 4)
-            source = add<4>(args, thread, source, total);
-        if(left & 2)
-            source = add<2>(args, thread, source, total);
-        if(left & 1)
-            add<1>(args, thread, source, total);
+        const Vec<float, Width> total = sum_slices<Width>(thread, args.partial + element, args.elements, args.split_k);
         Vec<Wei, Width> rounded;
         CKGEN_UNROLL
         for(int e = 0; e < Width; ++e)
             rounded[e] = Convert<Wei>::from(total[e]);
         thread.global_store(reinterpret_cast<Wei*>(args.wei) + element, rounded);
-    }
-
-    // Adds the next Count splits; gives where those after them begin.
-    template <int Count, int Width>
-    static CKGEN_DEVICE const float* add(const Args& args, const platform::Thread& thread, const float* source,
-                                         Vec<float, Width>& total) {
-        Vec<float, Width> values[Count];
-        CKGEN_UNROLL
-        for(int i = 0; i < Count; ++i)
-            values[i] = thread.global_load<Vec<float, Width>>(source + i * args.elements);
-        CKGEN_UNROLL
-        for(int i = 0; i < Count; ++i)
-            CKGEN_UNROLL
-        for(int e = 0; e < Width; ++e)
-            total[e] += values[i][e];
-        return source + Count * args.elements;
     }
 };
 

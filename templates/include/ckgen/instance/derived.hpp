@@ -6,8 +6,10 @@
 
 namespace ckgen {
 
-// Sizes are in elements, slots of 16 bytes, or bytes where the name says so.
-template <class Config>
+// Sizes are in elements, slots of 16 bytes, or bytes where the name says so. SlotsOfA: A is contiguous along GEMM-K in
+// global memory, as in its LDS slots, and is copied slot by slot; else it is contiguous along GEMM-M, as B is along N,
+// and is transposed. Backward weight writes the weight, backward data (derived_data.hpp) the input.
+template <class Config, bool SlotsOfA = false>
 struct Derived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
@@ -25,6 +27,7 @@ struct Derived : Config {
     static constexpr int wave_size = 64;
     static constexpr int elem_bytes = sizeof(Out);
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr int c_bytes = SlotsOfA ? sizeof(In) : sizeof(Wei);
     static constexpr int k1 = 16 / elem_bytes;
 
     static constexpr int copy_waves = load_waves > 0 ? load_waves : math_waves;
@@ -43,13 +46,15 @@ struct Derived : Config {
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;
 
     static constexpr int a_elems = m_per_block * k_per_block / copy_threads;
-    static constexpr int a_dst_vector = max_of(1, min_of(k1, a_elems / a_vector));
-    static constexpr int a_slices = a_elems / (a_vector * a_dst_vector);
+    static constexpr int a_dst_vector = SlotsOfA ? k1 : max_of(1, min_of(k1, a_elems / a_vector));
+    static constexpr int a_slices = a_elems / (SlotsOfA ? k1 : a_vector * a_dst_vector);
     static constexpr int b_elems = n_per_block * k_per_block / copy_threads;
     static constexpr int b_dst_vector = max_of(1, min_of(k1, b_elems / b_vector));
     static constexpr int b_slices = b_elems / (b_vector * b_dst_vector);
 
-    static constexpr int a_pad = m_per_block / a_vector < 8 ? m_per_block / a_vector : 0;
+    static constexpr int planes = k_per_block / k1;
+    static constexpr int slot_pad = planes >= 8 ? 1 : planes > 1 ? 8 / planes : 0;
+    static constexpr int a_pad = SlotsOfA ? slot_pad : m_per_block / a_vector < 8 ? m_per_block / a_vector : 0;
     static constexpr int b_pad = n_per_block / b_vector < 8 ? n_per_block / b_vector : 0;
     static constexpr int lds_stage_bytes = (k_per_block / k1) * (m_per_block + a_pad + n_per_block + b_pad) * 16;
     static constexpr int epilogue_rows = m_waves * (256 / m_per_xdl);

@@ -23,6 +23,7 @@ struct HaloDerived : Config {
     static constexpr int wave_size = 64;
     static constexpr int elem_bytes = sizeof(Out);
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr int c_bytes = wei_bytes;
     static constexpr int block_size = wave_size * math_waves;
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ckgen/device/device_grouped_conv_bwd_data_multiple_d.hpp"
 #include "ckgen/device/device_grouped_conv_bwd_weight.hpp"
 
 namespace ckgen::tensor_operation::device::instance {
@@ -14,11 +15,10 @@ struct DeviceOperationInstanceFactory;
 
 }  // namespace ckgen::tensor_operation::device::instance
 
-// At global scope.
-#define CKGEN_DECLARE_INSTANCE(NAME, LAYOUT, DTYPE)                                                                    \
+// At global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
+#define CKGEN_DECLARE_INSTANCE(NAME, ...)                                                                              \
     namespace ckgen::instances {                                                                                       \
-    std::unique_ptr<::ckgen::tensor_operation::device::BwdWeightOperator<::ckgen::LAYOUT, ::ckgen::DTYPE>>             \
-    make_##NAME();                                                                                                     \
+    std::unique_ptr<::ckgen::tensor_operation::device::__VA_ARGS__> make_##NAME();                                     \
     }
 // In a function that has `instances`.
 #define CKGEN_ADD_INSTANCE(NAME) instances.push_back(::ckgen::instances::make_##NAME());

@@ -17,7 +17,7 @@ struct Span {
 };
 
 struct InstanceFields {
-    const char *name, *layout, *dtype;
+    const char *name, *operation, *layout, *dtype, *function;
     const char* archs;  // separated by blanks; empty: all
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
@@ -36,7 +36,7 @@ struct MeasuredCandidate {
 
 // A problem with its candidates, fastest first. K and C are per group.
 struct MeasuredProblem {
-    const char *arch, *layout, *dtype;
+    const char *operation, *arch, *layout, *dtype;
     bool predicted;  // by the cost model; nothing was measured on this architecture
     int ndim;
     int64 groups, batch, k, c;
@@ -48,5 +48,8 @@ struct MeasuredProblem {
 // Of the whole tree, also of instances that a library leaves out on its platform.
 Span<InstanceFields> instance_fields();
 Span<MeasuredProblem> measured_problems();
+
+// The functions that the spec defines, each as JSON with name, expression, tensors and scalars.
+Span<const char* const> function_texts();
 
 }  // namespace ckgen

@@ -5,34 +5,33 @@
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
-#include "ckgen/conv/bwd_weight_loader.hpp"
 #include "ckgen/epilogue/cshuffle.hpp"
 
 namespace ckgen::pipeline {
 
-template <class D>
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
+// are done without.
+template <class D, template <class> class Parts>
 struct WaveletKernel {
-    using Args = conv::BwdWeightArgs;
-    using Loader = conv::BwdWeightLoader<D>;
+    using Args = typename Parts<D>::Args;
+    using Tile = typename Parts<D>::Tile;
+    using Loader = typename Parts<D>::Loader;
     using Layouts = typename Loader::Layouts;
     using Mma = block::WaveMma<D, typename Layouts::A, typename Layouts::B>;
-    using Epilogue = epilogue::CShuffle<D>;
+    using Epilogue = epilogue::CShuffle<D, Parts<D>>;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static constexpr int tiles_per_half = D::stages / 2;
     static_assert(D::load_waves > 0 && D::stages % 2 == 0, "a load role, and a ring of two halves");
 
     // Halves of the ring that GEMM-K takes. Tiles past the end read as zeros.
-    static CKGEN_DEVICE int halves(const conv::BwdWeightTile& tile) {
-        return (tile.k_tiles + tiles_per_half - 1) / tiles_per_half;
-    }
+    static CKGEN_DEVICE int halves(const Tile& tile) { return (tile.k_tiles + tiles_per_half - 1) / tiles_per_half; }
 
     // Global loads run `ahead` halves ahead of their LDS writes. A load wave has registers to spare for two where the
     // math waves' accumulators set the kernel's number; with one, it waits for what it asked for just before the
     // barrier.
     struct LoadRole {
-        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id,
-                                     const conv::BwdWeightTile& tile) {
+        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id, const Tile& tile) {
             const int count = halves(tile);
             if(count > 0) {
                 Loader loader(thread, id, args, tile);
@@ -74,8 +73,7 @@ struct WaveletKernel {
     };
 
     struct MathRole {
-        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id,
-                                     const conv::BwdWeightTile& tile) {
+        static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id, const Tile& tile) {
             typename Mma::Acc acc;
             Mma::clear(acc);
             const Mma mma(thread, id);
@@ -104,7 +102,9 @@ struct WaveletKernel {
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
-        const auto tile = conv::BwdWeightTile::of_block<D>(args, thread.block_id());
+        const auto tile = Tile::template of_block<D>(args, thread.block_id());
+        if(Parts<D>::without_product(thread, args, tile))
+            return;
         if(thread.uniform(id) < D::copy_threads)
             LoadRole::run(args, thread, id, tile);
         else

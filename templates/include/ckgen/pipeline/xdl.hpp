@@ -3,25 +3,29 @@
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
-#include "ckgen/conv/bwd_weight_loader.hpp"
 #include "ckgen/epilogue/cshuffle.hpp"
 
 namespace ckgen::pipeline {
 
-template <class D>
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
+// are done without.
+template <class D, template <class> class Parts>
 struct XdlKernel {
-    using Args = conv::BwdWeightArgs;
-    using Loader = conv::BwdWeightLoader<D>;
+    using Args = typename Parts<D>::Args;
+    using Tile = typename Parts<D>::Tile;
+    using Loader = typename Parts<D>::Loader;
     using Layouts = typename Loader::Layouts;
     using Mma = block::WaveMma<D, typename Layouts::A, typename Layouts::B>;
-    using Epilogue = epilogue::CShuffle<D>;
+    using Epilogue = epilogue::CShuffle<D, Parts<D>>;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static_assert(D::load_waves == 0, "in family xdl all waves load");
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
-        const auto tile = conv::BwdWeightTile::of_block<D>(args, thread.block_id());
+        const auto tile = Tile::template of_block<D>(args, thread.block_id());
+        if(Parts<D>::without_product(thread, args, tile))
+            return;
         typename Mma::Acc acc;
         Mma::clear(acc);
         if(tile.k_tiles > 0)
@@ -30,8 +34,8 @@ struct XdlKernel {
     }
 
 private:
-    static CKGEN_DEVICE void main_loop(const Args& args, const platform::Thread& thread, int id,
-                                       const conv::BwdWeightTile& tile, typename Mma::Acc& acc) {
+    static CKGEN_DEVICE void main_loop(const Args& args, const platform::Thread& thread, int id, const Tile& tile,
+                                       typename Mma::Acc& acc) {
         const Mma mma(thread, id);
         Loader loader(thread, id, args, tile);
         typename Loader::Registers registers;

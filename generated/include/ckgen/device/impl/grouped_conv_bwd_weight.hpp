@@ -16,27 +16,15 @@ namespace ckgen::tensor_operation::device {
 template <class D, class Family, class Kernel, platform::KernelEntry (*Entry)()>
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
     : public BwdWeightOperator<typename D::Layout, typename D::DataType>,
-      public BwdWeightRunner {
+      public ConvRunner {
     using Interface = BwdWeightOperator<typename D::Layout, typename D::DataType>;
     using PassThrough = element_wise::PassThrough;
     using typename Interface::Lengths;
     using typename Interface::Spatial;
 
-    static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const BwdWeightMemory& memory,
+    static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const std::vector<Touched>& touched,
                        platform::Stream stream) {
-#if CKGEN_PLATFORM_HOST
-        const platform::Regions regions{{"input", memory.in, memory.in_bytes, false},
-                                        {"weight", memory.wei, memory.wei_bytes, true},
-                                        {"output", memory.out, memory.out_bytes, false},
-                                        { "workspace",
-                                          memory.workspace,
-                                          memory.workspace_bytes,
-                                          true }};
-#else
-        const int regions = 0;
-        (void)memory;
-#endif
-        Family::template launch<Kernel>(Entry(), blocks, args, regions, stream);
+        Family::template launch<Kernel>(Entry(), blocks, args, regions_of(touched), stream);
     }
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
@@ -70,20 +58,21 @@ public:
         copy(out_lengths, problem.out.lengths), copy(out_strides, problem.out.strides);
         copy(strides, problem.strides), copy(dilations, problem.dilations);
         copy(left_pads, problem.left_pads), copy(right_pads, problem.right_pads);
-        return MakeArgument(problem, p_in, p_wei, p_out);
+        return make_bwd_weight_argument(kernel(), problem, p_in, p_wei, p_out);
     }
-    std::unique_ptr<BwdWeightArgument> MakeArgument(const conv::Problem& problem, const void* p_in, void* p_wei,
-                                                    const void* p_out) const override {
+    std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion&, void* p_in,
+                                                      void* p_wei, const void* p_out) const override {
         return make_bwd_weight_argument(kernel(), problem, p_in, p_wei, p_out);
     }
 
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
-    BwdWeightKernel KernelInfo() const override { return kernel(); }
+    const char* Operation() const override { return "grouped_conv_bwd_weight"; }
+    LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
         const std::string reason = bwd_weight_unsupported_reason(kernel(), argument);
-        return reason.empty() ? devices_.of(kernel()) : reason;
+        return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
     }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return bwd_weight_workspace_size(kernel(), argument);

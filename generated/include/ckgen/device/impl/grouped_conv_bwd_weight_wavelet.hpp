@@ -3,9 +3,15 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
 
+#include "ckgen/conv/bwd_weight_parts.hpp"
 #include "ckgen/conv/layout.hpp"
 #include "ckgen/device/impl/matrix_family.hpp"
 #include "ckgen/pipeline/wavelet.hpp"
+
+namespace ckgen::conv {
+template <class D>
+using BwdWeightWaveletKernel = pipeline::WaveletKernel<D, BwdWeightParts>;
+}
 
 #endif
 
@@ -13,4 +19,4 @@
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::Checked, ::ckgen::tensor_operation::device::MatrixFamily,                \
-                               ::ckgen::pipeline::WaveletKernel)
+                               ::ckgen::conv::BwdWeightWaveletKernel)

@@ -2,9 +2,15 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_XDL_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_XDL_HPP
 
+#include "ckgen/conv/bwd_weight_parts.hpp"
 #include "ckgen/conv/layout.hpp"
 #include "ckgen/device/impl/matrix_family.hpp"
 #include "ckgen/pipeline/xdl.hpp"
+
+namespace ckgen::conv {
+template <class D>
+using BwdWeightXdlKernel = pipeline::XdlKernel<D, BwdWeightParts>;
+}
 
 #endif
 
@@ -12,4 +18,4 @@
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::Checked, ::ckgen::tensor_operation::device::MatrixFamily,                \
-                               ::ckgen::pipeline::XdlKernel)
+                               ::ckgen::conv::BwdWeightXdlKernel)

@@ -2,26 +2,26 @@
 #include "ckgen/instance/registry.hpp"
 
 // clang-format off: one instance a line
-CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::f32)
-CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 
 namespace ckgen {
 const std::vector<RegistryEntry>& registry() {
     static const std::vector<RegistryEntry> entries = {
-        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::GNWC_GKXC_GNWK, dtype::f32),
-        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic),
     };
     return entries;
 }

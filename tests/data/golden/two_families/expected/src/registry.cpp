@@ -2,28 +2,28 @@
 #include "ckgen/instance/registry.hpp"
 
 // clang-format off: one instance a line
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 
 namespace ckgen {
 const std::vector<RegistryEntry>& registry() {
     static const std::vector<RegistryEntry> entries = {
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
-        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic),
     };
     return entries;
 }

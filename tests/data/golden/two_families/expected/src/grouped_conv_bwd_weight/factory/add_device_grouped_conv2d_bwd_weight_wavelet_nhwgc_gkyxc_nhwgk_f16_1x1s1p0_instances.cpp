@@ -2,7 +2,7 @@
 #include "ckgen/instance/factory.hpp"
 
 // clang-format off: one instance a line
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(

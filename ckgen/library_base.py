@@ -1,0 +1,140 @@
+"""What a loaded library holds: its instances and functions, and what they say about problems. See ckgen.library."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Mapping
+
+from ckgen.c_api import (
+    UNSUPPORTED,
+    CProblem,
+    LibraryError,
+    UnsupportedProblem,
+    expect,
+    last_error,
+    load,
+)
+from ckgen.d_tensors import d_slots, function_named, fuse
+from ckgen.device_memory import DeviceMemory
+from ckgen.errors import did_you_mean
+from ckgen.function import BUILTINS, Function
+from ckgen.function_cpp import parse_function
+from ckgen.instance import Instance, parse
+from ckgen.problem import INT32_MAX, ConvProblem
+
+
+class Catalogue:
+    """A loaded shared library as far as it answers questions; ckgen.library.Library also runs it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._api = load(self.path)
+        self.platform: str = self._api.ckgen_platform().decode()
+        self.memory = DeviceMemory(self._api)
+        count = self._api.ckgen_instance_count()
+        self.names: tuple[str, ...] = tuple(self._api.ckgen_instance_name(i).decode() for i in range(count))
+        if not self.names:
+            raise LibraryError(f"{self.path} holds no instance")
+        self._index = {name: i for i, name in enumerate(self.names)}
+        try:
+            self.instances: tuple[Instance, ...] = tuple(parse(name) for name in self.names)
+        except ValueError as error:
+            raise LibraryError(f"{self.path} was made by another ckgen: {error}") from error
+        self.functions: Mapping[str, Function] = BUILTINS | self._own_functions()
+
+    def instance(self, name: str) -> Instance:
+        """The fields of the instance called ``name``."""
+        return self.instances[self._find(name)]
+
+    def type_string(self, name: str) -> str:
+        """The instance's type string in Composable Kernel's form; unlike the name it need not be unique."""
+        text: bytes = self._api.ckgen_instance_type_string(self._find(name))
+        return text.decode()
+
+    def unsupported_reason(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> str | None:
+        """Why the instance refuses the problem, in one sentence with the numbers, or None when it takes it.
+
+        ``split_k`` is -1 for the library's own choice or 1 and up. No memory is needed: the answer holds for
+        gap-free tensors at any 16-byte-aligned address.
+        """
+        index = self._find(name)
+        reason = self._foreign(index, problem)
+        return reason or self.check(name, self.describe(name, problem, split_k=split_k))
+
+    def supporting(
+        self, problem: ConvProblem, names: Iterable[str] | None = None, *, split_k: int = 1
+    ) -> tuple[str, ...]:
+        """Of ``names`` (default: all) those that take the problem, in the library's order."""
+        wanted = self.names if names is None else tuple(names)
+        return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
+
+    def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
+        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
+        size = ctypes.c_int64()
+        c_problem = self._accepted(name, problem, split_k)
+        self._expect(
+            name,
+            self._api.ckgen_workspace_size(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)),
+        )
+        return size.value
+
+    def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
+        """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
+        UnsupportedProblem."""
+        chosen = ctypes.c_int32()
+        c_problem = self._accepted(name, problem, requested)
+        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
+        return chosen.value
+
+    def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
+        """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
+        ``threads`` worker threads (0: all cores). Raises LibraryError on other platforms."""
+        self._expect("host_configure", self._api.ckgen_host_configure(seed, threads))
+
+    def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
+        """The problem as the C API takes it, with gap-free strides of the instance's layout, those of D tensors too."""
+        if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
+            raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
+        instance = self.instance(name)
+        made = CProblem.make(problem, instance.layout, split_k)
+        fuse(made, problem, d_slots(instance, self.function_of(name)))
+        return made
+
+    def function_of(self, name: str) -> Function:
+        """The element-wise function of the instance called ``name``. Raises LibraryError where nobody defines it."""
+        return function_named(self.functions, self.instance(name).function)
+
+    def check(self, name: str, c_problem: CProblem) -> str | None:
+        """``unsupported_reason`` for a problem in C form, which may also be one that ConvProblem would
+        refuse."""
+        status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
+        if status == UNSUPPORTED:
+            return last_error(self._api)
+        self._expect(name, status)
+        return None
+
+    def _own_functions(self) -> dict[str, Function]:
+        """The functions that the library brings along: those of its spec."""
+        count = self._api.ckgen_function_count()
+        found = [parse_function(self._api.ckgen_function(at).decode()) for at in range(count)]
+        return {function.name: function for function in found}
+
+    def _find(self, name: str) -> int:
+        index = self._index.get(name)
+        if index is None:
+            raise LibraryError(f"{self.path} holds no instance {name}", did_you_mean(name, self.names))
+        return index
+
+    def _foreign(self, index: int, problem: ConvProblem) -> str | None:
+        ndim = self.instances[index].ndim
+        return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
+
+    def _accepted(self, name: str, problem: ConvProblem, split_k: int) -> CProblem:
+        reason = self.unsupported_reason(name, problem, split_k=split_k)
+        if reason is not None:
+            raise UnsupportedProblem(name, reason)
+        return self.describe(name, problem, split_k=split_k)
+
+    def _expect(self, what: str, status: int) -> None:
+        expect(self._api, what, status)

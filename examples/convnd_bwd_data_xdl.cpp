@@ -1,0 +1,139 @@
+// Dense convolution backward data in one to three dimensions, f16, channels last, with the arguments of CK's example:
+//     convnd_bwd_data_xdl [verification initialisation times [ndim N K C filter.. input.. strides.. dilations..
+//                          left_pads.. right_pads..]]
+// Printed are the tensors, the matrix products that the convolution becomes (one for each residue class of input
+// positions that a tap sees), the launch, which is one for all of them, and the time.
+// Exit code 0: ran, and agreed with the reference if that was asked for. 1: wrong result or no instance. 2: wrong use.
+#include "convolution.hpp"
+
+#include <numeric>
+
+#include "ckgen/device/device_memory.hpp"
+#include "ckgen/device/reference_conv_bwd_data.hpp"
+#include "ckgen/device/runner.hpp"
+#include "ckgen/instance/convolution_backward_data.hpp"
+
+namespace {
+
+using namespace example;
+using namespace tensor_operation::device;
+using tensor_operation::device::instance::DeviceOperationInstanceFactory;
+
+const char* usage = "usage: convnd_bwd_data_xdl [verification initialisation times [problem]]\n"
+                    "  verification    0 no, 1 against the CPU reference\n"
+                    "  initialisation  0 zeros, 1 small integers, 2 decimals\n"
+                    "  times           how often the timed kernel runs; 0 does not time it\n"
+                    "  problem         ndim N K C filter.. input.. strides.. dilations.. left_pads.. right_pads..\n"
+                    "                  (ndim 1, 2 or 3 numbers for each list)\n"
+                    "example: convnd_bwd_data_xdl 0 1 5 2 4 64 32 3 3 29 29 2 2 1 1 1 1 1 1\n";
+
+// How many input positions of dimension `d` tap `first` sees, and with it every `tilde`-th tap; none for taps that are
+// such a later one.
+struct Class {
+    int64 positions, taps;
+};
+Class class_of(const conv::Problem& p, int d, int64 first) {
+    const int64 stride = p.strides[d], dilation = p.dilations[d], tilde = stride / std::gcd(stride, dilation);
+    const int64 filter = p.wei.lengths[3 + d], length = p.in.lengths[3 + d];
+    if(first >= tilde || first >= filter)
+        return {0, 0};
+    const int64 start = ((first * dilation - p.left_pads[d]) % stride + stride) % stride;
+    return {start < length ? (length - start + stride - 1) / stride : 0, (filter - first + tilde - 1) / tilde};
+}
+
+void print_products(const conv::Problem& p) {
+    std::array<int64, 3> edges{1, 1, 1};
+    for(int d = 0; d < p.ndim; ++d)
+        edges[d] = p.wei.lengths[3 + d];
+    for(int64 tap = 0; tap < edges[0] * edges[1] * edges[2]; ++tap) {
+        const std::array<int64, 3> first{tap / (edges[1] * edges[2]), tap / edges[2] % edges[1], tap % edges[2]};
+        int64 m = p.in.lengths[1], k = p.wei.lengths[1];
+        for(int d = 0; d < p.ndim; ++d) {
+            const Class own = class_of(p, d, first[d]);
+            m *= own.positions;
+            k *= own.taps;
+        }
+        if(m * k > 0)
+            std::cout << "product: a_k0_m_k1 {" << (k + 7) / 8 << ", " << m << ", 8}, b_k0_n_k1 {" << (k + 7) / 8
+                      << ", " << p.in.lengths[2] << ", 8}, c_m_n {" << m << ", " << p.in.lengths[2] << "}\n";
+    }
+}
+
+template <int NDim, class Layout>
+int run(const Options& options) {
+    using Op = DenseBwdDataOperator<NDim, dtype::f16>;
+    using Pass = tensor_operation::element_wise::PassThrough;
+    const conv::Problem& p = options.problem;
+    const auto positions = [](const conv::Tensor& tensor) {
+        return std::vector<index_t>(tensor.lengths.begin() + 3, tensor.lengths.begin() + 3 + NDim);
+    };
+    const auto spatial = [](const std::array<int64, 3>& v) {
+        return std::vector<index_t>(v.begin(), v.begin() + NDim);
+    };
+    const auto size = [](int64 value) { return static_cast<index_t>(value); };
+    const std::vector<half_t> out = initial(elements(p.out), options.initialisation, 1);
+    const std::vector<half_t> wei = initial(elements(p.wei), options.initialisation, 2);
+    std::vector<half_t> in(static_cast<size_t>(elements(p.in)), static_cast<half_t>(NAN));
+    const SimpleDeviceMem out_memory(out.size() * 2), wei_memory(wei.size() * 2), in_memory(in.size() * 2);
+    out_memory.ToDevice(out.data()), wei_memory.ToDevice(wei.data()), in_memory.ToDevice(in.data());
+    const char* names[3][3] = {{"in_n_c_wi", "wei_k_c_x", "out_n_k_wo"},
+                               {"in_n_c_hi_wi", "wei_k_c_y_x", "out_n_k_ho_wo"},
+                               {"in_n_c_di_hi_wi", "wei_k_c_z_y_x", "out_n_k_do_ho_wo"}};
+    print(names[NDim - 1][0], p.in, NDim, false), print(names[NDim - 1][1], p.wei, NDim, false);
+    print(names[NDim - 1][2], p.out, NDim, false);
+    print_products(p);
+
+    const auto instances = DeviceOperationInstanceFactory<Op>::GetInstances();
+    for(const auto& op : instances) {
+        const auto argument = op->MakeArgumentPointer(
+            in_memory.GetDeviceBuffer(), wei_memory.GetDeviceBuffer(), out_memory.GetDeviceBuffer(),
+            size(p.in.lengths[1]), size(p.wei.lengths[1]), size(p.in.lengths[2]), positions(p.in), positions(p.wei),
+            positions(p.out), spatial(p.strides), spatial(p.dilations), spatial(p.left_pads), spatial(p.right_pads),
+            Pass{}, Pass{}, Pass{});
+        const SimpleDeviceMem workspace(op->GetWorkSpaceSize(argument.get()));
+        op->SetWorkSpacePointer(argument.get(), workspace.GetDeviceBuffer());
+        if(!op->IsSupportedArgument(argument.get()))
+            continue;
+        std::cout << "instance: " << op->GetIdentity() << "\n";
+        const auto* dense = dynamic_cast<const ConvBwdDataOfGrouped<Layout, dtype::f16>*>(op.get());
+        if(const auto* runner = dense ? dynamic_cast<const ConvRunner*>(&dense->GetGrouped()) : nullptr) {
+            const LaunchPlan plan = runner->Plan(*argument);
+            std::cout << "launch: grid_dim {" << plan.blocks << ", 1, 1}, block_dim {" << plan.threads << ", 1, 1}\n";
+        }
+        const StreamConfig config{nullptr, options.timing > 0, 0, 5, options.timing};
+        const float ms = op->MakeInvokerPointer()->Run(argument.get(), config);
+        in_memory.FromDevice(in.data());
+        if(options.timing > 0)
+            print_perf(ms, p, static_cast<int64>(in.size() + out.size() + wei.size()), op->GetTypeString());
+        if(options.verification == 0)
+            return 0;
+        std::vector<float> reference(in.size());
+        tensor_operation::host::ReferenceConvBwdData<dtype::f32>::Run(p, reference.data(), widened(wei).data(),
+                                                                      widened(out).data());
+        return verify(in, reference, p.wei.lengths[1] * p.taps()) ? 0 : 1;
+    }
+    std::cerr << "none of " << instances.size() << " instances supports this problem\n";
+    return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;  // the problem is CK's default
+    options.timing = 5;
+    options.problem = make_problem(2, {1, 128, 256, 128, 3, 3, 71, 71, 2, 2, 1, 1, 1, 1, 1, 1}, usage);
+    parse_arguments(options, argc, argv, 3, 1000000, usage);
+    try {
+        switch(options.problem.ndim) {
+        case 1:
+            return run<1, layout::NWGC_GKXC_NWGK>(options);
+        case 2:
+            return run<2, layout::NHWGC_GKYXC_NHWGK>(options);
+        default:
+            return run<3, layout::NDHWGC_GKZYXC_NDHWGK>(options);
+        }
+    } catch(const std::exception& error) {
+        std::cerr << "error: " << error.what() << "\n";
+        return 1;
+    }
+}

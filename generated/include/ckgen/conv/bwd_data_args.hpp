@@ -1,0 +1,68 @@
+// Copied by ckgen from templates/include/ckgen/conv/bwd_data_args.hpp. Do not edit; run: ckgen generate
+// Kernel arguments of grouped convolution backward data, filled by conv/bwd_data_plan.hpp on the host.
+//
+// The positions of a dimension fall into classes by what taps see them (docs/backward_data.md). With
+//     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
+// class `first` (below tilde and the filter's length) has positions start + stride * t and taps first + tilde * j,
+// which meet at output position origin + t - shift * j. A class of each dimension makes one GEMM of a group: M = images
+// * positions, N = C, GEMM-K = taps * K, taps outside. Spatial arrays are ordered as in the layout (depth, height,
+// width); unused entries are not read.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::conv {
+
+// Where a tensor of the input's shape has its elements: from one group, image, position or channel to the next, in
+// elements; 0 where a D tensor has the same value along a dimension. Where channels come last their 1 is not read.
+struct InputStrides {
+    int64 group, image;
+    int32 position[3];
+    int32 channel;
+};
+
+struct BwdDataArgs {
+    const char* out;
+    const char* wei;
+    char* target;
+    float* partial;  // of all splits when split_k > 1, else null and `target`, the input, is written
+
+    int32 n, k;  // channels C and K of a group
+    int32 images, groups, split_k;
+    int32 n_tiles, m_tiles;  // m_tiles: of the largest class
+    int32 classes;           // of all dimensions together
+    int32 tapless_tiles;     // tiles of all positions, whose part without taps they write; 0 where there is none
+    uint32 tapped_blocks;    // workgroups before those of tapless_tiles
+    int32 k_chunks;          // tiles of GEMM-K a tap; where taps are short 1, and
+    int32 tile_taps;         // a tile has several
+    int32 tap_rows;          // rows of GEMM-K that a tap has in a tile: k_per_block / tile_taps
+
+    int64 out_group_bytes, out_image_bytes, out_stride_bytes[3];
+    int32 out_k_bytes;     // from one channel to the next
+    int64 out_back_bytes;  // how far before its first row's first tap a tile may read
+    int64 wei_group_bytes, wei_k_bytes, wei_stride_bytes[3];
+    InputStrides in;
+    InputStrides partial_strides;  // [group][image][position][c]
+    int64 partial_elements;        // of a split: all positions, also those without a tap
+
+    int32 filter[3], stride[3], dilation[3], pad[3];
+    int32 out_length[3], in_length[3];
+    int32 common[3], tilde[3], shift[3];  // common: gcd(stride, dilation)
+    int32 inverse[3];                     // of shift, modulo tilde: which class a position is in
+};
+
+struct BwdDataTensor {
+    const char* data;
+    InputStrides strides;
+};
+
+// The number of the class of position `i` in dimension d, or -1 if no tap sees it.
+CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {
+    const uint32 at = static_cast<uint32>(i + args.pad[d]);
+    const uint32 common = static_cast<uint32>(args.common[d]);
+    const uint32 tilde = static_cast<uint32>(args.tilde[d]);
+    const uint32 first = at / common % tilde * static_cast<uint32>(args.inverse[d]) % tilde;
+    return at % common == 0 && first < static_cast<uint32>(args.filter[d]) ? static_cast<int>(first) : -1;
+}
+
+}  // namespace ckgen::conv

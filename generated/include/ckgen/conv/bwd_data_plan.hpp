@@ -1,0 +1,51 @@
+// Copied by ckgen from templates/include/ckgen/conv/bwd_data_plan.hpp. Do not edit; run: ckgen generate
+// Host-side planning for backward data: is the problem supported, how is it split, what do the kernels get.
+#pragma once
+
+#include <vector>
+
+#include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/conv/fusion.hpp"
+#include "ckgen/conv/problem_checks.hpp"
+
+namespace ckgen::conv {
+
+// What planning needs to know of a D tensor of an instance.
+struct DTensorTraits {
+    const char* layout;
+    int bytes;  // of an element
+    bool channels_last, one_a_channel;
+};
+
+// What planning needs to know of an instance, as values.
+struct BwdDataTraits {
+    int ndim;
+    bool groups_outermost, channels_last;
+    ConvSpec conv_spec;
+    int m_per_block, n_per_block, k_per_block, k1;
+    int tiles_per_half;  // a split takes a multiple of this many k tiles
+    int a_vector, b_vector, c_vector;
+    int elem_bytes, in_bytes;
+    int launch_threads;
+    bool truncates;  // the matrix unit rounds partial sums toward zero
+    std::vector<DTensorTraits> d;
+    int scalars;  // of the function
+};
+
+// Everything that is known before memory is: made once for a problem, used by every run.
+struct BwdDataPlan {
+    std::string reason;         // empty if the instance takes the problem; else nothing below is set
+    int split_k = 1;            // what is used, also where the problem asks for -1
+    int64 workspace_bytes = 0;  // f32 partials of all splits; 0 for split_k 1
+    BwdDataArgs args{};         // without pointers
+    std::vector<BwdDataTensor> d;
+};
+
+// Pointers may be null (not yet allocated); others must be aligned.
+BwdDataPlan make_plan(const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion, const void* in,
+                      const void* wei, const void* out, int compute_units);
+
+// Workgroups of the main kernel.
+int64 grid_size(const BwdDataArgs& args);
+
+}  // namespace ckgen::conv

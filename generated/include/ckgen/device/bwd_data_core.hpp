@@ -1,0 +1,57 @@
+// Copied by ckgen from templates/include/ckgen/device/bwd_data_core.hpp. Do not edit; run: ckgen generate
+// What every backward-data operator shares, whatever its layout, type, function and kernel: argument, planning,
+// launching.
+#pragma once
+
+#include "ckgen/conv/bwd_data_plan.hpp"
+#include "ckgen/device/runner.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// Checked and planned when it is made; asking for support, the workspace's size and running only look that up.
+struct BwdDataArgument : BaseArgument, ArgumentSplitK {
+    conv::Problem problem;
+    conv::Fusion fusion;
+    conv::BwdDataPlan plan;
+    platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
+    void* p_in = nullptr;
+    const void* p_wei = nullptr;
+    const void* p_out = nullptr;
+};
+
+// A plan with its pointers: what a kernel's argument is made of.
+struct BwdDataLaunch {
+    conv::BwdDataArgs args;
+    const std::vector<conv::BwdDataTensor>& d;
+    const std::vector<float>& scalars;
+};
+
+// The parts of an instance that launching needs, as values.
+struct BwdDataKernel {
+    conv::BwdDataTraits traits;
+    platform::KernelEntry entry;
+    void (*launch)(uint32 blocks, const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
+    // Sums f32 partials, applies the function and writes the input.
+    void (*reduce)(const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
+    std::vector<char> (*argument)(const BwdDataLaunch&);  // the main kernel's, as bytes
+};
+
+std::unique_ptr<BwdDataArgument> make_bwd_data_argument(const BwdDataKernel&, const conv::Problem&, const conv::Fusion&,
+                                                        void* p_in, const void* p_wei, const void* p_out);
+// Everything but the device, the pointers' presence and the workspace, which Run checks.
+std::string bwd_data_unsupported_reason(const BwdDataKernel&, const BaseArgument*);
+std::size_t bwd_data_workspace_size(const BwdDataKernel&, const BaseArgument*);
+// What Run launches.
+LaunchPlan plan_launch(const BwdDataKernel&, const BaseArgument&);
+float run_bwd_data(const BwdDataKernel&, const BaseArgument*, const StreamConfig&);
+
+// CK's type string from the numbers CK prints.
+struct BwdDataTypeFields {
+    const char* class_name;
+    int block_size, m_per_block, n_per_block, k_per_block, k1;
+    ConvSpec conv_spec;
+    int m_per_xdl, m_xdl_per_wave, n_xdl_per_wave, a_src, a_dst, b_src, b_dst, c_vector;
+};
+std::string bwd_data_type_string(const BwdDataTypeFields&);
+
+}  // namespace ckgen::tensor_operation::device

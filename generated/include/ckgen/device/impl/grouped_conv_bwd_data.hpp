@@ -1,0 +1,183 @@
+// Copied by ckgen from templates/include/ckgen/device/impl/grouped_conv_bwd_data.hpp. Do not edit; run: ckgen generate
+// The concrete operator of one instance of backward data: binds a kernel (family) and a Config to CK's interface.
+#pragma once
+
+#include "ckgen/conv/bwd_data_parts.hpp"
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/epilogue/bwd_data_reduce.hpp"
+#include "ckgen/instance/derived_data.hpp"
+
+#if CKGEN_DEVICE_PASS
+#include "ckgen/device/element_wise_operation.hpp"
+
+// A device pass needs the kernels and nothing else.
+#define CKGEN_DEFINE_DATA_INSTANCE(NAME, KERNEL)                                                                       \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CheckedData<NAME>>)                                                      \
+    CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, epilogue::BwdDataReduceKernel<CheckedData<NAME>>)
+
+#else
+
+#include <cstring>
+#include <type_traits>
+
+#include "ckgen/device/bwd_data_core.hpp"
+#include "ckgen/device/device_grouped_conv_bwd_data_multiple_d.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// A function's scalars are its members.
+template <class Function>
+inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : sizeof(Function) / sizeof(float);
+
+template <class Types, class Layouts>
+struct DTraitsOf;
+template <class... Types, class... Layouts>
+struct DTraitsOf<Tuple<Types...>, Tuple<Layouts...>> {
+    static std::vector<conv::DTensorTraits> list() {
+        return {{Layouts::name, static_cast<int>(sizeof(Types)), layout::channels_last<Layouts>,
+                 layout::one_a_channel<Layouts>}...};
+    }
+};
+
+// D: the checked Config with its derived values. Entry() and ReduceEntry() give what platform::launch takes for Kernel
+// and for the reduction.
+template <class D, class Kernel, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
+class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
+    : public BwdDataOperator<typename D::Layout, typename D::DataType, typename D::Function, typename D::DsLayout,
+                             typename D::DsDataType>,
+      public ConvRunner {
+    using Interface = BwdDataOperator<typename D::Layout, typename D::DataType, typename D::Function,
+                                      typename D::DsLayout, typename D::DsDataType>;
+    using PassThrough = element_wise::PassThrough;
+    using Function = typename D::Function;
+    using typename Interface::Lengths;
+    using typename Interface::Spatial;
+    static_assert(std::is_trivially_copyable_v<Function>, "a function's members are its scalars");
+    static constexpr int scalars = scalars_of<Function>;
+
+    static typename D::KernelArgs args_of(const BwdDataLaunch& launch) {
+        typename D::KernelArgs args{};
+        static_cast<conv::BwdDataArgs&>(args) = launch.args;
+        args.function = Function{};
+        if(!launch.scalars.empty())
+            std::memcpy(static_cast<void*>(&args.function), launch.scalars.data(), scalars * sizeof(float));
+        for(std::size_t i = 0; i < launch.d.size(); ++i)
+            args.d[i] = launch.d[i];
+        return args;
+    }
+    static void launch(uint32 blocks, const BwdDataLaunch& launch, const std::vector<Touched>& touched,
+                       platform::Stream stream) {
+        platform::launch<Kernel>(Entry(), blocks, args_of(launch), regions_of(touched), stream);
+    }
+    static void reduce(const BwdDataLaunch& launch, const std::vector<Touched>& touched, platform::Stream stream) {
+        using Reduce = epilogue::BwdDataReduceKernel<D>;
+        const uint32 blocks = Reduce::blocks_of(launch.args);
+        platform::launch<Reduce>(ReduceEntry(), blocks, args_of(launch), regions_of(touched), stream);
+    }
+    static std::vector<char> argument(const BwdDataLaunch& launch) {
+        const auto args = args_of(launch);
+        const auto* bytes = reinterpret_cast<const char*>(&args);
+        return {bytes, bytes + sizeof(args)};
+    }
+
+    // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
+    static BwdDataKernel kernel() {
+        return {{D::Layout::ndim, D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>,
+                 D::conv_spec, D::m_per_block, D::n_per_block, D::k_per_block, D::k1,
+                 D::load_waves > 0 ? D::stages / 2 : 1, D::a_vector, D::b_vector, D::c_vector, D::elem_bytes,
+                 D::c_bytes, D::launch_threads, conv::kTruncates && D::elem_bytes == 2,
+                 DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list(), scalars},
+                Entry(),
+                &launch,
+                &reduce,
+                &argument};
+    }
+
+    struct Invoker final : BaseInvoker {
+        float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
+            return run_bwd_data(kernel(), argument, config);
+        }
+    };
+
+    static conv::Tensor tensor_of(const Lengths& lengths, const Lengths& strides) {
+        conv::Tensor tensor;
+        for(std::size_t i = 0; i < lengths.size(); ++i) {
+            tensor.lengths[i] = lengths[i];
+            tensor.strides[i] = strides[i];
+        }
+        return tensor;
+    }
+
+public:
+    std::unique_ptr<BaseArgument>
+    MakeArgumentPointer(const void* p_a, const void* p_b, const std::array<const void*, Interface::NumDTensor>& p_ds,
+                        void* p_e, const Lengths& a_lengths, const Lengths& a_strides, const Lengths& b_lengths,
+                        const Lengths& b_strides, const std::array<Lengths, Interface::NumDTensor>& ds_lengths,
+                        const std::array<Lengths, Interface::NumDTensor>& ds_strides, const Lengths& e_lengths,
+                        const Lengths& e_strides, const Spatial& strides, const Spatial& dilations,
+                        const Spatial& left_pads, const Spatial& right_pads, const PassThrough&, const PassThrough&,
+                        const Function& function, index_t split_k) override {
+        conv::Problem problem;
+        problem.ndim = D::Layout::ndim;
+        problem.split_k = split_k;
+        problem.in = tensor_of(e_lengths, e_strides);
+        problem.wei = tensor_of(b_lengths, b_strides);
+        problem.out = tensor_of(a_lengths, a_strides);
+        for(std::size_t d = 0; d < strides.size(); ++d) {
+            problem.strides[d] = strides[d];
+            problem.dilations[d] = dilations[d];
+            problem.left_pads[d] = left_pads[d];
+            problem.right_pads[d] = right_pads[d];
+        }
+        conv::Fusion fusion;
+        for(std::size_t i = 0; i < p_ds.size(); ++i)
+            fusion.d.push_back({p_ds[i], tensor_of(ds_lengths[i], ds_strides[i])});
+        fusion.scalars.resize(scalars);
+        if(scalars > 0)
+            std::memcpy(fusion.scalars.data(), &function, scalars * sizeof(float));
+        return make_bwd_data_argument(kernel(), problem, fusion, p_e, p_b, p_a);
+    }
+    std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion& fusion,
+                                                      void* p_in, void* p_wei, const void* p_out) const override {
+        return make_bwd_data_argument(kernel(), problem, fusion, p_in, p_wei, p_out);
+    }
+
+    std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
+    std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
+    const char* Operation() const override { return "grouped_conv_bwd_data"; }
+    LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), argument); }
+
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
+        const std::string reason = bwd_data_unsupported_reason(kernel(), argument);
+        return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
+    }
+    std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
+        return bwd_data_workspace_size(kernel(), argument);
+    }
+    std::string GetIdentity() const override { return D::name; }
+    std::string GetTypeString() const override {
+        return bwd_data_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdDataMultipleD_Xdl_WaveletModel_CShuffle"
+                                                       : "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
+                                     D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, D::k1, D::conv_spec,
+                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::a_dst_vector,
+                                     D::b_vector, D::b_dst_vector, D::c_vector});
+    }
+
+private:
+    DeviceReasons devices_;
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+// The kernels' symbols are the identity with _kernel and _reduce_kernel behind it.
+#define CKGEN_DEFINE_DATA_INSTANCE(NAME, KERNEL)                                                                       \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CheckedData<NAME>>)                                                      \
+    CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, epilogue::BwdDataReduceKernel<CheckedData<NAME>>)                        \
+    std::unique_ptr<tensor_operation::device::BwdDataOperator<NAME::Layout, NAME::DataType, NAME::Function,            \
+                                                              NAME::DsLayout, NAME::DsDataType>>                       \
+    make_##NAME() {                                                                                                    \
+        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<           \
+            CheckedData<NAME>, KERNEL<CheckedData<NAME>>, &entry_##NAME##_kernel, &entry_##NAME##_reduce_kernel>>();   \
+    }
+
+#endif

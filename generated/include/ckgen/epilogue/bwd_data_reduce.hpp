@@ -1,0 +1,66 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/bwd_data_reduce.hpp. Do not edit; run: ckgen generate
+// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once. Positions that no tap sees
+// have no partials; their sum is zero.
+#pragma once
+
+#include "ckgen/epilogue/fused_output.hpp"
+#include "ckgen/epilogue/split_k_reduce.hpp"
+
+namespace ckgen::epilogue {
+
+template <class D>
+struct BwdDataReduceKernel {
+    using Args = typename D::KernelArgs;
+    static constexpr int launch_threads = 128;
+    static constexpr int width = min_of(4, D::c_vector);  // neighbouring channels of a thread
+    static constexpr int lds_bytes = 16;                  // none is used; an empty array would not be C++
+    static constexpr bool overlaps_previous = true;
+
+    // Positions of all images and groups.
+    static CKGEN_HD int64 rows_of(const conv::BwdDataArgs& args) {
+        int64 rows = static_cast<int64>(args.images) * args.groups;
+        CKGEN_UNROLL
+        for(int d = 0; d < D::kernel_ndim; ++d)
+            rows *= args.in_length[d];
+        return rows;
+    }
+    static uint32 blocks_of(const conv::BwdDataArgs& args) {
+        return static_cast<uint32>((rows_of(args) * (args.n / width) + launch_threads - 1) / launch_threads);
+    }
+
+    static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
+        platform::wait_for_previous_kernel();
+        constexpr int ndim = D::kernel_ndim;
+        const int64 rows = rows_of(args);
+        const int vectors = args.n / width;
+        int64 rest = static_cast<int64>(thread.block_id()) * launch_threads + thread.thread_id();
+        if(rest >= rows * vectors)
+            return;
+        InputPlace<ndim> at;
+        at.channel = take(rest, vectors) * width;
+        bool tapped = true;
+        CKGEN_UNROLL
+        for(int d = ndim - 1; d >= 0; --d) {
+            at.position[d] = take(rest, args.in_length[d]);
+            tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
+        }
+        at.image = take(rest, args.images);
+        at.group = static_cast<int>(rest);
+        Vec<float, width> total{};
+        if(tapped)
+            total = sum_slices<width>(thread, args.partial + input_offset<D>(at, args.partial_strides),
+                                      args.partial_elements, args.split_k);
+        write_fused<D>(thread, args, at, input_offset<D>(at, args.in), total.data);
+    }
+
+private:
+    // The innermost index of `number`, which is left with the others.
+    static CKGEN_DEVICE int take(int64& number, int length) {
+        const int64 next = number / length;
+        const int index = static_cast<int>(number - next * length);
+        number = next;
+        return index;
+    }
+};
+
+}  // namespace ckgen::epilogue

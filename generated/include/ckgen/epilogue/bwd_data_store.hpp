@@ -1,0 +1,119 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/bwd_data_store.hpp. Do not edit; run: ckgen generate
+// How lines of the tile become elements of the input gradient, or f32 partials of them; and how the positions that no
+// tap sees get theirs.
+#pragma once
+
+#include "ckgen/conv/bwd_data_view.hpp"
+#include "ckgen/epilogue/fused_output.hpp"
+
+namespace ckgen::epilogue {
+
+// The input position of a row of the tile.
+template <int NDim>
+CKGEN_DEVICE InputPlace<NDim> place_of(const conv::BwdDataTile<NDim>& tile, const conv::Walk<NDim + 1>& row) {
+    InputPlace<NDim> at;
+    at.group = tile.group;
+    at.image = row.at[0];
+    CKGEN_UNROLL
+    for(int d = 0; d < NDim; ++d)
+        at.position[d] = tile.start[d] + tile.step[d] * row.at[d + 1];
+    return at;
+}
+
+// Shape: a ShuffleShape. take() is for all passes in turn.
+template <class D, class Shape>
+class BwdDataStore {
+    static constexpr int ndim = D::kernel_ndim;
+    using Args = typename D::KernelArgs;
+    using Tile = conv::BwdDataTile<ndim>;
+    using Rows = conv::Walk<ndim + 1>;
+
+public:
+    CKGEN_DEVICE BwdDataStore(const platform::Thread& thread, int math_id, const Args& args, const Tile& tile)
+        : args_(thread.arguments(args)), tile_(tile),
+          strides_(args_.partial == nullptr ? args_.in : args_.partial_strides),
+          step_(tile.count, Shape::Map::rows_per_chunk) {
+        CKGEN_UNROLL
+        for(int round = 0; round < Shape::rounds; ++round) {
+            const int index = round * D::block_size + math_id;
+            const int line = index / Shape::line_vectors;
+            const int column = index % Shape::line_vectors * D::c_vector;
+            rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
+            byte_[round] = thread.kept(Shape::byte_of(line, column));
+            const bool there = (Shape::whole_rounds || index < Shape::vectors) && tile.n_first + column < args_.n;
+            channel_[round] = thread.kept(there ? tile.n_first + column : kNone);
+        }
+    }
+
+    // A row of the tile is in the same wave's rows of all passes, rows_per_chunk further in each.
+    CKGEN_DEVICE void take(const platform::Thread& thread, int base, int) {
+        CKGEN_UNROLL
+        for(int round = 0; round < Shape::rounds; ++round) {
+            if(channel_[round] != kNone && rows_[round].at[0] < args_.images) {
+                InputPlace<ndim> at = place_of(tile_, rows_[round]);
+                at.channel = channel_[round];
+                write(thread, at, base + byte_[round]);
+            }
+            rows_[round].advance(tile_.count, step_);
+        }
+    }
+
+private:
+    static constexpr int kNone = -1;  // past the last channel or line
+
+    CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, int byte) const {
+        float sums[D::c_vector];
+        CKGEN_UNROLL
+        for(int e = 0; e < D::c_vector; ++e)
+            sums[e] = Shape::value(thread, byte, e);
+        const int64 offset = input_offset<D>(at, strides_);
+        if(args_.partial == nullptr) {
+            write_fused<D>(thread, args_, at, offset, sums);
+            return;
+        }
+        float* target = args_.partial + tile_.split * args_.partial_elements + offset;
+        constexpr int width = min_of(D::c_vector, 4);
+        CKGEN_UNROLL
+        for(int first = 0; first < D::c_vector; first += width) {
+            Vec<float, width> values;
+            CKGEN_UNROLL
+            for(int e = 0; e < width; ++e)
+                values[e] = sums[first + e];
+            thread.global_store(target + first, values);
+        }
+    }
+
+    const Args& args_;
+    const Tile& tile_;
+    const conv::InputStrides strides_;  // of what is written
+    Rows step_;                         // from a pass to the next
+    Rows rows_[Shape::rounds];
+    int channel_[Shape::rounds];
+    int byte_[Shape::rounds];
+};
+
+// Tiles without a product: false for all others. Positions without a tap are written as the function of zero; a tile
+// past a sub-GEMM's last row has nothing to do.
+template <class D>
+CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelArgs& all_args,
+                       const conv::BwdDataTile<D::kernel_ndim>& tile) {
+    constexpr int ndim = D::kernel_ndim;
+    constexpr int vectors = D::n_per_block / D::c_vector;
+    if(!tile.tapless)
+        return tile.m_first >= tile.rows;
+    const typename D::KernelArgs& args = thread.arguments(all_args);
+    for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {
+        InputPlace<ndim> at = place_of(tile, conv::Walk<ndim + 1>(tile.count, tile.m_first + index / vectors));
+        at.channel = tile.n_first + index % vectors * D::c_vector;
+        bool tapped = true;
+        CKGEN_UNROLL
+        for(int d = 0; d < ndim; ++d)
+            tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
+        const float zeros[D::c_vector] = {};
+        if(!tapped && at.image < args.images && at.channel < args.n)
+            write_fused<D>(thread, args, at, input_offset<D>(at, args.in), zeros);
+    }
+    return true;
+}
+
+}  // namespace ckgen::epilogue

@@ -1,0 +1,40 @@
+// Copied by ckgen from templates/include/ckgen/math.hpp. Do not edit; run: ckgen generate
+// The functions of element-wise expressions, f32 on every platform; ckgen/expression_cpp.py says what each must do. No
+// math library is needed, which a bare device compiler does not have.
+// A NaN among the arguments is the result: clipping must not hide a gradient that blew up. The min and max of GPUs, and
+// fmin and fmax, drop it.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::math {
+
+CKGEN_HD float min(float a, float b) { return a < b || a != a ? a : b; }
+CKGEN_HD float max(float a, float b) { return a > b || a != a ? a : b; }
+CKGEN_HD float abs(float x) { return __builtin_fabsf(x); }
+CKGEN_HD float clamp(float x, float lo, float hi) { return min(max(x, lo), hi); }
+CKGEN_HD float relu(float x) { return x < 0.f ? 0.f : x; }
+
+#if defined(__CUDACC__)
+CKGEN_HD float sqrt(float x) { return ::sqrtf(x); }
+CKGEN_HD float exp(float x) { return ::expf(x); }
+#else
+CKGEN_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+CKGEN_HD float exp(float x) { return __builtin_expf(x); }
+#endif
+
+CKGEN_HD float sigmoid(float x) { return 1.f / (1.f + exp(-x)); }
+
+// Near zero the sixth convergent of Lambert's continued fraction x / (1 + xx / (3 + xx / (5 + ...))), whose relative
+// error is below 1e-9 there; further out the exponential loses nothing.
+CKGEN_HD float tanh(float x) {
+    const float size = abs(x);
+    if(size < 0.625f) {
+        const float z = x * x;
+        return x * ((21.f * z + 1260.f) * z + 10395.f) / (((z + 210.f) * z + 4725.f) * z + 10395.f);
+    }
+    const float far = 1.f - 2.f / (exp(2.f * size) + 1.f);
+    return x < 0.f ? -far : far;
+}
+
+}  // namespace ckgen::math

@@ -1,0 +1,23 @@
+// Copied by ckgen from templates/src/runner.cpp. Do not edit; run: ckgen generate
+// What operators of every operation share.
+#include "ckgen/device/runner.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+std::string DeviceReasons::of(platform::KernelEntry entry, int lds_bytes) const {
+    const int device = platform::current_device();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto known = known_.find(device);
+    if(known == known_.end())
+        known = known_.emplace(device, platform::kernel_reason(entry, lds_bytes)).first;
+    return known->second;
+}
+
+int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {
+    int64 elements = 1;
+    for(int d = 0; d < ndim + 3; ++d)
+        elements += (tensor.lengths[d] - 1) * tensor.strides[d];
+    return elements * element_bytes;
+}
+
+}  // namespace ckgen::tensor_operation::device

@@ -1,0 +1,56 @@
+// Global memory -> registers -> LDS for a tile that is contiguous along GEMM-K in global memory, as its slots are in
+// LDS: nothing is transposed. A thread has whole slots, K1 rows of GEMM-K of one column, which it loads in parts of
+// `Vector`; neighbouring threads take the planes of a column, then columns, and a thread has the same plane in each of
+// its slices. A pad keeps the planes that eight threads write to on different banks.
+#pragma once
+
+#include "ckgen/block/lds_layout.hpp"
+#include "ckgen/block/tile_copy.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::block {
+
+template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads>
+struct SlotCopy {
+    using T = T_;
+    using Layout = Layout_;
+    static constexpr int slices = Slices;
+    static constexpr int vector = Vector;
+    static constexpr int parts = Layout::k1 / Vector;
+    static constexpr int planes = KPerBlock / Layout::k1;
+    static constexpr int slice_columns = Threads / planes;
+    static_assert(Threads % planes == 0 && slice_columns * Slices == Layout::columns, "the slots cover the tile");
+    static_assert(Layout::vector == 1, "slots are columns");
+
+    using GlobalVector = typename WordsOrHalf<Vector* static_cast<int>(sizeof(T))>::type;
+    struct Registers {
+        GlobalVector data[Slices][parts];
+    };
+
+    static CKGEN_HD constexpr int column_of(int thread, int slice) { return thread / planes + slice * slice_columns; }
+    static CKGEN_HD constexpr int row_of(int thread) { return thread % planes * Layout::k1; }
+
+    static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
+        const int byte = lds_base + Layout::byte_of(id % planes, column_of(id, 0));
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Slices; ++slice)
+            thread.lds_store(byte + slice * slice_columns * Layout::slot_bytes, joined(registers.data[slice]));
+    }
+
+private:
+    static CKGEN_DEVICE Vec<uint32, 4> joined(const GlobalVector (&pieces)[parts]) {
+        Vec<uint32, 4> slot;
+        CKGEN_UNROLL
+        for(int word = 0; word < 4; ++word) {
+            if constexpr(sizeof(GlobalVector) == 2) {
+                slot[word] = pieces[2 * word][0] | static_cast<uint32>(pieces[2 * word + 1][0]) << 16;
+            } else {
+                constexpr int words = sizeof(GlobalVector) / 4;
+                slot[word] = pieces[word / words][word % words];
+            }
+        }
+        return slot;
+    }
+};
+
+}  // namespace ckgen::block

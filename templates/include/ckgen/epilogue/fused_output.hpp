@@ -1,0 +1,95 @@
+// The last step of backward data: the function of a sum and of D tensors, rounded once and stored.
+#pragma once
+
+#include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/platform/platform.hpp"
+#include "ckgen/tuple.hpp"
+
+namespace ckgen::epilogue {
+
+// An element of the input: (g, n, position) and the first of its channels that a thread has.
+template <int NDim>
+struct InputPlace {
+    int group, image, channel;
+    int position[NDim];
+};
+
+template <bool OneAChannel, bool ChannelsLast, int NDim>
+CKGEN_DEVICE int64 offset_of(const InputPlace<NDim>& at, const conv::InputStrides& strides) {
+    int64 offset = at.group * strides.group;
+    if constexpr(!OneAChannel) {
+        offset += at.image * strides.image;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            offset += static_cast<int64>(at.position[d]) * strides.position[d];
+    }
+    return offset + static_cast<int64>(at.channel) * (ChannelsLast ? 1 : strides.channel);
+}
+// In the input itself.
+template <class D>
+CKGEN_DEVICE int64 input_offset(const InputPlace<D::kernel_ndim>& at, const conv::InputStrides& strides) {
+    return offset_of<false, layout::channels_last<typename D::Layout::In>>(at, strides);
+}
+
+// `Width` neighbouring channels of each D tensor, the first of which is that of `tensors`.
+template <int Width, class Types, class Layouts>
+struct FusedInputs;
+template <int Width>
+struct FusedInputs<Width, Tuple<>, Tuple<>> {
+    template <int NDim>
+    CKGEN_DEVICE FusedInputs(const platform::Thread&, const conv::BwdDataTensor*, const InputPlace<NDim>&) {}
+
+    template <class Function, class... Values>
+    CKGEN_DEVICE float apply(const Function& function, int, float sum, Values... values) const {
+        float result;
+        function(result, sum, values...);
+        return result;
+    }
+};
+template <int Width, class T, class... Types, class Layout, class... Layouts>
+struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
+    static constexpr int piece = layout::channels_last<Layout> ? min_of(Width, 16 / static_cast<int>(sizeof(T))) : 1;
+    Vec<T, piece> values[Width / piece];
+    FusedInputs<Width, Tuple<Types...>, Tuple<Layouts...>> others;
+
+    template <int NDim>
+    CKGEN_DEVICE FusedInputs(const platform::Thread& thread, const conv::BwdDataTensor* tensors,
+                             const InputPlace<NDim>& at)
+        : others(thread, tensors + 1, at) {
+        const conv::BwdDataTensor& d = *tensors;
+        const int64 offset = offset_of<layout::one_a_channel<Layout>, layout::channels_last<Layout>>(at, d.strides);
+        const T* first = reinterpret_cast<const T*>(d.data) + offset;
+        CKGEN_UNROLL
+        for(int i = 0; i < Width / piece; ++i)
+            values[i] = thread.template global_load<Vec<T, piece>>(
+                first + (layout::channels_last<Layout> ? i * piece : i * d.strides.channel));
+    }
+
+    // `earlier`: this channel of the D tensors before this one.
+    template <class Function, class... Earlier>
+    CKGEN_DEVICE float apply(const Function& function, int channel, float sum, Earlier... earlier) const {
+        return others.apply(function, channel, sum, earlier..., to_float(values[channel / piece][channel % piece]));
+    }
+};
+
+// Writes the function of `Width` sums to neighbouring channels of the input, the first of which is element `offset`. D
+// is read before that, by the thread that writes the same elements, so that a D tensor may be the input itself.
+template <class D, int Width>
+CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+    using In = typename D::In;
+    const FusedInputs<Width, typename D::DsDataType, typename D::DsLayout> inputs(thread, args.d, at);
+    In* target = reinterpret_cast<In*>(args.target) + offset;
+    constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
+    CKGEN_UNROLL
+    for(int first = 0; first < Width; first += width) {
+        Vec<In, width> results;
+        CKGEN_UNROLL
+        for(int e = 0; e < width; ++e)
+            results[e] = Convert<In>::from(inputs.apply(args.function, first + e, sums[first + e]));
+        thread.global_store(target + first, results);
+    }
+}
+
+}  // namespace ckgen::epilogue

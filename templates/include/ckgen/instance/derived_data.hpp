@@ -1,0 +1,34 @@
+// Everything about an instance of backward data that follows from its Config: Derived, and the types of its kernel.
+#pragma once
+
+#include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/conv/layout.hpp"
+#include "ckgen/instance/derived.hpp"
+#include "ckgen/instance/rules.hpp"
+#include "ckgen/tuple.hpp"
+
+namespace ckgen {
+
+// The kernel's argument: the plan, and what the function needs. Derives from the plan, which so comes first.
+template <class Function, int DTensors>
+struct BwdDataKernelArgs : conv::BwdDataArgs {
+    Function function;
+    conv::BwdDataTensor d[max_of(1, DTensors)];
+};
+
+template <class Config>
+struct DataDerived : Derived<Config, true> {
+    // Without a filter, strides and pads the positions of all images are one row of them.
+    static constexpr bool pointwise = Config::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
+    static constexpr int kernel_ndim = pointwise ? 1 : Config::Layout::ndim;
+    static constexpr int d_tensors = Config::DsDataType::Size();
+    static_assert(Config::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
+    using KernelArgs = BwdDataKernelArgs<typename Config::Function, d_tensors>;
+};
+
+template <class Config>
+struct CheckedData : DataDerived<Config> {
+    static_assert(sizeof(DataRules<DataDerived<Config>>) > 0, "instantiates the rules");
+};
+
+}  // namespace ckgen
