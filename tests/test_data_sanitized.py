@@ -1,5 +1,5 @@
-"""Kernels of backward data under AddressSanitizer and UndefinedBehaviorSanitizer: accesses stay inside the tensors that a
-run was given."""
+"""Kernels of backward data under AddressSanitizer and UndefinedBehaviorSanitizer: accesses stay inside the tensors that
+a run was given."""
 
 from __future__ import annotations
 
