@@ -127,24 +127,36 @@ class Library(Catalogue):
         their missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
         milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
-        index = self._find(name)
         c_problem = self._accepted(name, problem, split_k)
-        size = self.workspace_size(name, problem, split_k=split_k)
-        instance, function = self.instances[index], self.function_of(name)
-        slots = d_slots(instance, function)
-        operands = Operands(self.platform, instance, problem, (in_, wei, out), stream, slots, ds)
-        operands.describe(c_problem)
+        size, function = self.workspace_size(name, problem, split_k=split_k), self.function_of(name)
         c_problem.set_scalars(scalar_values(function, scalars))
-        taken, where = ctypes.c_float(), (c_problem, self.memory, workspace, size)
-        with self.memory.using(operands.device), operands.addresses(*where) as addresses:
+        slots = d_slots(self.instance(name), function)
+        operands = Operands(self.platform, self.instance(name), problem, (in_, wei, out), stream, slots, ds)
+        operands.describe(c_problem)
+        milliseconds = self._start(name, c_problem, operands, (workspace, size), stream, time_kernel, synchronize)
+        return Run(self.split_k(name, problem, split_k), size, milliseconds if time_kernel else None)
+
+    def _start(
+        self,
+        name: str,
+        c_problem: CProblem,
+        operands: Operands,
+        workspace: tuple[Tensor | None, int],
+        stream: int,
+        time_kernel: bool,
+        synchronize: bool,
+    ) -> float:
+        """Run, and the mean time if it is asked for; the workspace comes with the bytes that it has to have."""
+        index, taken = self._find(name), ctypes.c_float()
+        where = operands.addresses(c_problem, self.memory, *workspace)
+        with self.memory.using(operands.device), where as addresses:
             status = self._api.ckgen_run(
                 index, ctypes.byref(c_problem), *addresses, stream, int(time_kernel), ctypes.byref(taken)
             )
             self._expect(name, status)
             if synchronize or operands.staged:
                 self.memory.synchronize(stream)
-        used = self.split_k(name, problem, split_k)
-        return Run(used, size, float(taken.value) if time_kernel else None)
+        return float(taken.value)
 
     def launcher(
         self,

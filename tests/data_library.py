@@ -45,13 +45,13 @@ class CProblem(ctypes.Structure):
     ]
 
 
-def build(folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
-    """The shared library of all hand-made instances."""
+def build(folder: Path, flags: Sequence[str] = ("-O1",), leave_out: Sequence[str] = ()) -> Path:
+    """The shared library of the hand-made instances, without those of the sources called ``leave_out``."""
     compiler = shutil.which("g++")
     assert compiler, "this test compiles C++ and needs g++"
     (folder / "ckgen").mkdir(parents=True, exist_ok=True)
     (folder / "ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
-    sources = [path for path in sorted(HERE.glob("*.cpp")) if path.name != "shim.cpp"]
+    sources = [path for path in sorted(HERE.glob("*.cpp")) if path.stem not in ("shim", *leave_out)]
     (folder / "instances.hpp").write_text(_registry(sources))
     templates = ROOT / "templates"
     sources += [HERE / "shim.cpp", *(templates / f"src/{name}.cpp" for name in RUNTIME)]

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from ckgen import outputs
 from ckgen.build import build
 from ckgen.library import Library
+from ckgen.operation import BWD_DATA
 from ckgen.render import render_tree
 from ckgen.toolchain import find_toolchain
 from tests.trees import GENERIC, TMA, XDL, context
@@ -229,6 +230,27 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     program = tmp_path / "grouped_conv_bwd_weight_xdl"
     done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
+
+
+def test_examples_of_backward_data_run(tmp_path: Path) -> None:
+    """Dense with CK's argument list, and fused with a residual; the example of backward weight is left out."""
+    plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
+    outputs.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
+    build(tmp_path / "generated", "host", tmp_path / "build")
+    cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
+    said = cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    assert "example grouped_conv_bwd_weight_xdl left out" in said
+    cmake("--build", tmp_path / "examples")
+    lists = (3, 3, 13, 12, 2, 2, 1, 1, 1, 1, 1, 1)
+    command = [tmp_path / "examples" / "convnd_bwd_data_xdl", *map(str, (1, 1, 1, 2, 2, 16, 8, *lists))]
+    dense = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "in_n_c_hi_wi: dim 4, lengths {2, 8, 13, 12}, strides {1248, 1, 96, 8}" in dense
+    assert "product: a_k0_m_k1 {8, 72, 8}, b_k0_n_k1 {8, 8, 8}, c_m_n {72, 8}" in dense
+    assert "launch: grid_dim {" in dense and "Perf: " in dense and "verified" in dense
+    program = tmp_path / "examples" / "grouped_conv_bwd_data_multiple_d_xdl"
+    command = [program, *map(str, (1, 2, 0, 2, 3, 2, 16, 8, *lists))]
+    fused = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "_xdl_add_residual_" in fused and "verified" in fused
 
 
 def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,6 +251,43 @@ def test_the_dense_operator_is_the_grouped_one_of_one_group(library: DataLibrary
     assert library.run_dense(c, dense, wei, out) == 0
     np.testing.assert_array_equal(grouped, dense)
     assert library.run_dense(c, dense, wei, out, short_lengths=True) == 3
+
+
+def test_tensors_over_two_gigabytes(library: DataLibrary) -> None:
+    """Images 256 MiB apart in both tensors: offsets pass 2^31 bytes. Only the pages that hold an image are touched."""
+    problem = make_problem(batch=17, k=8, c=8, filter=[3, 3], input=[6, 7], pad=1)
+    distance, rng = 1 << 27, np.random.default_rng(3)  # elements
+
+    def apart(shape: tuple[int, ...]) -> Any:
+        memory = np.empty(16 * distance + 6 * 7 * 8, np.float16)
+        return np.lib.stride_tricks.as_strided(memory, shape, [2 * n for n in (distance, 56, 8, 8, 1)])
+
+    packed = rng.integers(-3, 4, problem.shape("out", LAYOUT)).astype(np.float16)
+    wei = rng.integers(-3, 4, problem.shape("wei", LAYOUT)).astype(np.float16)
+    out, far = apart(packed.shape), apart(problem.shape("in", LAYOUT))
+    out[...] = packed
+    near = np.full(far.shape, np.nan, np.float16)
+    library.run("wide_2d_f16", c_problem(problem, LAYOUT), near, wei, packed)
+    for split_k in (1, 3):
+        far[...] = np.nan
+        c = c_problem(problem, LAYOUT, split_k)
+        c.out_strides[1] = c.in_strides[1] = distance
+        library.run("wide_2d_f16", c, far, wei, out)
+        np.testing.assert_array_equal(far, near)  # integers: every sum is exact
+
+
+VARIANTS = {"lds that transposes": "-DCKGEN_HOST_TRANSPOSING_LDS=1", "portable atom": "-DCKGEN_HOST_PORTABLE_ATOM=1"}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_other_hardware(tmp_path: Path, variant: str) -> None:
+    """As gfx950, where LDS reads transpose B; and as hardware without matrix cores and with waves of half width."""
+    other = DataLibrary(build(tmp_path, ("-O1", VARIANTS[variant]), leave_out=("fused",)))
+    rng = random.Random(variant)
+    for name, ndim, dtype, multiple in PLAIN:
+        for seed in range(6):
+            problem = random_problem(rng, ndim, multiple, "pointwise" in name)
+            check(other, name, problem, dtype, LAYOUTS.get(name, ""), split_k=rng.choice((1, 3)), seed=seed)
 
 
 def test_split_k_is_reproducible_to_the_bit(library: DataLibrary) -> None:
