@@ -58,6 +58,8 @@ inline constexpr bool kTransposingLds = true;
 inline constexpr bool kTransposingLds = false;
 #endif
 
+inline constexpr int kLoadedHalves = 2;  // as on AMD
+
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>
 uint32 merge_halves(uint32 a, uint32 b) {

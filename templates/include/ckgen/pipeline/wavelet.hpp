@@ -1,7 +1,7 @@
 // Family wavelet: the first load_waves waves only move data, the other math_waves only multiply. LDS is a ring of
 // `stages` tiles in two halves: while the math waves multiply one half, the load waves fill the other, and a barrier
-// swaps them. The load waves' global loads run one half ahead of their LDS writes. Both roles' loops go round the whole
-// ring, so that every LDS address is a register that never changes plus an immediate.
+// swaps them. Both roles' loops go round the whole ring, so that every LDS address is a register that never changes
+// plus an immediate.
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
@@ -27,40 +27,49 @@ struct WaveletKernel {
         return (tile.k_tiles + tiles_per_half - 1) / tiles_per_half;
     }
 
+    // Global loads run `ahead` halves ahead of their LDS writes. A load wave has registers to spare for two where the
+    // math waves' accumulators set the kernel's number; with one, it waits for what it asked for just before the
+    // barrier.
     struct LoadRole {
         static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id,
                                      const conv::BwdWeightTile& tile) {
             const int count = halves(tile);
             if(count > 0) {
                 Loader loader(thread, id, args, tile);
-                typename Loader::Registers registers[tiles_per_half];
-                load_half(thread, loader, registers);
+                Half loaded[ahead];
+                load(thread, loader, loaded[0]);
+                if(ahead > 1 && count > 1)
+                    load(thread, loader, loaded[ahead - 1]);
                 for(int half = 0; half < count; half += 2) {
-                    fill<0>(thread, loader, registers, half + 1 < count);
+                    fill<0>(thread, loader, loaded[0], half + ahead < count);
                     if(half + 1 < count)
-                        fill<1>(thread, loader, registers, half + 2 < count);
+                        fill<1>(thread, loader, loaded[ahead - 1], half + 1 + ahead < count);
                 }
             }
             Epilogue::accompany(thread);
         }
 
     private:
-        // Writes the tiles that were loaded to a half of the ring and starts on those of the next.
-        template <int Half>
-        static CKGEN_DEVICE void fill(const platform::Thread& thread, Loader& loader,
-                                      typename Loader::Registers (&registers)[tiles_per_half], bool more) {
+        static constexpr int ahead = platform::kLoadedHalves;
+        static_assert(ahead == 1 || ahead == 2, "a set of registers for each half of the ring, or one for both");
+        struct Half {
+            typename Loader::Registers tiles[tiles_per_half];
+        };
+
+        // Writes the tiles that were loaded to a half of the ring and starts on those that it holds next.
+        template <int Which>
+        static CKGEN_DEVICE void fill(const platform::Thread& thread, Loader& loader, Half& half, bool more) {
             CKGEN_UNROLL
             for(int i = 0; i < tiles_per_half; ++i)
-                loader.store(thread, Half * tiles_per_half + i, registers[i]);
+                loader.store(thread, Which * tiles_per_half + i, half.tiles[i]);
             if(more)
-                load_half(thread, loader, registers);
+                load(thread, loader, half);
             thread.barrier();
         }
-        static CKGEN_DEVICE void load_half(const platform::Thread& thread, Loader& loader,
-                                           typename Loader::Registers (&registers)[tiles_per_half]) {
+        static CKGEN_DEVICE void load(const platform::Thread& thread, Loader& loader, Half& half) {
             CKGEN_UNROLL
             for(int i = 0; i < tiles_per_half; ++i)
-                loader.load(thread, registers[i]);
+                loader.load(thread, half.tiles[i]);
         }
     };
 

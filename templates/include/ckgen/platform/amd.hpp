@@ -35,6 +35,9 @@ inline constexpr bool kTransposingLds = true;
 inline constexpr bool kTransposingLds = false;
 #endif
 
+// Halves of an LDS ring that a load wave holds in registers on their way there.
+inline constexpr int kLoadedHalves = 2;
+
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>
 CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
