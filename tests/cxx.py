@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +23,19 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def compile_with(folder: Path, arguments: Sequence[str]) -> None:
-    """Run g++ in ``folder``; fails with what it printed."""
+    """Run g++ in ``folder``; fails with how it ended and what it printed, which is nothing where it was killed."""
     compiler = shutil.which("g++")
     assert compiler, "this test compiles C++ and needs g++"
     command = [compiler, "-std=c++17", "-O1", "-fPIC", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, f"g++ {ending(done.returncode)}\n{done.stderr[-4000:]}"
+
+
+def ending(status: int) -> str:
+    """How a process ended, by the status that ``subprocess`` gives: a negative one is the signal that killed it."""
+    if status >= 0:
+        return f"ended with status {status}"
+    return f"was killed by {signal.Signals(-status).name}; did memory run out?"
 
 
 def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:

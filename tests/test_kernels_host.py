@@ -11,7 +11,7 @@ import pytest
 from ckgen.instance import Instance
 from ckgen.library import Library, UnsupportedProblem
 from ckgen.problem import make_problem
-from tests.cxx import link, replace_once, run_instance, write_tree
+from tests.cxx import compile_with, ending, link, replace_once, run_instance, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
@@ -113,3 +113,9 @@ def test_transposing_lds_agrees(tmp_path: Path) -> None:
         for seed in (0, 7):
             library.configure_host(seed=seed)
             run_instance(library, instance.name, pointwise if instance is POINTWISE else default, 2)
+
+
+def test_a_compiler_that_fails_says_how(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"g\+\+ ended with status 1\n(.|\n)*no_such_file.cpp"):
+        compile_with(tmp_path, ["-c", "no_such_file.cpp"])
+    assert ending(-9).startswith("was killed by SIGKILL")
