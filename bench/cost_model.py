@@ -34,7 +34,7 @@ Predicted over measured time of every timed row of the RetinaNet weight gradient
 knows the vendor's rates, the tile and gfx942's instruction mix of the same source, and nothing of what was measured:
 no number in it is fitted. 1 would be a kernel that keeps its busiest resource busy all the time.
 """
-FAMILIES = ("wavelet_tma", "wavelet", "xdl")
+FAMILIES = ("wavelet_tma", "halo", "wavelet", "xdl")
 
 
 @dataclass(frozen=True)

@@ -126,14 +126,20 @@ def tile_bound(instance: Instance, rates: Rates, roles: Sequence[RoleLoad], grou
         ("lds", read / rates.lds_read_bytes + written / rates.lds_write_bytes),
         ("load", loaded / rates.load_bytes),
     )
+    return slowest(resources, flops / (peak * rates.simds))
+
+
+def slowest(resources: tuple[tuple[str, float], ...], least: float) -> Bound:
+    """The bound from the cycles of each resource; `least` is the tile's time at the matrix peak."""
     limiter, cycles = max(resources, key=lambda item: item[1])
-    return Bound(resources, limiter, cycles, flops / (peak * rates.simds) / cycles)
+    return Bound(resources, limiter, cycles, least / cycles)
 
 
 def matrix_rate(instance: Instance, rates: Rates) -> float:
     """FLOP a cycle and SIMD of the matrix instructions that an instance uses."""
     kind, flops = DTYPES[instance.dtype].in_type, dict(rates.matrix_flops)
-    return flops[kind] if instance.uses_tma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
+    wgmma = instance.uses_tma and not instance.is_halo
+    return flops[kind] if wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
 
 
 def tile_bytes(instance: Instance) -> tuple[int, int, int]:

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ckgen.cost_model import RoleLoad, groups_of_row, roles_of_row, tile_bound
+from ckgen.cost_halo import halo_bound, halo_tiles, halo_weights, halo_workgroups
+from ckgen.cost_model import Bound, RoleLoad, groups_of_row, roles_of_row, tile_bound
 from ckgen.hardware import NVIDIA_ARCHES, find_atom
 from ckgen.hardware_units import RATES, UNITS, Rates
 from ckgen.instance import Instance, parse
@@ -103,22 +104,48 @@ class CodeBook:
         return RoleLoad(role.role, role.valu * ratio, role.slow * ratio, matrix, others + matrix)
 
 
-def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Prediction:
-    """The time of one instance. Whether it takes the problem is the caller's to know."""
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the busiest unit does: its workgroups, the tiles of each, the cost of one, how often it waits for memory to
+    begin, and the weights that a workgroup writes."""
+
+    blocks: int
+    tiles: int
+    bound: Bound
+    rounds: int
+    weights: int
+
+
+def _gemm_work(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
     m, n, k = problem.gemm
     outputs = ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block) * problem.groups
-    k_tiles = ceil(ceil(k / instance.k_per_block) / split_k)
-    blocks = ceil(outputs * split_k / rates.units)  # of the busiest unit
+    blocks = ceil(outputs * split_k / rates.units)
     bound = tile_bound(instance, rates, code.roles, min(code.groups, blocks))
     rounds = 1 if instance.uses_tma else ceil(blocks / max(1, code.groups))
+    tiles = ceil(ceil(k / instance.k_per_block) / split_k)
+    return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)
+
+
+def _halo_work(instance: Instance, problem: ConvProblem, split_k: int, rates: Rates) -> Work:
+    blocks = ceil(halo_workgroups(instance, problem) * split_k / rates.units)
+    bound = halo_bound(instance, rates, problem.strides)
+    return Work(blocks, halo_tiles(instance, problem, split_k), bound, blocks, halo_weights(instance))
+
+
+def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Prediction:
+    """The time of one instance. Whether it takes the problem is the caller's to know."""
+    if instance.is_halo:
+        work = _halo_work(instance, problem, split_k, rates)
+    else:
+        work = _gemm_work(instance, problem, split_k, code, rates)
     out_bytes = PARTIAL_BYTES if split_k > 1 else instance.wei_bytes
-    write_cycles = blocks * instance.m_per_block * instance.n_per_block * out_bytes / rates.load_bytes
-    cycles = blocks * k_tiles * bound.cycles + rounds * rates.start_cycles + write_cycles
+    write_cycles = work.blocks * work.weights * out_bytes / rates.load_bytes
+    cycles = work.blocks * work.tiles * work.bound.cycles + work.rounds * rates.start_cycles + write_cycles
     partials = 2 * split_k * problem.elements("wei") * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
     memory = (problem.least_bytes(instance.dtype) + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
-    return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, bound.limiter)
+    return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 
 
 def rank(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from ckgen.cost_halo import halo_bound, halo_tiles, halo_workgroups
 from ckgen.cost_model import (
     RoleLoad,
     bound_of,
@@ -95,6 +96,34 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
     assert made.memory_seconds == pytest.approx(LAYER.least_bytes("f16") / MI300X.memory_bytes_per_s)
     split = predict(WAVELET, LAYER, 8, code, MI300X)
     assert split.unit_seconds < made.unit_seconds / 4 and split.memory_seconds > made.memory_seconds
+
+
+def test_halos_tile_by_hand() -> None:
+    """16 channels a group: 64 positions, 4 warps of 16 channels each 4 times, nine taps by two blocks of 8 columns."""
+    halo = next(i for i in default_expansion().instances if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    assert (halo.k_per_block, halo.units, halo.shares, halo.m_per_block) == (16 * halo.shares, 4, halo.shares, 16)
+    rates, warps = RATES["sm_90a"], 4 * halo.shares
+    cycles = dict(halo_bound(halo, rates, (1, 1)).resources)
+    assert cycles["matrix"] == pytest.approx(warps * 9 * 2 * 4096 / (4 * 644))
+    copied = halo.k_per_block * (128 + 128)
+    assert cycles["lds"] == pytest.approx(warps * (9 + 1) * 512 / 128 + copied / 128)
+    assert cycles["load"] == pytest.approx(copied / 64)
+    strided = dict(halo_bound(halo, rates, (2, 2)).resources)
+    assert strided["load"] == pytest.approx(halo.k_per_block * (4 * 128 + 128) / 64)
+    assert strided["matrix"] == cycles["matrix"]
+
+
+def test_halo_takes_groups_and_taps_together_and_rows_as_wide_as_taps_reach() -> None:
+    halo = next(i for i in default_expansion().instances if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    layer = make_problem(groups=32, batch=32, k=16, c=16, filter=(3, 3), input=(50, 50), pad=1)
+    assert halo_workgroups(halo, layer) == 32 * 16 / 64
+    assert halo_tiles(halo, layer, 4) == -(-32 * 50 * (50 + 2) // halo.k_per_block // 4)
+    rates = RATES["sm_90a"]
+    one, split = (predict(halo, layer, split_k, Code((), 1), rates) for split_k in (1, 16))
+    bound = halo_bound(halo, rates, (1, 1)).cycles
+    cycles = halo_tiles(halo, layer, 1) * bound + rates.start_cycles + 64 * 16 * 9 * 2 / rates.load_bytes
+    assert one.unit_seconds == pytest.approx(cycles / rates.clock_hz)
+    assert split.unit_seconds < one.unit_seconds / 8
 
 
 def test_splitting_pays_where_tiles_do_not_fill_the_gpu() -> None:
