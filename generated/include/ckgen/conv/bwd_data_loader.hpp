@@ -211,6 +211,7 @@ class BwdDataLoader {
 public:
     using Layouts = BwdDataLayouts<D>;
     using T = typename D::Out;
+    static constexpr bool direct = false;
     using CopyA = block::SlotCopy<T, typename Layouts::A, k_per_block, D::a_vector, D::a_slices, D::copy_threads>;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {

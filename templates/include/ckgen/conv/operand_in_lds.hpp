@@ -1,22 +1,37 @@
 // How an operand that is contiguous along columns in global memory lies in LDS and gets there.
 #pragma once
 
-#include "ckgen/block/row_copy.hpp"
+#include "ckgen/block/direct_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 
 namespace ckgen::conv {
 
-// By rows where LDS reads transpose 16-bit elements, else in slots.
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          bool ByRows = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2>
+// In slots, each a column's, transposed in registers; by rows, as LDS reads can transpose 16-bit elements; or by rows
+// through no register, where load waves have 16 bytes a lane of every operand.
+enum class TileWay { Slots, Rows, Direct };
+
+template <class D, int Vector>
+inline constexpr TileWay kTileWay =
+    platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 ? TileWay::Rows : TileWay::Slots;
+
+template <class D, int Columns, int Vector, int Pad>
+inline constexpr bool kDirectOperand = platform::kDirectLds && D::load_waves > 0 && D::elem_bytes == 2 && Vector == 8 &&
+                                       Pad == 0 && D::copy_threads* Vector / Columns % 4 == 0;
+
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, TileWay Way = kTileWay<D, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
     using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, true> {
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
     using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct> {
+    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
+    using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
 };
 
 }  // namespace ckgen::conv
