@@ -281,7 +281,7 @@ VARIANTS = {"lds that transposes": "-DCKGEN_HOST_TRANSPOSING_LDS=1", "portable a
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_other_hardware(tmp_path: Path, variant: str) -> None:
-    """As gfx950, where LDS reads transpose B; and as hardware without matrix cores, with waves of half width."""
+    """As gfx950, where LDS reads transpose B; and as hardware without matrix cores and with waves of half width."""
     other = DataLibrary(build(tmp_path, ("-O1", VARIANTS[variant]), leave_out=("fused",)))
     rng = random.Random(variant)
     for name, ndim, dtype, multiple in PLAIN:
