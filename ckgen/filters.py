@@ -140,10 +140,15 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
     if "*" in term.values:
         return lambda instance: term.op == "="
     patterns = [re.compile(fnmatch.translate(value.casefold())) for value in term.values]
+    known: dict[tuple[str, ...], bool] = {}  # thousands of instances have a handful of values
 
     def has(instance: Instance) -> bool:
-        texts = [text.casefold() for text in values_of(key, instance, sets)]
-        return any(pattern.match(text) for pattern in patterns for text in texts)
+        texts = values_of(key, instance, sets)
+        found = known.get(texts)
+        if found is None:
+            folded = [text.casefold() for text in texts]
+            found = known[texts] = any(pattern.match(text) for pattern in patterns for text in folded)
+        return found
 
     return has if term.op == "=" else lambda instance: not has(instance)
 
