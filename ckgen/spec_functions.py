@@ -18,7 +18,9 @@ from pydantic_core import CoreSchema
 from ckgen.errors import Diagnostic
 from ckgen.function import BUILTINS, Finding, Function, Kind, check_function
 from ckgen.hardware import DTYPES
+from ckgen.instance import function_tag
 from ckgen.layout import OWN_LAYOUTS
+from ckgen.operation import FAMILIES
 from ckgen.source import Document
 from ckgen.source_span import place_inside
 from ckgen.spec_errors import Path
@@ -80,9 +82,19 @@ def _taken(document: Document, path: Path, name: str, earlier: Sequence[Function
         notes = (f"the first is at {document.place(*path[:-2], first, 'name')}",)
         message = f"there are two functions called `{name}`"
         yield Diagnostic(document.place(*path), "duplicate-function", message, "give each its own name", notes=notes)
+    elif _reads_as_family(name):
+        message = f"`{name}` reads as a part of a family in the names of instances"
+        yield Diagnostic(document.place(*path), "function-name", message, "begin with another word")
     elif name in BUILTINS:
         message = f"`{name}` is built in: {BUILTINS[name].text}"
         yield Diagnostic(document.place(*path), "duplicate-function", message, "give yours another name")
+
+
+def _reads_as_family(name: str) -> bool:
+    """Whether family and function make another family's name: `wavelet` and `Tma`."""
+    tag = function_tag(name) + "_"
+    pairs = ((one, other) for one in FAMILIES for other in FAMILIES)
+    return any(f"{one}_{tag}".startswith(f"{other}_") and len(other) > len(one) for one, other in pairs)
 
 
 def _diagnostic(document: Document, entry: Path, finding: Finding) -> Diagnostic:

@@ -159,3 +159,10 @@ def test_a_function_made_in_python_is_refused_in_the_same_words() -> None:
 def test_builtins_go_by_their_names() -> None:
     assert all(name == function.name for name, function in BUILTINS.items())
     assert BUILTINS["Clip"].scalars == (("lo", -1.0), ("hi", 1.0))
+
+
+def test_a_name_that_would_read_as_a_family_is_refused() -> None:
+    functions, problems = read("functions:\n  - {name: TmaScale, expression: 2 * e}\n  - {name: Tmax, expression: e}\n")
+    assert [problem.rule for problem in problems] == ["function-name"]
+    assert "reads as a part of a family" in problems[0].message and problems[0].place is not None
+    assert [function.name for function in functions][-1] == "Tmax"
