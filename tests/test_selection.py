@@ -19,11 +19,11 @@ from ckgen.instance import Instance
 from ckgen.layout import CHANNELS_LAST
 from ckgen.library import Library
 from ckgen.measured import load_tables
+from ckgen.operation import OPERATIONS, Operation
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import load_problems
 from ckgen.selector import Choice, chain
 from tests.conftest import StubMaker
-from tests.specs import WEIGHT_LAYOUTS
 from tests.strategies import problems as any_problems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,9 +72,17 @@ def test_cpp_and_python_agree_on_retinanet(host_library: Library, dtype: str, ar
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS), last=st.booleans())
-def test_cpp_and_python_agree(host_library: Library, problem: ConvProblem, dtype: str, arch: str, last: bool) -> None:
-    layout = WEIGHT_LAYOUTS[problem.ndim - 1 + (0 if last else 3)]
+@given(
+    problem=problems,
+    dtype=st.sampled_from(DTYPES),
+    arch=st.sampled_from((*ARCHS, "gfx942")),
+    last=st.booleans(),
+    operation=st.sampled_from(tuple(OPERATIONS.values())),
+)
+def test_cpp_and_python_agree(
+    host_library: Library, problem: ConvProblem, dtype: str, arch: str, last: bool, operation: Operation
+) -> None:
+    layout = operation.layouts[problem.ndim - 1 + (0 if last else 3)]
     assert_same(host_library, problem, dtype, layout, arch)
 
 
@@ -144,13 +152,15 @@ def test_ckgen_select_takes_a_library_or_its_path(host_library: Library) -> None
         assert ckgen.select(problem, "bf16", library=library, arch="sm_90a") == expected
 
 
-def test_an_architecture_without_measurements_goes_by_the_cost_model(host_library: Library) -> None:
-    for row in next(table for table in TABLES if table.arch == "gfx942").rows:
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_architecture_without_measurements_goes_by_the_cost_model(host_library: Library, operation: str) -> None:
+    (table,) = (table for table in TABLES if (table.arch, table.operation) == ("gfx942", operation))
+    for row in table.rows:
         problem = next((p for p in RETINANET if str(p) == row.problem), None)
         held = [c for c in row.candidates if c.name in host_library.names]
         if problem is None or not held:
             continue
-        choice = host_library.select(problem, row.dtype, arch="gfx942")
+        choice = host_library.select(problem, row.dtype, layout=row.layout, arch="gfx942")
         assert (choice.name, choice.split_k, choice.source) == (held[0].name, held[0].split_k, "predicted")
 
 
