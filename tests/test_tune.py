@@ -14,6 +14,7 @@ from ckgen.cli import main
 from ckgen.errors import CkgenError
 from ckgen.instance import parse
 from ckgen.measured import TABLES, load_tables, load_texts, parse_table, table_text
+from ckgen.operation import OPERATIONS
 from ckgen.results import ResultRow, Store
 from ckgen.results_export import to_csv
 from ckgen.results_import import parse_csv, read_results
@@ -179,11 +180,13 @@ def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not the text of a problem" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
-def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str) -> None:
-    found = next(table for table in load_tables() if table.arch == arch)
+def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str, operation: str) -> None:
+    (found,) = (table for table in load_tables() if (table.arch, table.operation) == (arch, operation))
     assert found.predicted and f"docs/isa/{arch}.csv" in found.origin.results and not found.origin.measured
-    assert {line.dtype for line in found.rows} == {"f16", "bf16", "f32", "bf16_f32_bf16"}
+    assert {line.dtype for line in found.rows} == set(OPERATIONS[operation].dtypes)
+    assert {line.layout for line in found.rows} == set(OPERATIONS[operation].layouts[:3])
     for line in found.rows:
         times = [candidate.microseconds for candidate in line.candidates]
         assert times == sorted(times) and times[0] > 0
