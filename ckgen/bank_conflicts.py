@@ -5,14 +5,14 @@ delivers one word, and lanes that want the same word share it. An access is free
 bank twice. Those of the main loop all are, for every instance (a test counts them). The epilogue's reads, once a tile
 of the output, are not: they undo the deal of columns over slots one word at a time.
 
-The accesses are those of templates/include/ckgen/block/ (tile_copy.hpp and row_copy.hpp write, wave_mma.hpp and
-atom/mfma.hpp read) and epilogue/cshuffle.hpp; the layouts are in block/lds_layout.hpp.
+The accesses are those of templates/include/ckgen/block/ (tile_copy.hpp, row_copy.hpp and direct_copy.hpp write,
+wave_mma.hpp and atom/mfma.hpp read) and epilogue/cshuffle.hpp; the layouts are in block/lds_layout.hpp.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ckgen.derived import LDS_SLOT, wave_grid
@@ -47,7 +47,7 @@ class Lds:
 # "Avoiding LDS bank conflicts on AMD GPUs using CK-Tile" (rocm.blogs.amd.com), ROCm's CK-Tile documentation, "LDS bank
 # conflicts". gfx950 reads 16 bytes a lane from 64 banks in four phases: Hu et al., "HipKittens: Fast and Furious AMD
 # Kernels", arXiv 2511.08083, measured on MI355X.
-_IN_ORDER = {size: _runs(*((n,) for n in range(0, 64, 128 // size)), length=128 // size) for size in (4, 8, 16)}
+IN_ORDER = {size: _runs(*((n,) for n in range(0, 64, 128 // size)), length=128 // size) for size in (4, 8, 16)}
 _CDNA3_B128 = _runs(*((h, h + 20) for h in (0, 32)), *((h + 4, h + 16) for h in (0, 32)), length=4)
 _CDNA3_B128 += _runs(*((h + 8, h + 28) for h in (0, 32)), *((h + 12, h + 24) for h in (0, 32)), length=4)
 _CDNA4_B128 = _runs(*((h, h + 12, h + 20, h + 24) for h in (0, 32)), length=4)
@@ -55,9 +55,9 @@ _CDNA4_B128 += _runs(*((h + 4, h + 8, h + 16, h + 28) for h in (0, 32)), length=
 LDS: dict[str, Lds] = {
     lds.arch: lds
     for lds in (
-        Lds("gfx90a", 32, 32, {**_IN_ORDER, 16: _CDNA3_B128}, _IN_ORDER),
-        Lds("gfx942", 32, 32, {**_IN_ORDER, 16: _CDNA3_B128}, _IN_ORDER),
-        Lds("gfx950", 64, 32, {**_IN_ORDER, 16: _CDNA4_B128}, _IN_ORDER),
+        Lds("gfx90a", 32, 32, {**IN_ORDER, 16: _CDNA3_B128}, IN_ORDER),
+        Lds("gfx942", 32, 32, {**IN_ORDER, 16: _CDNA3_B128}, IN_ORDER),
+        Lds("gfx950", 64, 32, {**IN_ORDER, 16: _CDNA4_B128}, IN_ORDER),
     )
 }
 
@@ -100,10 +100,14 @@ def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:
 
 def conflicts_of(instance: Instance, arch: str) -> tuple[Conflicts, ...]:
     """The conflicts of an instance of family xdl or wavelet on an architecture, by kind of access."""
-    lds = LDS[arch]
+    return counted(accesses_of(instance, arch), LDS[arch])
+
+
+def counted(accesses: Iterable[Access], lds: Lds) -> tuple[Conflicts, ...]:
+    """The conflicts of accesses, by kind."""
     cycles: Counter[str] = Counter()
     extra: Counter[str] = Counter()
-    for access in accesses_of(instance, arch):
+    for access in accesses:
         used, least = _cycles(access, lds)
         cycles[access.what] += used
         extra[access.what] += used - least
@@ -160,7 +164,7 @@ def _tile_writes(instance: Instance, name: str) -> Iterator[Access]:
 
 
 def _row_writes(instance: Instance, name: str) -> Iterator[Access]:
-    """`RowCopy::store`: for each slice one write of a row's columns."""
+    """`RowCopy::store`, and the loads of `DirectCopy`: for each slice one write of a row's columns."""
     columns, vector, dst_vector, slices, pad = _operand(instance, name)
     across = columns // vector
     for wave in range(instance.copy_waves):

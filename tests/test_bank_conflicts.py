@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import bank_conflicts
+from ckgen import bank_conflicts, bank_conflicts_halo
 from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of, in_rows
 from ckgen.instance import Instance
 from tests.cxx import compile_with
@@ -72,6 +72,47 @@ def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> No
     assert reads.extra == 3 * (reads.cycles - reads.extra)
 
 
+HALO = [instance for instance in default_expansion().instances if instance.is_halo]
+
+
+def test_halo_has_no_conflict_but_where_a_line_of_products_ends() -> None:
+    assert len(HALO) == 12
+    for instance in HALO:
+        found = {item.what: item for item in bank_conflicts_halo.halo_conflicts(instance)}
+        assert list(found) == ["read A", "read B", "epilogue write", "epilogue read"]
+        last = found.pop("epilogue read")
+        assert last.extra <= (last.cycles - last.extra) // 2, f"{instance.name}: {last}"
+        assert all(item.extra == 0 for item in found.values()), f"{instance.name}: {found}"
+
+
+def test_halo_without_the_swizzle_or_the_longer_lines_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of 128 bytes begin at one bank: eight of a matrix meet."""
+    instance = next(instance for instance in HALO if instance.n_per_block == 32)
+    monkeypatch.setattr(bank_conflicts_halo, "swizzled", lambda slot, line: slot)
+    monkeypatch.setattr(bank_conflicts_halo, "_line_pitch", lambda instance: 9 * instance.n_per_block)
+    found = {item.what: item for item in bank_conflicts_halo.halo_conflicts(instance)}
+    for what in ("read A", "read B"):
+        assert found[what].cycles == 8 * (found[what].cycles - found[what].extra)
+    assert found["epilogue write"].extra == 3 * (found["epilogue write"].cycles - found["epilogue write"].extra)
+
+
+def test_halo_reads_all_channels_of_all_positions() -> None:
+    """Every 16-byte piece of the input's and the output's positions is read by the warps that multiply it."""
+    for instance in HALO:
+        reads: dict[str, set[int]] = {"read A": set(), "read B": set()}
+        for access in bank_conflicts_halo.halo_accesses(instance):
+            if access.what in reads:
+                reads[access.what] |= set(access.bytes_of_lanes)
+        assert {b for b in reads["read A"] if 7 <= b // 128 < instance.k_per_block} == set(
+            range(7 * 128, instance.k_per_block * 128, 16)
+        )
+        assert reads["read B"] == {
+            line * instance.out_pitch + 16 * piece
+            for line in range(instance.k_per_block)
+            for piece in range(instance.out_pitch // 16)
+        }
+
+
 @pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])
 def test_phases_are_those_of_the_architecture(arch: str, beside: int, apart: int) -> None:
     """All lanes but 0 and another want one word. Where both are in one phase, one phase takes longer, else two."""
@@ -86,7 +127,7 @@ def test_phases_are_those_of_the_architecture(arch: str, beside: int, apart: int
 
 
 PROGRAM = """
-#include "ckgen/block/row_copy.hpp"
+#include "ckgen/block/direct_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 #include <cstdio>
 template <class Layout, int K, int Row, int Slices, int Threads>
@@ -106,6 +147,19 @@ void show_rows() {
             std::printf("%d ", Copy::lds_byte(thread, slice));
     std::puts("");
 }
+// Where a wave's 16 bytes a lane go, if they are the columns that belong there.
+template <class Layout, int K, int Row, int Slices, int Threads>
+void show_direct() {
+    using Copy = ckgen::block::DirectCopy<ckgen::uint16, Layout, K, Row * Slices, Threads>;
+    for(int slice = 0; slice < Row * Slices; ++slice)
+        for(int thread = 0; thread < Threads; ++thread) {
+            const int row = Copy::row_of(thread, slice);
+            const int byte = Layout::byte_of(row / Layout::k1, row % Layout::k1, Copy::column_of(thread));
+            const int first = Copy::place(0, thread / 64 * 64).first + slice * Copy::slice_bytes;
+            std::printf("%d ", byte == first + thread % 64 * 16 && byte == Copy::lds_byte(thread, slice) ? byte : -1);
+        }
+    std::puts("");
+}
 int main() {
 """
 
@@ -121,6 +175,8 @@ def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
             ("B", i.n_per_block, i.b_vector, i.b_dst_vector, i.b_slices, i.b_pad),
         ):
             show, layout = ("rows", "LdsRows") if in_rows(i, name, arch) else ("slots", "LdsLayout")
+            if i.archs == ("gfx950",) and arch == "gfx950":
+                show = "direct"
             layout = f"ckgen::block::{layout}<{n}, {i.k1}, {vector}, {pad}>"
             lines.append(f"    show_{show}<{layout}, {i.k_per_block}, {dst}, {slices}, {i.copy_threads}>();\n")
             expected.append([a.bytes_of_lanes for a in accesses_of(i, arch) if a.what == f"write {name}"])
@@ -130,5 +186,6 @@ def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
     compile_with(tmp_path, ["-I", str(tmp_path), "-I", str(ROOT / "templates/include"), "k.cpp", "-o", "k"])
     shown = subprocess.run([tmp_path / "k"], capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(shown) == len(expected)
+    assert any("direct" in line for line in lines) == (arch == "gfx950")
     for line, accesses in zip(shown, expected, strict=True):
         assert sorted(map(int, line.split())) == sorted(byte for access in accesses for byte in access)

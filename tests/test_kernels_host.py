@@ -101,11 +101,13 @@ def test_portable_atom_agrees(tmp_path: Path) -> None:
 
 
 def test_transposing_lds_agrees(tmp_path: Path) -> None:
-    """Tiles by rows, read transposed, as gfx950 has them; f32 and single elements stay in slots."""
+    """Tiles by rows, read transposed, as gfx950 has them, and copied to LDS through no register where load waves have
+    16 bytes a lane; f32 and single elements stay in slots."""
     mixed = replace(XDL, a_vector=1, stages=2)
     wide = replace(XDL, n_per_block=128, b_vector=8)
     narrow = replace(XDL, m_per_block=32, math_waves=1, a_vector=8, b_vector=8)
-    instances = (*INSTANCES, mixed, wide, narrow)
+    direct = replace(WAVELET, m_per_block=128, n_per_block=128, math_waves=4, a_vector=8, b_vector=8)
+    instances = (*INSTANCES, mixed, wide, narrow, direct, replace(direct, n_per_block=256, stages=2))
     library = Library(link(tmp_path, write_tree(tmp_path, instances), ["-DCKGEN_HOST_TRANSPOSING_LDS=1"]))
     default = make_problem(groups=2, batch=3, k=24, c=16, filter=[3, 3], input=[9, 11], pad=1)
     pointwise = make_problem(batch=3, k=72, c=16, filter=[1, 1], input=[9, 11])

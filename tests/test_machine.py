@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +23,19 @@ from ckgen.toolchain import find_toolchain
 from tests.host_library import FOLDER
 from tests.machine import matrix
 from tests.machine.accesses import Width, _to_registers, _transposed, signed, width_of
-from tests.machine.campaign import Campaign, Result, problems_of, table_text
+from tests.machine.campaign import Campaign, Result, problems_of
 from tests.machine.code_object import CodeObject
 from tests.machine.convolution import Outcome
 from tests.machine.memory import Fault, Lds, Memory
-from tests.specs import ROOT, default_expansion
+from tests.machine.table import TABLE, code_digests, is_current, read_table, table_text
+from tests.specs import default_expansion
 
 TINYGRAD = os.environ.get("TINYGRAD_SRC")
 needs_tinygrad = pytest.mark.skipif(TINYGRAD is None, reason="TINYGRAD_SRC names no checkout of tinygrad")
 PLANE = make_problem(groups=1, batch=5, k=16, c=8, filter=(3, 3), input=(9, 5), pad=1)
 WAVELET = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4"
 XDL = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1"
+DIRECT = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4"
 GENERIC = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
 
 
@@ -147,15 +150,38 @@ def test_every_instance_of_set_ci_has_problems() -> None:
 
 
 def test_the_committed_table_holds_set_ci_and_nothing_wrong() -> None:
-    text = (ROOT / "docs" / "machine_code_runs.csv").read_text(encoding="utf-8")
+    rows = read_table(TABLE.read_text(encoding="utf-8"))
     expansion = default_expansion()
-    lines = [line.split(",") for line in text.splitlines()[1:]]
     for arch in ("gfx90a", "gfx942", "gfx950", "gfx1100"):
         wanted = {i.name for i in expansion.instances if arch in i.archs and i.name in expansion.sets["ci"]}
-        assert {line[2] for line in lines if line[0] == arch} == wanted
-    assert all(int(line[3]) > 0 and line[4] == "0" and float(line[5]) <= float(line[6]) for line in lines)
-    assert text.startswith(table_text([]))
-    assert table_text([Result("gfx942", "c", "i", 2, 1, 0.5, 0.25, 9, "")]).endswith("gfx942,c,i,2,1,0.5,0.25,9,\n")
+        assert {name for of, name in rows if of == arch} == wanted
+    assert all(row.runs > 0 and row.wrong == 0 and row.error <= row.tolerance for row in rows.values())
+    assert table_text(list(rows.values())) == TABLE.read_text(encoding="utf-8")
+
+
+def test_the_committed_table_is_of_the_code_as_it_is() -> None:
+    rows = read_table(TABLE.read_text(encoding="utf-8"))
+    stale = [
+        f"{arch} {name}"
+        for arch in ("gfx90a", "gfx942", "gfx950")
+        for digests in (code_digests(arch),)
+        for name in digests
+        if not is_current(rows.get((arch, name)), digests)
+    ]
+    assert not stale, "docs/machine_code_runs.csv is stale: python -m tests.machine --changed\n" + "\n".join(stale)
+
+
+def test_rows_of_other_code_are_stale(tmp_path: Path) -> None:
+    (tmp_path / "gfx942.csv").write_text("# gfx942, clang 19\ninstance,vgprs\na,64\nb,32\n")
+    digests = code_digests("gfx942", tmp_path)
+    row = Result("gfx942", "c", "a", digests["a"], 2, 0, 0.25, 0.5, 9, "")
+    assert is_current(row, digests) and not is_current(None, digests)
+    assert not is_current(replace(row, code=digests["b"]), digests)
+    assert not is_current(replace(row, wrong=1), digests)
+    assert code_digests("gfx1100", tmp_path) == {} and not is_current(row, {})
+    assert table_text([row]).endswith(f"gfx942,c,a,{digests['a']},2,0,0.25,0.5,9,\n")
+    assert read_table(table_text([row])) == {("gfx942", "a"): row}
+    assert read_table("arch,instance\n") == {}
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +200,11 @@ def campaign_of(host_library: Library, tmp_path_factory: pytest.TempPathFactory)
 
 @needs_tinygrad
 @pytest.mark.parametrize(
-    ("arch", "name"), [("gfx90a", XDL), ("gfx942", WAVELET), ("gfx942", XDL), ("gfx950", WAVELET), ("gfx1100", GENERIC)]
+    ("arch", "name"),
+    [
+        *(("gfx90a", XDL), ("gfx942", WAVELET), ("gfx942", XDL)),
+        *(("gfx950", WAVELET), ("gfx950", DIRECT), ("gfx1100", GENERIC)),
+    ],
 )
 def test_kernels_are_right_as_machine_code(campaign_of: Callable[[str], Campaign], arch: str, name: str) -> None:
     outcomes = list(campaign_of(arch).outcomes(name, [PLANE], (1, 3)))
@@ -195,21 +225,28 @@ def test_a_read_past_a_tensor_is_found(campaign_of: Callable[[str], Campaign]) -
 
 
 @needs_tinygrad
-@pytest.mark.parametrize(("removed", "lazy"), [(r"s_waitcnt lgkmcnt\(\d+\)", True), ("s_barrier", False)])
+@pytest.mark.parametrize(
+    ("arch", "name", "removed", "instead", "lazy"),
+    [
+        ("gfx942", WAVELET, r"s_waitcnt lgkmcnt\(\d+\)", "s_nop 0", True),
+        ("gfx942", WAVELET, "s_barrier", "s_nop 0", False),
+        ("gfx950", DIRECT, r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\)", "s_waitcnt lgkmcnt(0)", True),
+    ],
+)
 def test_missing_waits_and_barriers_are_found(
-    campaign_of: Callable[[str], Campaign], tmp_path: Path, removed: str, lazy: bool
+    campaign_of: Callable[[str], Campaign], tmp_path: Path, arch: str, name: str, removed: str, instead: str, lazy: bool
 ) -> None:
-    """The same code with s_nop in place of every wait for LDS, or of the barriers, is wrong."""
-    campaign, data = campaign_of("gfx942"), make_data(PLANE, "f16", 1)
+    """The same code without the waits for LDS or for loads to it, or without the barriers, is wrong."""
+    campaign, data = campaign_of(arch), make_data(PLANE, "f16", 1)
     text = (tmp_path / "k.s", tmp_path / "broken.s", tmp_path / "broken.co")
-    source = next(campaign.tree.rglob(f"{WAVELET}.cpp"))
-    compiler = find_toolchain().assembly_compiler("gfx942")
-    assemble(compiler, campaign.tree, source, "gfx942", text[0])
-    changed, count = re.subn(rf"^\t{removed}$", "\ts_nop 0", text[0].read_text(), flags=re.MULTILINE)
-    assert count > 2
+    source = next(campaign.tree.rglob(f"{name}.cpp"))
+    compiler = find_toolchain().assembly_compiler(arch)
+    assemble(compiler, campaign.tree, source, arch, text[0])
+    changed, count = re.subn(rf"^\t{removed}$", f"\t{instead}", text[0].read_text(), flags=re.MULTILINE)
+    assert count > 1
     text[1].write_text(changed)
-    target = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-x", "assembler")
-    linker = find_toolchain().device_compiler("gfx942")
+    target = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-x", "assembler")
+    linker = find_toolchain().device_compiler(arch)
     subprocess.run((*linker, *target, str(text[1]), "-o", str(text[2])), check=True, capture_output=True)
-    outcome = campaign.machine.run(CodeObject(text[2]), WAVELET, PLANE, data, 1, lazy=lazy, seed=0)
+    outcome = campaign.machine.run(CodeObject(text[2]), name, PLANE, data, 1, lazy=lazy, seed=0)
     assert not outcome.ok

@@ -11,6 +11,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf1
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NWGC_GKXC_NWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NWGC_GKXC_NWGK, dtype::f32)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
@@ -18,6 +19,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
@@ -25,6 +27,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
@@ -32,6 +35,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16)
@@ -175,18 +179,22 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_defau
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f32)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NHWGC_GKYXC_NHWGK, dtype::f32)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16)
@@ -211,6 +219,7 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, layout::NWGC_GKXC_NWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NWGC_GKXC_NWGK, dtype::f32),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
@@ -218,6 +227,7 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
@@ -225,6 +235,7 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
@@ -232,6 +243,7 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, layout::NHWGC_GKYXC_NHWGK, dtype::f16),
@@ -375,18 +387,22 @@ const std::vector<RegistryEntry>& registry() {
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, layout::NHWGC_GKYXC_NHWGK, dtype::f32),
         CKGEN_REGISTRY_ENTRY(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, layout::NHWGC_GKYXC_NHWGK, dtype::f32),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
+        CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),
         CKGEN_REGISTRY_ENTRY(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16),

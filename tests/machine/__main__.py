@@ -1,4 +1,4 @@
-"""Run set `ci` as machine code: python -m tests.machine [--arch GFX]... [FILTER]...
+"""Run set `ci` as machine code: python -m tests.machine [--changed] [--arch GFX]... [FILTER]...
 
 Needs a checkout of tinygrad, in --tinygrad or TINYGRAD_SRC, and CC naming a clang for its compiled instructions.
 Writes docs/machine_code_runs.csv when every architecture and instance ran. Exit 1 when a run is wrong.
@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from ckgen.errors import CkgenError
@@ -17,38 +18,49 @@ from ckgen.filters import filtered
 from ckgen.isa_compile import identify
 from ckgen.library import Library
 from ckgen.toolchain import find_toolchain
-from tests.host_library import FOLDER, ROOT, build_host_library
-from tests.machine.campaign import Campaign, Result, table_text
+from tests.host_library import FOLDER, build_host_library
+from tests.machine.campaign import Campaign, Result
+from tests.machine.table import TABLE, code_digests, is_current, read_table, table_text
 from tests.specs import default_expansion
 
 ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
-TABLE = ROOT / "docs" / "machine_code_runs.csv"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.machine", description=__doc__.splitlines()[0])
     parser.add_argument("--arch", action="append", choices=ARCHS, help="default: all")
     parser.add_argument("--tinygrad", type=Path, default=os.environ.get("TINYGRAD_SRC"))
+    parser.add_argument("--changed", action="store_true", help="keep the table's rows of code that is as it was")
     parser.add_argument("filters", nargs="*", help="as `ckgen list` takes them")
     options = parser.parse_args()
     if options.tinygrad is None:
         parser.error("name a checkout of tinygrad with --tinygrad or TINYGRAD_SRC")
-    library = Library(build_host_library())
-    expansion = default_expansion()
-    chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
-    results: list[Result] = []
-    for arch in options.arch or ARCHS:
-        names = [instance.name for instance in chosen if arch in instance.archs]
-        compiler = identify(find_toolchain().device_compiler(arch)).release
-        campaign = Campaign(options.tinygrad, library, FOLDER / "tree", arch, compiler, FOLDER / "machine")
-        begin = time.perf_counter()
-        results += campaign.run(names, _tell)
-        print(f"{arch}: {len(names)} instances, {time.perf_counter() - begin:.0f} s", flush=True)
+    results = [result for arch in options.arch or ARCHS for result in _results_on(arch, options)]
     runs, wrong = sum(item.runs for item in results), sum(item.wrong for item in results)
     if not (options.arch or options.filters):
         TABLE.write_text(table_text(results), encoding="utf-8")
     print(f"{runs} runs, {wrong} wrong")
     return 1 if wrong or not results else 0
+
+
+def _results_on(arch: str, options: argparse.Namespace) -> Iterator[Result]:
+    """The results of an architecture's instances, each told as it comes."""
+    library = Library(build_host_library())
+    expansion = default_expansion()
+    chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
+    names = [instance.name for instance in chosen if arch in instance.archs]
+    compiler = identify(find_toolchain().device_compiler(arch)).release
+    campaign = Campaign(options.tinygrad, library, FOLDER / "tree", arch, compiler, FOLDER / "machine")
+    digests = code_digests(arch)
+    kept = read_table(TABLE.read_text(encoding="utf-8")) if options.changed else {}
+    begin = time.perf_counter()
+    for name in names:
+        row = kept.get((arch, name))
+        if row is None or not is_current(row, digests):
+            row = campaign.result_of(name, digests.get(name, ""))
+            _tell(row)
+        yield row
+    print(f"{arch}: {len(names)} instances, {time.perf_counter() - begin:.0f} s", flush=True)
 
 
 def _tell(item: Result) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,16 +20,19 @@ SPLIT_KS = (1, 2, 3)
 # Loads that arrive at once and waves in order; loads that arrive at their waits and waves in a shuffled order.
 MODES = ((False, 0), (True, 1))
 SEED = 1
-COLUMNS = ("arch", "compiler", "instance", "runs", "wrong", "error", "tolerance", "instructions", "fault")
 
 
 @dataclass(frozen=True)
 class Result:
-    """One instance on one architecture: its runs, the worst element of all, and the first fault's text."""
+    """One instance on one architecture: its runs, the worst element of all, and the first fault's text.
+
+    `code` is a digest of what the table of machine code says of the instance, empty where there is none.
+    """
 
     arch: str
     compiler: str
     instance: str
+    code: str
     runs: int
     wrong: int
     error: float
@@ -99,7 +100,7 @@ class Campaign:
                 for lazy, seed in MODES:
                     yield self.machine.run(code, name, problem, data, split_k, lazy=lazy, seed=seed)
 
-    def result_of(self, name: str) -> Result:
+    def result_of(self, name: str, code: str = "") -> Result:
         """All runs of an instance as one line."""
         found: list[Outcome] = []
         fault = ""
@@ -111,23 +112,4 @@ class Campaign:
         wrong = sum(not outcome.ok for outcome in found) + bool(fault)
         done = sum(outcome.instructions for outcome in found)
         runs = len(found) + bool(fault)
-        return Result(self.arch, self.compiler, name, runs, wrong, worst.error, worst.tolerance, done, fault)
-
-    def run(self, names: Sequence[str], on_result: Callable[[Result], None]) -> list[Result]:
-        """The results of some instances, each told as it comes."""
-        results = []
-        for name in names:
-            results.append(self.result_of(name))
-            on_result(results[-1])
-        return results
-
-
-def table_text(results: Sequence[Result]) -> str:
-    """The results as CSV, errors with three digits."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for item in results:
-        row = (getattr(item, column) for column in COLUMNS)
-        writer.writerow(f"{value:.3g}" if isinstance(value, float) else value for value in row)
-    return out.getvalue()
+        return Result(self.arch, self.compiler, name, code, runs, wrong, worst.error, worst.tolerance, done, fault)

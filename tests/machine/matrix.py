@@ -33,19 +33,25 @@ _BLOCKS = {
 _BLOCKS |= {("32", "4", "BF16"), ("16", "4", "BF16"), ("32", "2", "BF16"), ("16", "2", "BF16")}
 
 
+def _places(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The row of D in each [register][lane], and the column in each lane."""
+    lane, register = np.meshgrid(np.arange(64), np.arange(size * size // 64))
+    return register // 4 * 4 * (64 // size) + lane // size * 4 + register % 4, np.arange(64) % size
+
+
+_PLACES = {size: _places(size) for size in (16, 32)}
+
+
 def multiply(shape: tuple[int, int, str], a: U32, b: U32, c: U32) -> U32:
     """The registers of D, [register][lane], of those of A, B and C."""
     size, depth, kind = shape
-    rows = _operand(a, size, depth, kind)
-    columns = _operand(b, size, depth, kind)
-    registers = size * size // 64
-    lane, register = np.meshgrid(np.arange(64), np.arange(registers))
-    groups = 64 // size
-    i = register // 4 * 4 * groups + lane // size * 4 + register % 4
-    sums = c.view(np.float32).copy()
-    for k in range(depth):  # in the order of k, each sum rounded to f32
-        product = rows[:, k].astype(np.float64)[:, None] * columns[:, k].astype(np.float64)[None, :]
-        sums = (sums.astype(np.float64) + product[i, lane % size]).astype(np.float32)
+    rows = _operand(a, size, depth, kind).astype(np.float64)
+    columns = _operand(b, size, depth, kind).astype(np.float64)
+    row, column = _PLACES[size]
+    products = rows[row].transpose(2, 0, 1) * columns[column].T[:, None, :]
+    sums = c.view(np.float32)
+    for product in products:  # in the order of k, each sum rounded to f32
+        sums = (sums + product).astype(np.float32)
     return sums.view(np.uint32)
 
 

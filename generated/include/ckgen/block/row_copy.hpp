@@ -26,6 +26,12 @@ struct RowCopy {
         GlobalVector data[Slices][1];
     };
 
+    template <class Window>
+    static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
+                                   Registers& registers, int slice, int) {
+        registers.data[slice][0] = window.template load<GlobalVector>(thread, offset);
+    }
+
     static CKGEN_HD constexpr int row_of(int thread, int slice) { return thread / threads_x + slice * slice_rows; }
     static CKGEN_HD constexpr int column_of(int thread) { return thread % threads_x * column_vector; }
     static CKGEN_HD constexpr int wave_row(int thread) {

@@ -20,6 +20,9 @@ __attribute__((device)) I32x2 raw_buffer_load_i32x2(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
 __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
+// Buffer, LDS place of lane 0, bytes a lane, offset in memory, scalar offset, offset in both, cache policy.
+__attribute__((device)) void raw_buffer_load_lds(I32x4, __attribute__((address_space(3))) void*, uint32, int32, int32,
+                                                 int32, int32) __asm("llvm.amdgcn.raw.buffer.load.lds");
 
 #if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1200__) || defined(__gfx1201__)
 inline constexpr int32 kBufferWord3 = 0x31004000;
@@ -30,10 +33,13 @@ inline constexpr int kExchangeLanes = 64;
 #endif
 
 // LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
+// Loads of 16 bytes a lane that go to LDS and no register: section 9.1.9 there, "Memory Buffer Load to LDS".
 #if defined(__gfx950__)
 inline constexpr bool kTransposingLds = true;
+inline constexpr bool kDirectLds = true;
 #else
 inline constexpr bool kTransposingLds = false;
+inline constexpr bool kDirectLds = false;
 #endif
 
 // Halves of an LDS ring that a load wave holds in registers on their way there.
@@ -99,6 +105,12 @@ public:
 #endif
     }
 
+    // Till all loads of this wave are there, those to LDS too, which no register's use would wait for.
+    CKGEN_DEVICE void await_loads() const {
+        constexpr int no_loads_outstanding =
+            0x0f70;  // vmcnt(0), other counters at their largest: "CDNA4 ISA", S_WAITCNT
+        __builtin_amdgcn_s_waitcnt(no_loads_outstanding);
+    }
     // No instruction moves across this. An order that is asked for holds between two of them only: the request takes no
     // heed of barriers, across which it moved LDS reads.
     CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
@@ -119,6 +131,7 @@ public:
 #endif
     }
 
+    CKGEN_DEVICE LdsPointer lds_at(int byte_offset) const { return lds_ + byte_offset; }
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {
         return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
@@ -197,6 +210,13 @@ public:
             static_assert(sizeof(V) == 2, "a buffer access is 2, 4, 8 or 16 bytes");
             return __builtin_bit_cast(V, raw_buffer_load_i16(words_, offset, 0, 0));
         }
+    }
+
+    // 16 bytes a lane; lane 0's go to LDS byte `first` (uniform over the wave), the next lane's behind them. What lies
+    // past the window's end becomes zero there too. Only where kDirectLds.
+    CKGEN_DEVICE void load_to_lds(const Thread& thread, uint32 byte_offset, int first) const {
+        if constexpr(kDirectLds)
+            raw_buffer_load_lds(words_, thread.lds_at(first), 16, static_cast<int32>(byte_offset), 0, 0, 0);
     }
 
 private:

@@ -9,6 +9,9 @@
 //   merge_halves()     the low or the high halves of two words as one word
 //   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
 //   kInvalidOffset     a byte offset that lies past the end of every window
+//   kDirectLds         whether GlobalBuffer::load_to_lds() exists: 16 bytes a lane from global memory to LDS, lane
+//   after
+//                      lane from one place on; Thread::await_loads() waits for them
 //   kLoadedHalves      how many halves of an LDS ring a load wave holds in registers on their way there, 1 or 2
 //   wait_for_previous_kernel()   in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is
 //   read

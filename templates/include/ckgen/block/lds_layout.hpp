@@ -58,10 +58,10 @@ struct LdsRows {
         return plane * plane_bytes + row * row_bytes + (column * 2 ^ moved_by(row));
     }
 
-private:
     static CKGEN_HD constexpr int moved_by(int row) {
         return row / max_of(1, 128 / Columns_) % min_of(4, Columns_ / 32) * 64;
     }
+    static constexpr int moves_repeat_after = 4;  // rows
 };
 
 }  // namespace ckgen::block

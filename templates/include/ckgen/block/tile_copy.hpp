@@ -46,6 +46,13 @@ struct TileCopy {
         GlobalVector data[Slices][RowVector];
     };
 
+    // Loads one row of one slice.
+    template <class Window>
+    static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
+                                   Registers& registers, int slice, int row) {
+        registers.data[slice][row] = window.template load<GlobalVector>(thread, offset);
+    }
+
     // Tile row of the first element of a slice, and tile column.
     static CKGEN_HD constexpr int row_of(int thread, int slice) {
         return thread / plane_threads * Layout::k1 + thread % parts * RowVector + slice * slice_rows;

@@ -1,23 +1,41 @@
 // The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
 #pragma once
 
-#include "ckgen/block/row_copy.hpp"
+#include "ckgen/block/direct_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 #include "ckgen/conv/im2col_source.hpp"
 
 namespace ckgen::conv {
 
-// How an operand's tile lies in LDS and gets there: by rows where LDS reads transpose 16-bit elements, else in slots.
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          bool ByRows = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2>
+// How a tile gets to LDS and lies there: in slots, each a column's, transposed in registers; by rows, as LDS reads can
+// transpose 16-bit elements; or by rows through no register, where load waves have 16 bytes a lane of both operands.
+enum class TileWay { Slots, Rows, Direct };
+
+template <class D, int Columns, int Vector, int Pad>
+inline constexpr bool kDirectOperand = Vector == 8 && Pad == 0 && D::copy_threads * Vector / Columns % 4 == 0;
+template <class D>
+inline constexpr bool kDirectLoads =
+    platform::kDirectLds && D::load_waves > 0 && D::elem_bytes == 2 &&
+    kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad>&& kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad>;
+template <class D, int Vector>
+inline constexpr TileWay kTileWay = kDirectLoads<D>                                                  ? TileWay::Direct
+                                    : platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 ? TileWay::Rows
+                                                                                                     : TileWay::Slots;
+
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, TileWay Way = kTileWay<D, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
     using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, true> {
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
     using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct> {
+    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
+    using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
 };
 
 template <class D>
@@ -44,8 +62,9 @@ public:
 
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
-        : id_(id), a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
-                      tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
+        : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
+          a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
+             tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.n_first) {}
 
@@ -57,6 +76,13 @@ public:
         b_.advance(thread);
     }
 
+    // Where kDirectLoads: starts the loads of the next tile to a stage; it is there after await_loads().
+    CKGEN_DEVICE void load_to(const platform::Thread& thread, int stage) {
+        const int base = stage * D::lds_stage_bytes;
+        Registers places{CopyA::place(base, wave_first_), CopyB::place(base + Layouts::b_offset, wave_first_)};
+        load(thread, places);
+    }
+
     CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
         const int base = stage * D::lds_stage_bytes;
         CopyA::store(thread, base, id_, registers.a);
@@ -65,6 +91,7 @@ public:
 
 private:
     int id_;
+    int wave_first_;  // id of this wave's first thread
     LinearSource<CopyA> a_;
     InputSource<CopyB, D::Layout::ndim, D::conv_spec> b_;
 };

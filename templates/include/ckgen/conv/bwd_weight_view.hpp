@@ -71,8 +71,8 @@ public:
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row)
-            registers.data[slice][row] = window.template load<typename Copy::GlobalVector>(
-                thread, offset_ + static_cast<uint32>((slice * Copy::slice_rows + row) * row_bytes));
+            Copy::fetch(thread, window, offset_ + static_cast<uint32>((slice * Copy::slice_rows + row) * row_bytes),
+                        registers, slice, row);
     }
     CKGEN_DEVICE void advance(const platform::Thread&) {
         base_ += Copy::k_per_block * row_bytes_;

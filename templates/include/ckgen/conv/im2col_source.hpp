@@ -161,8 +161,8 @@ public:
         for(int row = 0; row < Copy::rows; ++row) {
             const int i = slice * Copy::rows + row;
             const uint32 mark = (padding_ << (31 - i)) & platform::kInvalidOffset;
-            registers.data[slice][row] = window_.template load<typename Copy::GlobalVector>(
-                thread, (static_cast<uint32>(rows_[i]) + column_offset_) | mark);
+            Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_) | mark, registers, slice,
+                        row);
         }
     }
     CKGEN_DEVICE void advance(const platform::Thread& thread) {

@@ -36,15 +36,10 @@ struct WaveletKernel {
             const int count = halves(tile);
             if(count > 0) {
                 Loader loader(thread, id, args, tile);
-                Half loaded[ahead];
-                load(thread, loader, loaded[0]);
-                if(ahead > 1 && count > 1)
-                    load(thread, loader, loaded[ahead - 1]);
-                for(int half = 0; half < count; half += 2) {
-                    fill<0>(thread, loader, loaded[0], half + ahead < count);
-                    if(half + 1 < count)
-                        fill<1>(thread, loader, loaded[ahead - 1], half + 1 + ahead < count);
-                }
+                if constexpr(conv::kDirectLoads<D>)
+                    copy(thread, loader, count);
+                else
+                    pass_on(thread, loader, count);
             }
             Epilogue::accompany(thread);
         }
@@ -56,6 +51,17 @@ struct WaveletKernel {
             typename Loader::Registers tiles[tiles_per_half];
         };
 
+        static CKGEN_DEVICE void pass_on(const platform::Thread& thread, Loader& loader, int count) {
+            Half loaded[ahead];
+            load(thread, loader, loaded[0]);
+            if(ahead > 1 && count > 1)
+                load(thread, loader, loaded[ahead - 1]);
+            for(int half = 0; half < count; half += 2) {
+                fill<0>(thread, loader, loaded[0], half + ahead < count);
+                if(half + 1 < count)
+                    fill<1>(thread, loader, loaded[ahead - 1], half + 1 + ahead < count);
+            }
+        }
         // Writes the tiles that were loaded to a half of the ring and starts on those that it holds next.
         template <int Which>
         static CKGEN_DEVICE void fill(const platform::Thread& thread, Loader& loader, Half& half, bool more) {
@@ -70,6 +76,23 @@ struct WaveletKernel {
             CKGEN_UNROLL
             for(int i = 0; i < tiles_per_half; ++i)
                 loader.load(thread, half.tiles[i]);
+        }
+
+        // Without registers: a half's loads are on their way while the math waves multiply the other half.
+        static CKGEN_DEVICE void copy(const platform::Thread& thread, Loader& loader, int count) {
+            for(int half = 0; half < count; half += 2) {
+                copy_half<0>(thread, loader);
+                if(half + 1 < count)
+                    copy_half<1>(thread, loader);
+            }
+        }
+        template <int Which>
+        static CKGEN_DEVICE void copy_half(const platform::Thread& thread, Loader& loader) {
+            CKGEN_UNROLL
+            for(int i = 0; i < tiles_per_half; ++i)
+                loader.load_to(thread, Which * tiles_per_half + i);
+            thread.await_loads();
+            thread.barrier();
         }
     };
 

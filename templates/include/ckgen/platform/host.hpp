@@ -57,6 +57,7 @@ inline constexpr bool kTransposingLds = true;
 inline constexpr bool kTransposingLds = false;
 #endif
 
+inline constexpr bool kDirectLds = kTransposingLds;
 inline constexpr int kLoadedHalves = 2;  // as on AMD
 
 // The low (high) halves of two words, that of `a` in the low half.
@@ -78,6 +79,7 @@ public:
     int anew(int value) const { return value; }
     int kept(int value) const { return value; }
     void schedule_boundary() const {}
+    void await_loads() const {}
     template <int Steps, int Reads, int Matrix>
     void interleave() const {}
     template <class Args>
@@ -177,6 +179,12 @@ public:
             std::memcpy(&value, base_ + byte_offset, sizeof(V));
         }
         return value;
+    }
+    // 16 bytes a lane; lane 0's go to LDS byte `first`, the next lane's behind them.
+    void load_to_lds(const Thread& thread, uint32 byte_offset, int first, Site site = Site::here()) const {
+        constexpr int wave_lanes = 64;
+        thread.lds_store(first + thread.thread_id() % wave_lanes * 16, load<Vec<uint32, 4>>(thread, byte_offset, site),
+                         site);
     }
 
 private:

@@ -17,7 +17,8 @@ extern __shared__ __align__(1024) char dynamic_lds[];
 
 inline constexpr int kExchangeLanes = 32;
 inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
-inline constexpr int kLoadedHalves = 1;         // two cost a block a multiprocessor
+inline constexpr bool kDirectLds = false;
+inline constexpr int kLoadedHalves = 1;  // two cost a block a multiprocessor
 
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>
@@ -35,6 +36,7 @@ public:
     CKGEN_DEVICE int anew(int value) const { return value; }
     CKGEN_DEVICE int kept(int value) const { return value; }
     CKGEN_DEVICE void schedule_boundary() const {}
+    CKGEN_DEVICE void await_loads() const {}
     template <int Steps, int Reads, int Matrix>
     CKGEN_DEVICE void interleave() const {}
     template <class Args>

@@ -1,0 +1,38 @@
+// Global memory -> LDS for one operand's tile by rows, through no register: what RowCopy is where the platform can do
+// it (kDirectLds). A lane has 16 bytes, and a wave's lie one behind the other in LDS, so it is not LDS addresses that
+// move a row's columns (LdsRows) but global ones: each lane asks for the columns that belong where its bytes go.
+#pragma once
+
+#include "ckgen/block/row_copy.hpp"
+
+namespace ckgen::block {
+
+template <class T_, class Layout_, int KPerBlock, int Slices, int Threads>
+struct DirectCopy : RowCopy<T_, Layout_, KPerBlock, Slices, Threads> {
+    using Rows = RowCopy<T_, Layout_, KPerBlock, Slices, Threads>;
+    using Layout = Layout_;
+    static constexpr int lane_bytes = Layout::vector * static_cast<int>(sizeof(T_));
+    static constexpr int slice_bytes = Threads * lane_bytes;
+    static_assert(lane_bytes == 16, "the width of a load to LDS");
+    static_assert(Layout::plane_bytes == Layout::k1 * Layout::row_bytes, "rows one behind the other, no padding");
+    static_assert(Rows::slice_rows % Layout::moves_repeat_after == 0, "a thread has the same columns in every slice");
+
+    // LDS byte of the wave's first lane in slice 0.
+    struct Registers {
+        int first;
+    };
+    static CKGEN_HD constexpr int column_of(int thread) {
+        const int byte = thread % Rows::threads_x * lane_bytes;
+        return (byte ^ Layout::moved_by(Rows::row_of(thread, 0))) / static_cast<int>(sizeof(T_));
+    }
+    static CKGEN_HD constexpr int lds_byte(int thread, int slice) { return slice * slice_bytes + thread * lane_bytes; }
+    static CKGEN_DEVICE Registers place(int lds_base, int wave_first) { return {lds_base + lds_byte(wave_first, 0)}; }
+
+    template <class Window>
+    static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
+                                   const Registers& registers, int slice, int) {
+        window.load_to_lds(thread, offset, registers.first + slice * slice_bytes);
+    }
+};
+
+}  // namespace ckgen::block

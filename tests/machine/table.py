@@ -1,0 +1,66 @@
+"""The committed table of runs: docs/machine_code_runs.csv, and which of its rows are of code that has changed since.
+
+A row holds a digest of its instance's row in docs/isa/, which `ckgen isa --check` holds against the machine code. There
+is none for gfx1100, whose rows cannot be told to be stale.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from tests.machine.campaign import Result
+from tests.specs import ROOT
+
+TABLE = ROOT / "docs" / "machine_code_runs.csv"
+COLUMNS = tuple(field.name for field in fields(Result))
+
+
+def code_digests(arch: str, folder: Path = ROOT / "docs" / "isa") -> dict[str, str]:
+    """What an architecture's table of machine code says of each instance, as a digest."""
+    table = folder / f"{arch}.csv"
+    lines = table.read_text(encoding="utf-8").splitlines()[2:] if table.exists() else []
+    return {line.partition(",")[0]: hashlib.sha256(line.encode()).hexdigest()[:12] for line in lines}
+
+
+def table_text(results: Sequence[Result]) -> str:
+    """The results as CSV, errors with three digits."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for item in results:
+        row = (getattr(item, column) for column in COLUMNS)
+        writer.writerow(f"{value:.3g}" if isinstance(value, float) else value for value in row)
+    return out.getvalue()
+
+
+def read_table(text: str) -> dict[tuple[str, str], Result]:
+    """The rows by architecture and instance; none where the columns are others."""
+    reader = csv.DictReader(io.StringIO(text))
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        return {}
+    return {(row["arch"], row["instance"]): _result(row) for row in reader}
+
+
+def _result(row: Mapping[str, str]) -> Result:
+    return Result(
+        arch=row["arch"],
+        compiler=row["compiler"],
+        instance=row["instance"],
+        code=row["code"],
+        runs=int(row["runs"]),
+        wrong=int(row["wrong"]),
+        error=float(row["error"]),
+        tolerance=float(row["tolerance"]),
+        instructions=int(row["instructions"]),
+        fault=row["fault"],
+    )
+
+
+def is_current(row: Result | None, digests: Mapping[str, str]) -> bool:
+    """Whether a row is of the code that the table of machine code tells of."""
+    return row is not None and row.code == digests.get(row.instance) and not row.wrong
