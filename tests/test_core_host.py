@@ -103,8 +103,10 @@ def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL)
         offset = divide_up(partial, 256) * 256
         expected = offset + 50 * pitch * 2 if pitch else partial
         assert core.workspace(c_problem(problem, 3), tiles((128, 256, 64))) == expected
-    grouped = make_problem(groups=4, batch=2, k=6, c=64, filter=(1, 1), input=(5, 5))
-    assert core.workspace(c_problem(grouped), tiles((128, 256, 64))) == 0  # 24 elements a position
+    # 24 and 32 elements a position; the copy engine cannot begin at a group's 6.
+    for k, expected in ((6, 50 * 4 * 8 * 2), (8, 0)):
+        grouped = make_problem(groups=4, batch=2, k=k, c=64, filter=(1, 1), input=(5, 5))
+        assert core.workspace(c_problem(grouped), tiles((128, 256, 64))) == expected
 
 
 @pytest.mark.parametrize(

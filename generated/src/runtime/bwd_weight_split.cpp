@@ -124,7 +124,9 @@ int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
 }
 
 bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
-    return t.copy_engine && p.out.position_stride(p.ndim) * t.elem_bytes % 16 != 0;
+    // Boxes begin at multiples of 16 bytes in the channels of all groups.
+    const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
+    return t.copy_engine && !(aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0])));
 }
 
 RepackArgs repack_args(const BwdWeightTraits& t, const Problem& p) {
