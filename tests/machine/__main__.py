@@ -18,7 +18,7 @@ from ckgen.isa_compile import identify
 from ckgen.library import Library
 from ckgen.toolchain import find_toolchain
 from tests.host_library import FOLDER, ROOT, build_host_library
-from tests.machine.campaign import Campaign, Result, table_text
+from tests.machine.campaign import Campaign, Result, in_table, table_text
 from tests.specs import default_expansion
 
 ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
@@ -38,7 +38,7 @@ def main() -> int:
     chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
     results: list[Result] = []
     for arch in options.arch or ARCHS:
-        names = [instance.name for instance in chosen if arch in instance.archs]
+        names = [instance.name for instance in chosen if arch in instance.archs and in_table(instance)]
         compiler = identify(find_toolchain().device_compiler(arch)).release
         campaign = Campaign(options.tinygrad, library, FOLDER / "tree", arch, compiler, FOLDER / "machine")
         begin = time.perf_counter()
