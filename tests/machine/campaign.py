@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from ckgen.build import compile_device_only
 from ckgen.instance import Instance, parse
 from ckgen.library import Library
+from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.run_data import make_data
 from tests.machine.code_object import CodeObject
@@ -41,6 +43,22 @@ class Result:
     fault: str
 
 
+# Of backward data an instance of each path; an emulated instance takes minutes, and the loops are backward weight's.
+DATA_SAMPLE = (
+    "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2",
+    "grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
+)
+
+
+def in_table(instance: Instance) -> bool:
+    """Whether the committed table holds an instance of set `ci`."""
+    return instance.operation != BWD_DATA or instance.name in DATA_SAMPLE
+
+
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: few positions with a tile that hangs over every edge, and many, so that its
     ring of LDS stages goes round. Channels are multiples of its vectors and, but for those, odd."""
@@ -62,6 +80,10 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         right_pad=(0, 2, 1)[:ndim],
     )
     many = make_problem(groups=1, batch=5, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
+    if instance.operation == BWD_DATA:  # three quarters of the positions have no tap
+        sizes = ((1,) * ndim, (5, 4, 3)[:ndim])
+        gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=sizes[0], input=sizes[1], stride=2)
+        return few, dataclasses.replace(many, batch=2), gaps
     return few, many
 
 
@@ -95,7 +117,7 @@ class Campaign:
         code = self.code_of(name)
         instance = parse(name)
         for problem in problems or problems_of(instance):
-            data = make_data(problem, instance.dtype, SEED)
+            data = make_data(problem, instance.dtype, SEED, instance.operation, self.library.function_of(name))
             for split_k in split_ks:
                 for lazy, seed in MODES:
                     yield self.machine.run(code, name, problem, data, split_k, lazy=lazy, seed=seed)

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from ckgen.c_api import CProblem
+from ckgen.d_tensors import d_slots, fuse, scalar_values
 from ckgen.element import decode, element_of
 from ckgen.layout import TensorName, to_physical
 from ckgen.library import Library
+from ckgen.operation import BWD_DATA, OPERATIONS
 from ckgen.problem import ConvProblem
-from ckgen.reference import tolerance
 from ckgen.run_data import Data
 from tests.machine.code_object import CodeObject
 from tests.machine.engine import Engine
@@ -42,7 +43,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reducer:
-    """The kernel that sums the partials of split-K: its code and, from its header, the threads of a workgroup.
+    """The kernel that sums the partials of split-K: its code and, from its header, the threads of a workgroup. That of
+    backward data, which an instance has itself, has as many.
 
     It is given a workgroup for as many elements as it has threads; one that does more a thread leaves some idle.
     """
@@ -54,6 +56,8 @@ class Reducer:
     def make(cls, code: CodeObject, tree: Path) -> Reducer:
         text = (tree / "include/ckgen/epilogue/split_k_reduce.hpp").read_text()
         (threads,) = re.findall(r"int launch_threads = (\d+);", text)
+        own = (tree / "include/ckgen/epilogue/bwd_data_reduce.hpp").read_text()
+        assert f"int launch_threads = {threads};" in own
         return cls(code, int(threads))
 
 
@@ -70,37 +74,51 @@ class Machine:
     ) -> Outcome:
         """Run an instance and compare. Fault when the machine code does what it must not."""
         instance = self.library.instance(name)
-        layout, dtype = instance.layout, instance.dtype
-        memory = Memory()
-        sources: dict[TensorName, np.ndarray] = {"in": data.in_, "out": data.out}
-        inputs = {
-            tensor: np.ascontiguousarray(a.transpose(to_physical(tensor, layout))) for tensor, a in sources.items()
-        }
-        wei = np.empty(problem.shape("wei", layout), element_of(dtype, "wei").storage)
+        layout, dtype, written = instance.layout, instance.dtype, OPERATIONS[instance.operation].written
+        memory, element = Memory(), element_of(dtype, written)
+        result = np.empty(problem.shape(written, layout), element.storage)
         workspace = np.empty(self.library.workspace_size(name, problem, split_k=split_k) // 2, np.uint16)
-        for array in (wei, workspace):
+        for array in (result, workspace):
             array.reshape(-1).view(np.uint16)[:] = POISON
-        address = {tensor: memory.add(tensor, array, writable=False) for tensor, array in inputs.items()}
-        address["wei"] = memory.add("wei", wei, writable=True)
+        address = {written: memory.add(written, result, writable=True)}
+        for tensor, values in data.tensors.items():
+            array = np.ascontiguousarray(values.transpose(to_physical(tensor, layout)))
+            address[tensor] = memory.add(tensor, array, writable=False)
+        c_problem = CProblem.make(problem, layout, split_k)
+        self._fuse(c_problem, name, problem, data, memory)
         partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
-        arguments, blocks, threads = self._plan(name, problem, split_k, address, partials)
-        kernel = f"{name}_kernel"
+        arguments, blocks, threads = self._plan(name, c_problem, address, partials)
+        how = {"lazy": lazy, "seed": seed}
         self.engine.forget()
-        done = launch(self.engine, code, kernel, blocks, threads, arguments, memory, lazy=lazy, seed=seed)
+        done = launch(self.engine, code, f"{name}_kernel", blocks, threads, arguments, memory, **how)  # type: ignore[arg-type]
         used = self.library.split_k(name, problem, split_k)
-        if used > 1:
-            done += self._reduce(dtype, wei.size, used, address["wei"], partials, memory, lazy=lazy, seed=seed)
-        expected = data.expected.transpose(to_physical("wei", layout))
-        error = np.abs(decode(wei, element_of(dtype, "wei")) - expected)
-        limit = tolerance(dtype, problem.gemm[2], data.scale, expected)
+        if used > 1 and instance.operation == BWD_DATA:  # a kernel of the instance's own, with the same arguments
+            blocks = -(-(result.size // min(4, instance.c_vector)) // self.reducer.threads)
+            kernel = f"{name}_reduce_kernel"
+            self.engine.forget()
+            done += launch(self.engine, code, kernel, blocks, self.reducer.threads, arguments, memory, **how)  # type: ignore[arg-type]
+        elif used > 1:
+            done += self._reduce(dtype, result.size, used, address["wei"], partials, memory, lazy=lazy, seed=seed)
+        order = to_physical(written, layout)
+        error = np.abs(decode(result, element) - data.expected.transpose(order))
+        limit = data.allowance(element).transpose(order)
         at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
         return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
 
+    def _fuse(self, c_problem: CProblem, name: str, problem: ConvProblem, data: Data, memory: Memory) -> None:
+        """D tensors and scalars of an instance's function."""
+        function = self.library.function_of(name)
+        slots = d_slots(self.library.instance(name), function)
+        fuse(c_problem, problem, slots)
+        c_problem.set_scalars(scalar_values(function, data.scalars))
+        for at, slot in enumerate(slots):
+            array = np.ascontiguousarray(data.d_array(at, slot))
+            c_problem.d[at].data = memory.add(f"D{at}", array, writable=False)
+
     def _plan(
-        self, name: str, problem: ConvProblem, split_k: int, address: dict[TensorName, int], partials: int
+        self, name: str, c_problem: CProblem, address: dict[TensorName, int], partials: int
     ) -> tuple[bytes, int, int]:
         """The kernel's arguments, workgroups and threads: `ckgen_plan` of the C API."""
-        c_problem = CProblem.make(problem, self.library.instance(name).layout, split_k)
         space = (ctypes.c_char * 4096)()
         size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
         pointers = [ctypes.c_void_p(address[tensor]) for tensor in ("in", "wei", "out")]
