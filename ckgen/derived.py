@@ -19,6 +19,7 @@ STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage i
 HALO_CHANNELS = 64  # input channels of a workgroup of family halo: rows of 128 bytes
 HALO_LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
 HALO_ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
+WGMMA_ROWS = 64  # of a warpgroup's atom
 
 
 def wave_grid(math_waves: int, m_per_block: int, n_per_block: int) -> tuple[int, int]:
@@ -66,6 +67,11 @@ class Derived:
     def is_halo(self) -> bool:
         """True where all taps read the same rows in shared memory."""
         return self.family in HALO_FAMILIES
+
+    @property
+    def by_filter_rows(self) -> bool:
+        """True where family halo multiplies by wgmma, a warpgroup for each row of the filter."""
+        return self.is_halo and self.m_per_xdl == WGMMA_ROWS
 
     @property
     def groups_outermost(self) -> bool:
@@ -140,6 +146,8 @@ class Derived:
     @property
     def acc_registers(self) -> int:
         """Accumulator registers a lane; a warpgroup of 128 threads holds 64 rows of the tile."""
+        if self.by_filter_rows:
+            return 3 * self.m_per_block // 2
         if self.is_halo:
             return (5 if self.n_per_block < HALO_ATOM[0] else 9) * (self.m_per_block // HALO_ATOM[1]) * 4
         if self.uses_tma:
@@ -267,8 +275,9 @@ class Derived:
 
     @property
     def lds_products_bytes(self) -> int:
-        """Bytes of the products of all shares, as they pass through shared memory at the end."""
-        return self.shares * self.groups_per_block * self.m_per_block * (9 * self.n_per_block + 4) * 4
+        """Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma."""
+        bytes_of_a_share = self.groups_per_block * self.m_per_block * (9 * self.n_per_block + 4) * 4
+        return 0 if self.by_filter_rows else self.shares * bytes_of_a_share
 
 
 DERIVED_NAMES = tuple(

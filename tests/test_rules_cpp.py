@@ -23,7 +23,8 @@ XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8,
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
 
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
-HALO = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 32, 16, 2, 4, 8, 8, 4, 6)
+HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
+WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
 HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
@@ -103,7 +104,9 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
-@pytest.mark.parametrize("instance", [XDL, WAVELET, TMA, HALO], ids=["xdl", "wavelet", "wavelet_tma", "halo"])
+@pytest.mark.parametrize(
+    "instance", [XDL, WAVELET, TMA, HALO, WGMMA], ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma"]
+)
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     checked = f"Checked{prefix_of(instance.family)}"
     text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked}<C>;"

@@ -49,8 +49,8 @@ CUtensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_by
 }
 
 // A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th and column_step-th. Swizzled in 128 bytes where the box has 64 channels, else
-// packed. Bytes lie between neighbours; what lies outside reads as zero.
+// box_columns columns, every row_step-th and column_step-th. Swizzled over its channels where the box has 64 or 32,
+// else packed. Bytes lie between neighbours; what lies outside reads as zero.
 struct BoxMap {
     int64 channels, columns, rows, images;
     int64 column_bytes, row_bytes, image_bytes;
@@ -70,7 +70,9 @@ CUtensorMap box_map(const void* base, const BoxMap& m) {
     CUtensorMap map;
     check_driver(encode(&map, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides, box, steps,
                         CU_TENSOR_MAP_INTERLEAVE_NONE,
-                        m.box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                        m.box_channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
+                        : m.box_channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                               : CU_TENSOR_MAP_SWIZZLE_NONE,
                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                  "cuTensorMapEncodeTiled");
     return map;
