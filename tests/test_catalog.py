@@ -21,7 +21,7 @@ WIDE = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x
 
 def test_list_rows() -> None:
     rows = list_rows(EXPANSION.instances, EXPANSION.sets)
-    assert len(rows) == 893
+    assert len(rows) == 896
     assert dict(zip(LIST_HEADERS, rows[0], strict=True)) == {
         "name": WIDE,
         "tile": "128x128x32",
