@@ -2,8 +2,9 @@
 
 A tile is the positions that the math warps take at once (k_per_block), 16 a warp. What a warp reads and multiplies for
 them is in templates/include/ckgen/pipeline/halo.hpp: one ldmatrix of 512 bytes for each block of 16 rows (a tap's 16
-channels, or two taps' 8) and for each pair of blocks of 8 columns. Rows are wider than the output's by what the taps
-reach (conv/halo_geometry.hpp); how far they are rounded up beyond that is left out. All functions are pure.
+channels, or two taps' 8) and for each pair of blocks of 8 columns; halo_wgmma.hpp has it where a warpgroup has a row of
+the filter. Rows are wider than the output's by what the taps reach (conv/halo_geometry.hpp); how far they are rounded
+up beyond that is left out. All functions are pure.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from math import ceil
 
 from ckgen.cost_model import Bound, matrix_rate, slowest
-from ckgen.derived import HALO_CHANNELS
+from ckgen.derived_halo import HALO_CHANNELS
 from ckgen.hardware import DTYPES
 from ckgen.hardware_units import Rates
 from ckgen.instance import Instance
@@ -26,6 +27,8 @@ IN_BYTES = HALO_CHANNELS * 2  # of an input position in shared memory
 def halo_bound(instance: Instance, rates: Rates, strides: tuple[int, ...]) -> Bound:
     """The bound of `cost_model` for the positions of one tile of a workgroup. The input has as many positions for each
     of the output as the strides' product."""
+    if instance.by_filter_rows:
+        return _wgmma_bound(instance, rates)
     warps = instance.units * instance.shares
     row_blocks = (TAPS + 1) // 2 if instance.unit_channels == 8 else TAPS
     column_blocks = instance.m_per_block // 8
@@ -40,6 +43,22 @@ def halo_bound(instance: Instance, rates: Rates, strides: tuple[int, ...]) -> Bo
     useful = 2 * instance.k_per_block * HALO_CHANNELS * instance.m_per_block * TAPS
     peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
     return slowest(resources, useful / peak)
+
+
+def _wgmma_bound(instance: Instance, rates: Rates) -> Bound:
+    """Each of three warpgroups reads the input and its taps of the output, for 16 positions at a time."""
+    positions = instance.k_per_block
+    out_bytes = instance.m_per_block * 2
+    read = positions * 3 * (IN_BYTES + 3 * out_bytes)
+    copied = positions * (IN_BYTES + out_bytes)
+    multiplied = 2 * positions * HALO_CHANNELS * instance.m_per_block * TAPS
+    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
+    resources = (
+        ("matrix", multiplied / peak),
+        ("lds", read / rates.lds_read_bytes + copied / rates.lds_write_bytes),
+        ("load", copied / rates.load_bytes),
+    )
+    return slowest(resources, multiplied / peak)
 
 
 def halo_workgroups(instance: Instance, problem: ConvProblem) -> int:

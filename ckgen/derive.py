@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ckgen.derived import HALO_ATOM, HALO_CHANNELS, STAGE_BARRIER_BYTES, SWIZZLE_BYTES
+from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES
+from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, WGMMA_ROWS
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
 from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
@@ -20,6 +21,7 @@ CONV_SPEC = "Default"
 COPY_VECTORS = {"wavelet_tma": (8, 64, 2), "halo": (8, 8, 4)}
 COPY_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
 COPY_MAX_STAGES = 6  # more hide no more latency
+HALO_WARPGROUPS = 3  # with wgmma, one for each row of the filter
 HALO_MATH_WARPS = 8  # as many as leave each other the registers of 180 accumulators
 
 # Why a value that the file does not give is what it is, for `ckgen explain`.
@@ -46,10 +48,11 @@ _TMA_REASONS = {
     "vector": "by rule: 16 bytes of A, a box of 64 channels of B, two weights",
 }
 _HALO_REASONS = {
-    "k_per_block": "by rule: 16 positions for each share of eight warps",
-    "m_per_xdl": "by rule: mma.sync's atom has 16 rows",
+    "k_per_block": "by rule: 16 positions for each share of eight warps, with wgmma 16",
+    "m_per_xdl": "by rule: mma.sync's atom has 16 rows; wgmma's has 64, the channels of a group's tile",
     "load_waves": "by rule: one warpgroup of two waves",
-    "math_waves": "by rule: a warp for each unit of channels and share of positions",
+    "math_waves": "by rule: a warp for each unit of channels and share of positions, with wgmma a warpgroup"
+    " of two waves for each row of the filter",
     "stages": "by rule: at most 6; how many fit follows from the problem",
     "vector": "by rule: 16 bytes of A and of B, four weights",
 }
@@ -76,6 +79,8 @@ def reason(field: str, family: str) -> str:
 
 def k_per_block(family: str, dtype: str, n_per_block: int) -> int:
     """GEMM-K of a tile by rule."""
+    if family in HALO_FAMILIES and n_per_block == HALO_CHANNELS:
+        return HALO_ATOM[2]
     if family in HALO_FAMILIES:
         units = max(1, HALO_CHANNELS // max(1, min(n_per_block, HALO_ATOM[0])))
         return HALO_ATOM[2] * max(1, HALO_MATH_WARPS // units)
@@ -84,20 +89,24 @@ def k_per_block(family: str, dtype: str, n_per_block: int) -> int:
     return 64 // DTYPES[dtype].elem_bytes
 
 
-def m_per_xdl(family: str) -> int:
+def m_per_xdl(family: str, n_per_block: int) -> int:
     """Rows of the matrix atom by rule."""
-    return {"wavelet_tma": 64, "halo": HALO_ATOM[0]}.get(family, 32)
+    if family in HALO_FAMILIES and n_per_block != HALO_CHANNELS:
+        return HALO_ATOM[0]
+    return WGMMA_ROWS if family in COPY_FAMILIES else 32
 
 
 def waves(family: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
     """Load and math waves where the file gives no wave ratio; `extents` are M, N and K of the tile, the block size
     is of family xdl."""
     m, n, k = extents
+    if family in HALO_FAMILIES and n == HALO_CHANNELS:
+        return COPY_LOAD_WAVES, 2 * HALO_WARPGROUPS
     if family in HALO_FAMILIES:
         units = HALO_CHANNELS // max(1, min(n, HALO_ATOM[0]))
         return COPY_LOAD_WAVES, max(1, units * (k // HALO_ATOM[2]) // 2)
     if family in TMA_FAMILIES:
-        return COPY_LOAD_WAVES, max(1, 2 * m // 64)
+        return COPY_LOAD_WAVES, max(1, 2 * m // WGMMA_ROWS)
     return 0, block_size // WAVE_SIZE
 
 

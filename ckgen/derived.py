@@ -5,6 +5,7 @@ AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_
 
 from __future__ import annotations
 
+from ckgen.derived_halo import HALO_ATOM, HALO_LDS_BYTES, HaloDerived
 from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
 from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 
@@ -12,9 +13,6 @@ LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are l
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage is empty
-HALO_CHANNELS = 64  # input channels of a workgroup of family halo: rows of 128 bytes
-HALO_LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
-HALO_ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
 
 
 def wave_grid(math_waves: int, m_per_block: int, n_per_block: int) -> tuple[int, int]:
@@ -35,7 +33,7 @@ def lds_pad(elements: int, vector: int) -> int:
     return columns if columns < LDS_PLANES else 0
 
 
-class Derived:
+class Derived(HaloDerived):
     """The derived values, as properties over the fields of ckgen.instance.Instance, its only subclass."""
 
     __slots__ = ()
@@ -58,11 +56,6 @@ class Derived:
     def uses_tma(self) -> bool:
         """True where bulk tensor copies fill shared memory: families of Hopper alone."""
         return self.family in COPY_FAMILIES
-
-    @property
-    def is_halo(self) -> bool:
-        """True where all taps read the same rows in shared memory."""
-        return self.family in HALO_FAMILIES
 
     @property
     def a_rows(self) -> bool:
@@ -147,6 +140,8 @@ class Derived:
     @property
     def acc_registers(self) -> int:
         """Accumulator registers a lane; a warpgroup of 128 threads holds 64 rows of the tile."""
+        if self.by_filter_rows:
+            return 3 * self.m_per_block // 2
         if self.is_halo:
             return (5 if self.n_per_block < HALO_ATOM[0] else 9) * (self.m_per_block // HALO_ATOM[1]) * 4
         if self.uses_tma:
@@ -249,40 +244,10 @@ class Derived:
         """Warpgroups of 128 threads that do the matrix work."""
         return self.math_waves // 2
 
-    @property
-    def groups_per_block(self) -> int:
-        """Groups whose channels one workgroup of family halo has beside each other."""
-        return HALO_CHANNELS // self.n_per_block
-
-    @property
-    def unit_channels(self) -> int:
-        """Input channels of one warp."""
-        return min(self.n_per_block, HALO_ATOM[0])
-
-    @property
-    def units(self) -> int:
-        """Warps that a workgroup's channels need."""
-        return HALO_CHANNELS // self.unit_channels
-
-    @property
-    def shares(self) -> int:
-        """Parts into which the positions of a step are dealt: units x shares warps do the matrix work."""
-        return self.k_per_block // HALO_ATOM[2]
-
-    @property
-    def out_pitch(self) -> int:
-        """Bytes of an output position in shared memory."""
-        return self.groups_per_block * self.m_per_block * 2
-
-    @property
-    def lds_products_bytes(self) -> int:
-        """Bytes of the products of all shares, as they pass through shared memory at the end."""
-        return self.shares * self.groups_per_block * self.m_per_block * (9 * self.n_per_block + 4) * 4
-
 
 DERIVED_NAMES = tuple(
     name
-    for name, member in vars(Derived).items()
+    for name, member in (vars(Derived) | vars(HaloDerived)).items()
     if isinstance(member, property) and member.fget and member.fget.__annotations__["return"] == "int"
 )
 _HALO_ONLY = ("groups_per_block", "unit_channels", "units", "shares", "out_pitch", "lds_products_bytes")

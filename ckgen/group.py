@@ -116,7 +116,7 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         m_per_block=extents[0],
         n_per_block=extents[1],
         k_per_block=k_per_block,
-        m_per_xdl=values.get("m_per_xdl") or derive.m_per_xdl(family),
+        m_per_xdl=values.get("m_per_xdl") or derive.m_per_xdl(family, tile.n_per_block),
         load_waves=load_waves,
         math_waves=math_waves,
         a_vector=a,

@@ -1,4 +1,7 @@
-"""The rules of family halo: 3x3 filters of few channels, whose taps read the same rows in shared memory."""
+"""The rules of family halo: 3x3 filters of few channels, whose taps read the same rows in shared memory.
+
+Where m_per_xdl is 64, warpgroups multiply by wgmma, else warps by mma.sync.
+"""
 
 from __future__ import annotations
 
@@ -42,47 +45,51 @@ HALO_RULES: tuple[Rule, ...] = (
     Rule(
         "halo-tile",
         "tile",
-        "((n_per_block == 64 and (m_per_block == 8 or m_per_block == 24 or m_per_block == 40)) or (n_per_block =="
-        " m_per_block and (m_per_block == 8 or m_per_block == 16 or m_per_block == 32))) and m_per_xdl == 16",
-        "the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16",
+        "(m_per_xdl == 64 and n_per_block == 64 and (m_per_block == 40 or m_per_block == 64)) or (m_per_xdl == 16 and"
+        " n_per_block == m_per_block and (m_per_block == 8 or m_per_block == 16 or m_per_block == 32))",
+        "the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64",
         "the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
-        "use 8x8, 16x16, 32x32, 8x64, 24x64 or 40x64 and leave m_per_xdl out",
-        "A workgroup has 64 input channels, of whole groups or of one. mma.sync's atom has 16 rows and 8 columns;"
-        " rows of an odd number of 16 bytes, or of 128 swizzled ones, are read without bank conflicts.",
+        "use 8x8, 16x16, 32x32, 40x64 or 64x64 and leave m_per_xdl out",
+        "A workgroup has 64 input channels, of whole groups or of one. mma.sync's atom has 16 rows and 8 columns,"
+        " wgmma's 64 rows; its columns come in rows of 64, or of 32 and a rest of 8, for each of three taps.",
         ("tile", "m_per_xdl"),
         HALO_FAMILIES,
     ),
     Rule(
         "halo-k",
         "tile",
-        "k_per_block >= 16 and k_per_block % 16 == 0",
-        "k_per_block is a multiple of 16 positions",
-        "k_per_block is {k_per_block}",
-        "use a multiple of 16, or leave k_per_block out",
-        "An mma.sync step is 16 positions; as many are dealt to each share of the warps.",
+        "k_per_block == 16 or (m_per_xdl == 16 and k_per_block > 16 and k_per_block % 16 == 0)",
+        "k_per_block is 16 positions, or with mma.sync a multiple",
+        "k_per_block is {k_per_block} with m_per_xdl {m_per_xdl}",
+        "use 16, with m_per_xdl 16 a multiple, or leave k_per_block out",
+        "A step of either matrix instruction is 16 positions; with mma.sync as many are dealt to each share of the"
+        " warps, with wgmma all warpgroups take the same.",
         ("k_per_block", "tile"),
         HALO_FAMILIES,
     ),
     Rule(
         "halo-waves",
         "tile",
-        "load_waves == 2 and math_waves * 2 == units * shares and math_waves <= 8",
-        "one warpgroup of two waves loads, units x shares warps multiply, at most 16",
+        "load_waves == 2 and ((m_per_xdl == 64 and math_waves == 6) or"
+        " (m_per_xdl == 16 and math_waves * 2 == units * shares and math_waves <= 8))",
+        "one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups",
         "{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
         "leave `wave_ratio` out, or use a smaller k_per_block",
-        "A warp has 16 of the 64 input channels, or 8, and one share of the positions; one thread issues all copies.",
+        "A warp has 16 of the 64 input channels, or 8, and one share of the positions; with wgmma a warpgroup has all"
+        " channels and a row of the filter. One thread issues all copies.",
         ("wave_ratio", "k_per_block", "tile"),
         HALO_FAMILIES,
     ),
     Rule(
         "halo-registers",
         "instance",
-        "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72)"
-        " or acc_registers <= 40",
+        "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72) or acc_registers <= 40"
+        " or (m_per_xdl == 64 and acc_registers <= 96)",
         "accumulators and some 50 other registers fit a thread",
         "{acc_registers} accumulator registers a thread and {math_waves} math waves",
         "use a smaller k_per_block or tile",
-        "A multiprocessor has 65536 registers for all threads; four math waves can be given 232 each by setmaxnreg.",
+        "A multiprocessor has 65536 registers for all threads; four math waves can be given 232 each by setmaxnreg, six"
+        " 152.",
         ("k_per_block", "tile"),
         HALO_FAMILIES,
     ),

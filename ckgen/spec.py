@@ -82,7 +82,7 @@ class Axes(Model):
         None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma, 16 or 32 for halo."
     )
     m_per_xdl: Axis[Extent] | None = Field(
-        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 for halo."
+        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
     )
     vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
     stages: Axis[Count] | None = Field(

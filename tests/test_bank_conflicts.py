@@ -77,11 +77,12 @@ def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> No
     assert reads.extra == 3 * (reads.cycles - reads.extra)
 
 
-HALO = [instance for instance in default_expansion().instances if instance.is_halo]
+# With wgmma no lane reads what it multiplies.
+HALO = [i for i in default_expansion().instances if i.is_halo and not i.by_filter_rows]
 
 
 def test_halo_has_no_conflict_but_where_a_line_of_products_ends() -> None:
-    assert len(HALO) == 12
+    assert len(HALO) == 9
     for instance in HALO:
         found = {item.what: item for item in bank_conflicts_halo.halo_conflicts(instance)}
         assert list(found) == ["read A", "read B", "epilogue write", "epilogue read"]

@@ -32,7 +32,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     compile_with(folder, [*flags, *sources, str(SHIM), "-o", "core.so", "-lpthread"])
     loaded = ctypes.CDLL(str(folder / "core.so"))
     loaded.reason.restype = ctypes.c_char_p
-    loaded.workspace.restype = ctypes.c_int64
+    loaded.head_reason.restype = ctypes.c_char_p
+    loaded.workspace.restype = loaded.head_workspace.restype = ctypes.c_int64
     return loaded
 
 
@@ -107,6 +108,48 @@ def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL)
     for k, expected in ((6, 50 * 4 * 8 * 2), (8, 0)):
         grouped = make_problem(groups=4, batch=2, k=k, c=64, filter=(1, 1), input=(5, 5))
         assert core.workspace(c_problem(grouped), tiles((128, 256, 64))) == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "k", "pitch"), [(1, 36, 0), (1, 40, 0), (1, 35, 40), (1, 44, 48), (2, 36, 80), (2, 40, 0), (1, 4, 0)]
+)
+def test_a_head_of_an_odd_number_of_8_bytes_needs_no_copy(core: ctypes.CDLL, groups: int, k: int, pitch: int) -> None:
+    """Its rows pass through shared memory, where one group of a tile's outputs is all that they hold."""
+    problem = make_problem(groups=groups, batch=2, k=k, c=64, filter=(3, 3), input=(5, 5), pad=1)
+    assert core.head_workspace(c_problem(problem)) == 50 * pitch * 2
+
+
+@pytest.mark.parametrize("k", [36, 40])
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.parametrize("pad", [0, 1, 4, 7])
+@pytest.mark.parametrize("edges", [(7, 7), (13, 25), (50, 50), (100, 100), (9, 101)], ids=str)
+def test_strips_hold_what_their_steps_read(
+    core: ctypes.CDLL, k: int, dilation: int, pad: int, edges: tuple[int, int]
+) -> None:
+    """And rows are so wide that a tap which leaves the output reads zeros, not the next row."""
+    problem = make_problem(batch=2, k=k, c=64, filter=(3, 3), input=edges, dilation=dilation, pad=pad)
+    found = (ctypes.c_int * 10)()
+    core.head_strips(c_problem(problem), found)
+    rows, plane, stages, per_image, stage, buffer, read, written, out, inside = found
+    assert rows * per_image >= edges[0] > rows * (per_image - 1)
+    assert out >= max(read, written) and inside >= rows * plane and inside % 16 == 0
+    assert stage >= inside * 128 + out * 80 and stages >= 2
+    assert stages * (stage + 16) + buffer + 16 + 1024 <= 227 * 1024
+    assert (buffer > 0) == (k == 36)
+    width, first = problem.output[1], pad - 2 * dilation  # the output's column that a strip's rows begin with
+    for column in range(edges[1]):
+        for tap in range(3):
+            place = column + (2 - tap) * dilation
+            x = first + place if place < plane else first + place - plane  # in the row, else in the next one
+            real = column + pad - tap * dilation
+            assert x == real if 0 <= real < width else not 0 <= x < width
+
+
+def test_a_head_is_refused_with_its_numbers(core: ctypes.CDLL) -> None:
+    wide = make_problem(batch=1, k=36, c=64, filter=(3, 3), input=(9, 300), pad=1)
+    assert core.head_reason(c_problem(wide)).decode().startswith("[halo-rows] rows of 300 output positions")
+    strided = make_problem(batch=1, k=36, c=64, filter=(3, 3), input=(9, 9), pad=1, stride=2)
+    assert core.head_reason(c_problem(strided)).decode() == "[halo-stride] stride 2 is not 1"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8,
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
 
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
-HALO = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 32, 16, 2, 4, 8, 8, 4, 6)
+HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
+WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
 DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
 
@@ -122,7 +123,9 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 
 
 @pytest.mark.parametrize(
-    "instance", [XDL, WAVELET, TMA, HALO, DATA], ids=["xdl", "wavelet", "wavelet_tma", "halo", "data"]
+    "instance",
+    [XDL, WAVELET, TMA, HALO, WGMMA, DATA],
+    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data"],
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)

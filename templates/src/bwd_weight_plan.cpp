@@ -142,8 +142,9 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
         if(p.wei.lengths[3 + d] != kHaloTaps)
             return refuse("halo-filter",
                           "the filter has " + number(p.wei.lengths[3 + d]) + " taps in a dimension, not 3");
-        if(p.strides[d] > 2)
-            return refuse("halo-stride", "stride " + number(p.strides[d]) + " is not 1 or 2");
+        if(p.strides[d] > (t.halo.strips ? 1 : 2))
+            return refuse("halo-stride",
+                          "stride " + number(p.strides[d]) + " is not 1" + (t.halo.strips ? "" : " or 2"));
     }
     const auto beside = [&](const char* name, const Tensor& tensor, int channels) -> std::string {
         const bool fit = channels == tensor.lengths[2] && (p.groups() == 1 || tensor.strides[0] == tensor.lengths[2]);
@@ -159,8 +160,8 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
             reason = beside("output", p.out, t.m_per_block);
     }
     if(reason.empty() && halo_steps(t, p) == 0)
-        reason = refuse("halo-rows", "rows of " + number(p.out.lengths[4]) +
-                                         " output positions are too long for its rings in shared memory");
+        reason = refuse("halo-rows",
+                        "rows of " + number(p.out.lengths[4]) + " output positions are too long for shared memory");
     return reason;
 }
 

@@ -79,6 +79,11 @@ constexpr int64 kPartialAlignment = 256;
 constexpr int kCopyVector = 8;  // elements of 16 bytes
 constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, and what one box of the copy engine takes
 
+int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
+    return buffered_bytes(t.halo.strip_limits(), p.groups(), p.out_channels(),
+                          p.out.position_stride(p.ndim) * t.elem_bytes);
+}
+
 }  // namespace
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
@@ -110,6 +115,12 @@ TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split
 
 int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
     const auto length = [](int64 value) { return static_cast<int>(value); };
+    if(t.halo.strips) {
+        const StripShape shape{length(p.in.lengths[3]),    length(p.in.lengths[4]),    length(p.out.lengths[4]),
+                               length(2 * p.dilations[0]), length(2 * p.dilations[1]), length(p.left_pads[1]),
+                               buffered_bytes(t, p)};
+        return p.out.lengths[1] * halo_strips(shape, t.halo.strip_limits()).per_image;
+    }
     const HaloShape shape{length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
                           length(p.strides[1]),     length(p.dilations[0]),   length(p.dilations[1])};
     const HaloGeometry rings = halo_geometry(shape, t.halo);
@@ -126,7 +137,8 @@ int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
 bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     // Boxes begin at multiples of 16 bytes in the channels of all groups.
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
-    return t.copy_engine && !(aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0])));
+    const bool boxes = aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0]));
+    return t.copy_engine && !boxes && buffered_bytes(t, p) == 0;
 }
 
 RepackArgs repack_args(const BwdWeightTraits& t, const Problem& p) {

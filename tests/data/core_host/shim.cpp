@@ -54,9 +54,50 @@ BwdWeightKernel kernel_of(const int* tile) {
     return {traits, &nothing, 1024, &launch, &reduce_nothing};
 }
 
+// The wgmma tile 40x64 of family halo.
+BwdWeightKernel head_kernel() {
+    const int tile[] = {40, 64, 16};
+    BwdWeightKernel kernel = kernel_of(tile);
+    kernel.traits.b_vector = 8, kernel.traits.c_vector = 4;
+    kernel.traits.persistent = false;
+    kernel.traits.halo = {16, 80, 6, 227 * 1024};
+    kernel.traits.halo.strips = kernel.traits.halo.buffers = true;
+    return kernel;
+}
+
 }  // namespace
 
 extern "C" {
+
+int64_t head_workspace(const ckgen_problem* problem) {
+    const BwdWeightKernel kernel = head_kernel();
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
+    return static_cast<int64_t>(bwd_weight_workspace_size(kernel, argument.get()));
+}
+
+const char* head_reason(const ckgen_problem* problem) {
+    static std::string reason;
+    const BwdWeightKernel kernel = head_kernel();
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
+    return (reason = bwd_weight_unsupported_reason(kernel, argument.get())).c_str();
+}
+
+// The strips of a problem as rows, plane, stages, per_image, stage_bytes, buffer_bytes, then what of the output a
+// strip's steps read and what its copies write, in positions.
+void head_strips(const ckgen_problem* problem, int* values) {
+    const conv::BwdWeightTraits traits = head_kernel().traits;
+    const conv::BwdWeightArgs args = conv::make_args(traits, problem_of(*problem), 1);
+    const conv::StripLimits limits = traits.halo.strip_limits();
+    const conv::HaloStrips g = conv::halo_strips(conv::strip_shape(args, limits), limits);
+    const int reach[] = {2 * args.dilation[0], 2 * args.dilation[1]};
+    const int steps = conv::strip_steps(g, args.in_length[0], 0);
+    const int read = reach[0] * g.plane + reach[1] + steps * conv::kStripStep;
+    const int found[] = {g.rows,        g.plane,        g.stages, g.per_image,
+                         g.stage_bytes, g.buffer_bytes, read,     (g.rows + reach[0]) * g.plane};
+    std::memcpy(values, found, sizeof found);
+    values[8] = g.out_positions;
+    values[9] = g.in_positions;
+}
 
 void reduce(const float* partial, void* wei, int64_t elements, int splits) {
     reduce_partials<half_t>(partial, wei, elements, splits, nullptr);

@@ -94,7 +94,7 @@ int64 sums(const BwdWeightTraits& traits, const Problem& problem);
 // With a copy engine: how many tiles of GEMM-K are one such sum, when split_k workgroups share them.
 int64 summed_tiles(const BwdWeightTraits& traits, const Problem& problem, int split_k);
 
-// With family halo: the steps of all images; 0 where rows are too long for its rings.
+// With family halo: the steps, or strips, of all images; 0 where rows are too long for its shared memory.
 int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 
 BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,

@@ -7,8 +7,8 @@
 
 namespace ckgen {
 
-// m_per_block: K of one group; n_per_block: C of one group, or 64 of one with more; k_per_block: positions that the
-// math waves take at once. A workgroup has 64 input channels.
+// m_per_block: K of one group; n_per_block: C of one group, or 64 of one with more, by wgmma (m_per_xdl 64);
+// k_per_block: positions that the math waves take at once. A workgroup has 64 input channels.
 template <class Config>
 struct HaloDerived : Config {
     using In = typename Config::DataType::In;
@@ -17,6 +17,7 @@ struct HaloDerived : Config {
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
+    using Config::m_per_xdl;
     using Config::math_waves;
     using Config::n_per_block;
 
@@ -33,10 +34,13 @@ struct HaloDerived : Config {
     static constexpr int unit_channels = min_of(n_per_block, 16);
     static constexpr int units = 64 / unit_channels;
     static constexpr int shares = k_per_block / 16;
-    static constexpr int acc_registers = (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4;
+    // A warpgroup has a row of the filter, the taps beside each other.
+    static constexpr int acc_registers =
+        m_per_xdl == 64 ? 3 * m_per_block / 2 : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4;
 
     static constexpr int out_pitch = groups_per_block * m_per_block * 2;
-    static constexpr int lds_products_bytes = shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4;
+    static constexpr int lds_products_bytes =
+        m_per_xdl == 64 ? 0 : shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4;
     static constexpr int lds_bytes = 227 * 1024;  // all that sm_90a has: the rings' shape follows from the problem
 };
 

@@ -117,9 +117,9 @@ struct HaloRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto ndim = D::ndim;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
-    static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
@@ -133,10 +133,10 @@ struct HaloRules {
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout is NHWGC/GKYXC/NHWGK");
-    static_assert(((n_per_block == 64 && (m_per_block == 8 || m_per_block == 24 || m_per_block == 40)) || (n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32))) && m_per_xdl == 16, "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group; or 8, 24 or 40 K by 64 C; m_per_xdl is 16");
-    static_assert(k_per_block >= 16 && k_per_block % 16 == 0, "halo-k: k_per_block is a multiple of 16 positions");
-    static_assert(load_waves == 2 && math_waves * 2 == units * shares && math_waves <= 8, "halo-waves: one warpgroup of two waves loads, units x shares warps multiply, at most 16");
-    static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40, "halo-registers: accumulators and some 50 other registers fit a thread");
+    static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
+    static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
+    static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
+    static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40 || (m_per_xdl == 64 && acc_registers <= 96), "halo-registers: accumulators and some 50 other registers fit a thread");
     static_assert(lds_products_bytes <= lds_bytes, "halo-products: the products of all shares fit shared memory");
 };
 

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo.hpp. Do not edit; run: ckgen generate
 // Family halo: weight gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at the speed
-// of memory. A workgroup has 64 channels of the input (several groups, or part of one) and all nine taps. The load
+// of memory. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
 // role, one thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the
 // math role each tap reads the same rows at another offset, and the products of all taps stay in registers until the
 // workgroup's share of the images is done.
@@ -41,7 +41,7 @@ struct HaloKernel {
     static constexpr int column_blocks = D::m_per_block / 8;
     // More accumulators than an even share of the registers holds.
     static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
-    static constexpr bool swizzled = D::out_pitch == 128;
+    static_assert(D::out_pitch == 128, "the output's 64 channels are swizzled too");
 
     // A walk over the steps of all images: the image, the step in it, and where its rows are.
     struct Walk {
@@ -146,7 +146,7 @@ struct HaloKernel {
             CKGEN_UNROLL
             for(int j = 0; j < pairs; ++j) {
                 const int block = 2 * j + 1 < column_blocks ? 2 * j + matrix / 2 : 2 * j;
-                const int slot = swizzled ? (out_channel + block) ^ line : out_channel + block;
+                const int slot = (out_channel + block) ^ line;
                 out_line_[j] = Rings::bytes(out_line * D::out_pitch + slot * 16);
             }
             CKGEN_UNROLL

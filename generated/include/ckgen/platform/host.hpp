@@ -210,6 +210,14 @@ void kernel_entry(const void* args, Thread& thread) {
 }
 
 template <class Kernel>
+constexpr KernelEntry entry_of() {
+    if constexpr(GpuOnly<Kernel>::value)
+        return nullptr;
+    else
+        return &kernel_entry<Kernel>;
+}
+
+template <class Kernel>
 void second_half_entry(const void* args, Thread& thread) {
     Kernel::second_half(*static_cast<const typename Kernel::Args*>(args), thread);
 }
@@ -224,8 +232,10 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
 
 int compute_units();
 inline int current_device() { return 0; }  // there is one
-// It runs every kernel: LDS is memory of the process.
-inline std::string kernel_reason(KernelEntry, int) { return {}; }
+// It runs every kernel that has an entry: LDS is memory of the process.
+inline std::string kernel_reason(KernelEntry entry, int) {
+    return entry != nullptr ? "" : "[host] the host platform does not emulate this kernel; it runs on GPUs alone";
+}
 
 inline void* allocate(std::size_t bytes) {
     // 256 bytes, as hipMalloc aligns.
@@ -253,4 +263,4 @@ float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
 
 // Names a kernel type (Args, launch_threads, lds_bytes, run) to launch(): entry_SYMBOL().
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
-    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return &::ckgen::platform::kernel_entry<__VA_ARGS__>; }
+    inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return ::ckgen::platform::entry_of<__VA_ARGS__>(); }

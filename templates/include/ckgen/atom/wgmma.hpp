@@ -8,14 +8,20 @@
 
 namespace ckgen::atom {
 
-// Descriptor of an MN-major operand in 128-byte swizzle: rows of 64 elements, 8 rows of GEMM-K make 1024 bytes, the
-// next 64 columns lie `block_bytes` on. `address`: shared-memory byte address, a multiple of 1024 plus whole groups of
-// 8 rows.
+// Descriptor of an MN-major operand whose rows, one for each position, have Columns elements: 64 or 32 in the swizzle
+// of their width, or 8 without. The next Columns lie `block_bytes` on. `address`: shared-memory byte address of any
+// row; hardware swizzles by address bits, so that only what wrote the rows has to begin them at a multiple of 1024.
+// Block distances of one row are as good as others: neighbouring blocks may overlap.
+template <int Columns = 64>
 CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
-    constexpr uint64 swizzle_128b = 1ull << 62;
-    constexpr uint64 stride_bytes = 1024;
-    return static_cast<uint64>((address & 0x3ffffu) >> 4) | (static_cast<uint64>(block_bytes >> 4) << 16) |
-           ((stride_bytes >> 4) << 32) | swizzle_128b;
+    static_assert(Columns == 64 || Columns == 32 || Columns == 8, "the row widths that instances use");
+    constexpr uint64 swizzle = Columns == 64 ? 1ull << 62 : Columns == 32 ? 2ull << 62 : 0;
+    constexpr uint32 eight_rows = 8 * Columns * 2;
+    // Swizzled, the first distance is from block to block and the second from 8 rows to the next; else reversed.
+    const uint32 first = swizzle != 0 ? block_bytes : eight_rows;
+    const uint32 second = swizzle != 0 ? eight_rows : block_bytes;
+    return static_cast<uint64>((address & 0x3ffffu) >> 4) | (static_cast<uint64>(first >> 4) << 16) |
+           (static_cast<uint64>(second >> 4) << 32) | swizzle;
 }
 
 // Result i of a thread: row lane / 4 + 8 * (i % 4 / 2) of its warp's 16 rows, column 8 * (i / 4) + lane % 4 * 2 + i
@@ -41,8 +47,25 @@ template <int Pending>
 CKGEN_DEVICE void wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
+// Reads of results stay behind this, and this behind the wait ahead of it: to the compiler the wait has nothing to do
+// with them.
+template <int N>
+CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
+    CKGEN_UNROLL
+    for(int i = 0; i < N; ++i)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
 
 // clang-format off: operand lists
+#define CKGEN_WGMMA_24(TYPE) \
+    asm volatile( \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "wgmma.mma_async.sync.aligned.m64n24k16.f32." TYPE "." TYPE " {" \
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11" \
+        "}, %12, %13, accumulate, 1, 1, 1, 1;\n}" \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
+        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]) \
+        : "l"(a), "l"(b))
 #define CKGEN_WGMMA_64(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
@@ -54,6 +77,21 @@ CKGEN_DEVICE void wgmma_wait() {
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
+        : "l"(a), "l"(b))
+#define CKGEN_WGMMA_96(TYPE) \
+    asm volatile( \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "wgmma.mma_async.sync.aligned.m64n96k16.f32." TYPE "." TYPE " {" \
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+        "}, %48, %49, accumulate, 1, 1, 1, 1;\n}" \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
+        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
+        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
+        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
+        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
+        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]) \
         : "l"(a), "l"(b))
 #define CKGEN_WGMMA_128(TYPE) \
     asm volatile( \
@@ -132,8 +170,17 @@ CKGEN_DEVICE void wgmma_wait() {
 // d += A * B for m64, N columns and 16 positions. a, b: descriptors. T: half_t or bhalf_t.
 template <class T, int N>
 CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b) {
-    static_assert(N == 64 || N == 128 || N == 192 || N == 256, "the column counts that instances use");
-    if constexpr(N == 64 && IsSame<T, half_t>::value) {
+    static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256,
+                  "the column counts that instances use");
+    if constexpr(N == 24 && IsSame<T, half_t>::value) {
+        CKGEN_WGMMA_24("f16");
+    } else if constexpr(N == 24) {
+        CKGEN_WGMMA_24("bf16");
+    } else if constexpr(N == 96 && IsSame<T, half_t>::value) {
+        CKGEN_WGMMA_96("f16");
+    } else if constexpr(N == 96) {
+        CKGEN_WGMMA_96("bf16");
+    } else if constexpr(N == 64 && IsSame<T, half_t>::value) {
         CKGEN_WGMMA_64("f16");
     } else if constexpr(N == 64) {
         CKGEN_WGMMA_64("bf16");
@@ -151,7 +198,9 @@ CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b) {
         CKGEN_WGMMA_256("bf16");
     }
 }
+#undef CKGEN_WGMMA_24
 #undef CKGEN_WGMMA_64
+#undef CKGEN_WGMMA_96
 #undef CKGEN_WGMMA_128
 #undef CKGEN_WGMMA_192
 #undef CKGEN_WGMMA_256

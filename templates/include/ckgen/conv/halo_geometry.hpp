@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
+#include "ckgen/conv/halo_strips.hpp"
 
 namespace ckgen::conv {
 
@@ -25,6 +26,10 @@ CKGEN_HD constexpr HaloShape halo_shape(const BwdWeightArgs& p) {
 // `stages`: the most that are of use; `lds_bytes`: what rings and barriers may take.
 struct HaloLimits {
     int positions, out_pitch, stages, lds_bytes;
+    bool strips = false;   // no rings: conv/halo_strips.hpp
+    bool buffers = false;  // the strips' rows of the output may pass through a buffer
+
+    CKGEN_HD constexpr StripLimits strip_limits() const { return {out_pitch, stages, lds_bytes, buffers}; }
 };
 
 // A step brings `rows` output rows, and to each ring as many input rows. The first steps of an image reach above its

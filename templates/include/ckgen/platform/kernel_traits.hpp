@@ -23,4 +23,14 @@ template <class Kernel>
 struct HasSecondHalf<Kernel, decltype(static_cast<void>(&Kernel::has_second_half))> {
     static constexpr bool value = true;
 };
+
+// True for kernels that say `gpu_only`: the host platform has their plans alone, and says so.
+template <class Kernel, class = void>
+struct GpuOnly {
+    static constexpr bool value = false;
+};
+template <class Kernel>
+struct GpuOnly<Kernel, decltype(static_cast<void>(Kernel::gpu_only))> {
+    static constexpr bool value = Kernel::gpu_only;
+};
 }  // namespace ckgen::platform

@@ -60,7 +60,9 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     TensorMap map;
     check_driver(encode(&map, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides, box, steps,
                         CU_TENSOR_MAP_INTERLEAVE_NONE,
-                        m.box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                        m.box_channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
+                        : m.box_channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                               : CU_TENSOR_MAP_SWIZZLE_NONE,
                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                  "cuTensorMapEncodeTiled");
     return map;

@@ -75,6 +75,27 @@ CKGEN_DEVICE void copy_pixels(uint32 target, const TensorMap& map, uint32 barrie
     }
 }
 
+// Bytes side by side, a multiple of 16 at addresses that are such too. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
+CKGEN_DEVICE void copy_bytes(uint32 target, const void* source, int bytes, uint32 barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
+        "l"(source), "r"(bytes), "r"(barrier)
+        : "memory");
+}
+CKGEN_DEVICE Vec<uint32, 2> lds_load_8_bytes(uint32 address) {
+    Vec<uint32, 2> value;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(value[0]), "=r"(value[1]) : "r"(address) : "memory");
+    return value;
+}
+CKGEN_DEVICE void lds_store_8_bytes(uint32 address, const Vec<uint32, 2>& value) {
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(value[0]), "r"(value[1]) : "memory");
+}
+CKGEN_DEVICE void lds_store_16_bytes(uint32 address, const Vec<uint32, 2>& low, const Vec<uint32, 2>& high) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(low[0]), "r"(low[1]), "r"(high[0]),
+                 "r"(high[1])
+                 : "memory");
+}
+
 // Makes what threads stored in shared memory come before what the copy engine will write there; a barrier follows.
 CKGEN_DEVICE void publish_lds_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

@@ -7,8 +7,8 @@
 namespace ckgen::platform {
 
 // A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th and column_step-th. Swizzled in 128 bytes where the box has 64 channels, else
-// packed. Bytes lie between neighbours; what lies outside reads as zero.
+// box_columns columns, every row_step-th and column_step-th. Swizzled over its channels where the box has 64 or 32,
+// else packed. Bytes lie between neighbours; what lies outside reads as zero.
 struct BoxMap {
     int64 channels, columns, rows, images;
     int64 column_bytes, row_bytes, image_bytes;

@@ -1,0 +1,128 @@
+// Copied by ckgen from templates/include/ckgen/conv/halo_strips.hpp. Do not edit; run: ckgen generate
+// How the wgmma kernel of family halo walks an image: in strips, each a few rows of the input and the rows of the
+// output that their taps reach, halo included, side by side in one stage of shared memory.
+//
+// Both operands have rows of `plane` positions there, so that the output position under a tap is the input position
+// plus a constant. An input row begins at the image's first column, an output row as far before it as tap 2 reaches;
+// what lies outside either image reads as zero and makes the products zero whose column wraps into the next row.
+#pragma once
+
+#include "ckgen/conv/bwd_weight_args.hpp"
+
+namespace ckgen::conv {
+
+// `out_pitch`: bytes of an output position in shared memory; `stages`: the most that are of use; `lds_bytes`: what the
+// stages and their barriers may take; `buffers`: the kernel can take rows as they lie in global memory.
+struct StripLimits {
+    int out_pitch, stages, lds_bytes;
+    bool buffers;
+};
+
+// What the strips' shape depends on: 2D, filter 3x3, stride 1. Lengths in positions.
+struct StripShape {
+    int in_rows, in_columns, out_columns;
+    int reach_rows, reach_columns;  // from the first tap to the last
+    int pad_columns;
+    int64 buffered_bytes;  // of an output position that passes through the buffer, else 0
+};
+
+// Positions of 8, 24, 40 ... bytes are none that the copy engine can walk over. Where they are all that a row has, it
+// copies the row as one, to a buffer from which threads put it in its place; else the output is repacked first.
+CKGEN_HD constexpr int64 buffered_bytes(const StripLimits& limits, int64 groups, int64 outputs, int64 position_bytes) {
+    const bool possible = limits.buffers && groups == 1 && position_bytes == outputs * 2;
+    return possible && position_bytes % 16 == 8 && position_bytes <= limits.out_pitch ? position_bytes : 0;
+}
+
+CKGEN_HD constexpr StripShape strip_shape(const BwdWeightArgs& p, const StripLimits& limits) {
+    return {p.in_length[0],
+            p.in_length[1],
+            p.out_length[1],
+            2 * p.dilation[0],
+            2 * p.dilation[1],
+            p.pad[1],
+            buffered_bytes(limits, p.groups, p.m, p.out_row_bytes)};
+}
+
+struct HaloStrips {
+    int32 rows;           // of the input in a strip
+    int32 plane;          // positions of a row
+    int32 stages;         // strips in shared memory at once
+    int32 in_positions;   // of a stage: the strip's, rounded up to whole steps of the matrix unit
+    int32 out_positions;  // of a stage: all that those steps read; what no copy writes is zero
+    int32 per_image;      // strips
+    int32 stage_bytes;    // 0 where two stages do not fit
+    int32 buffer_bytes;   // for a strip's rows of the output; 0 where bulk copies put them in their places
+};
+
+inline constexpr int kStripStep = 16;         // positions of a step of the matrix unit
+inline constexpr int kStripInPitch = 128;     // bytes of an input position in shared memory: 64 channels, swizzled
+inline constexpr int kStripMaxBox = 256;      // rows and columns that one copy can walk over
+inline constexpr int kStripAlignment = 1024;  // where swizzled rows begin
+
+CKGEN_HD constexpr int64 strip_round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
+
+// The strips of `rows` rows in `stages` stages.
+CKGEN_HD constexpr HaloStrips strips_of(const StripShape& s, const StripLimits& limits, int rows, int stages) {
+    HaloStrips g{};
+    const int wrap = s.reach_columns < s.pad_columns ? s.reach_columns : s.pad_columns;
+    const int for_in = s.in_columns + wrap;
+    const int for_out = s.out_columns + s.reach_columns - s.pad_columns;
+    const int64 plane = for_in > for_out ? for_in : for_out;
+    const int64 in_positions = strip_round_up(rows * plane, kStripStep);
+    const int64 copied = (rows + int64{s.reach_rows}) * plane;
+    const int64 read = s.reach_rows * plane + s.reach_columns + in_positions;
+    const int64 out_positions = strip_round_up(copied > read ? copied : read, kStripStep);
+    const int64 bytes =
+        strip_round_up(in_positions * kStripInPitch + out_positions * limits.out_pitch, kStripAlignment);
+    const int64 rows_bytes = (rows + int64{s.reach_rows}) * s.out_columns * s.buffered_bytes + 2 * 16;
+    const int64 buffer = s.buffered_bytes > 0 ? strip_round_up(rows_bytes, kStripAlignment) : 0;
+    const bool fits = stages * (bytes + 16) + buffer + 16 + kStripAlignment <= limits.lds_bytes &&
+                      plane <= kStripMaxBox && rows + s.reach_rows <= kStripMaxBox;
+    if(!fits)
+        return g;
+    g.rows = rows;
+    g.plane = static_cast<int32>(plane);
+    g.stages = stages;
+    g.in_positions = static_cast<int32>(in_positions);
+    g.out_positions = static_cast<int32>(out_positions);
+    g.per_image = ceil_div(s.in_rows, rows);
+    g.stage_bytes = static_cast<int32>(bytes);
+    g.buffer_bytes = static_cast<int32>(buffer);
+    return g;
+}
+
+// Steps of the matrix unit that a strip takes, which has fewer rows at the end of an image.
+CKGEN_HD constexpr int strip_steps(const HaloStrips& g, int in_rows, int strip) {
+    const int left = in_rows - strip * g.rows;
+    return ceil_div((left < g.rows ? left : g.rows) * g.plane, kStripStep);
+}
+
+// The strips that cost least: time goes with the steps of the matrix unit and the strips, and a workgroup, which has
+// about an image, waits for its first. The constants fit an H200, images of 100x100 to 7x7. More stages than two are of
+// use where these are small.
+CKGEN_HD constexpr HaloStrips halo_strips(const StripShape& shape, const StripLimits& limits) {
+    constexpr int64 step_cost = 192;  // cycles
+    constexpr int64 strip_cost = 600;
+    constexpr int64 fill_bytes = 16;  // a cycle
+    constexpr int32 latency_bytes = 32 * 1024;
+    HaloStrips best{};
+    int64 best_cost = 0;
+    const int most = shape.in_rows < 32 ? shape.in_rows : 32;
+    for(int rows = 1; rows <= most; ++rows) {
+        HaloStrips g = strips_of(shape, limits, rows, 2);
+        for(int stages = 3; stages <= limits.stages && g.stage_bytes * (stages - 2) < latency_bytes; ++stages) {
+            const HaloStrips more = strips_of(shape, limits, rows, stages);
+            g = more.stage_bytes > 0 ? more : g;
+        }
+        if(g.stage_bytes == 0)
+            break;
+        const int64 steps =
+            int64{g.per_image - 1} * strip_steps(g, shape.in_rows, 0) + strip_steps(g, shape.in_rows, g.per_image - 1);
+        const int64 cost = steps * step_cost + g.per_image * strip_cost + g.stage_bytes / fill_bytes;
+        if(best.stage_bytes == 0 || cost < best_cost)
+            best = g, best_cost = cost;
+    }
+    return best;
+}
+
+}  // namespace ckgen::conv
