@@ -31,6 +31,8 @@ Times = dict[tuple[str, int], float | None]  # by instance and factor; None for 
 
 def main() -> int:
     for table in load_tables():
+        if table.predicted:
+            continue  # there is nothing to compare a prediction with
         times: dict[tuple[str, str], Times] = {}
         for row in read_measured(table.origin.results, ROOT).rows:
             if row.kind == "instance" and row.split_k:

@@ -208,11 +208,11 @@ def test_persistent_kernels_get_the_cheapest_split(core: ctypes.CDLL, tile: tupl
 @pytest.mark.parametrize("split_k", [1, 2, 3, 7, 16])
 @pytest.mark.parametrize("edge", [10, 50, 100, 200])
 def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge: int, split_k: int) -> None:
-    """Every split is cut into sums, so that all of them are sqrt(terms) / 100 or more, and no more than needed; a
+    """Every split is cut into sums, so that all of them are sqrt(terms) / 90 or more, and no more than needed; a
     single split that is cut needs memory for partials."""
     problem = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(edge, edge))
     terms = problem.gemm[2]
-    wanted = max(1, math.ceil(math.sqrt(terms) / 100))
+    wanted = max(1, math.ceil(math.sqrt(terms) / 90))
     a_split = divide_up(divide_up(terms, 64), split_k)
     summed = core.summed_tiles(c_problem(problem, split_k), tiles((128, 256, 64)))
     cut = divide_up(a_split, summed)

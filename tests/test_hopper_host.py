@@ -115,9 +115,8 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 positions of GEMM-K instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, HALO_16))
-    replace_once(tree / "include/ckgen/conv/bwd_weight_plan.hpp", "bool kTruncates = false", "bool kTruncates = true")
-    split = tree / "src/runtime/bwd_weight_split.cpp"
-    replace_once(split, "std::sqrt(terms) / 100.", "terms / 64.")
+    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
     problem = TMA_PROBLEMS["ragged"]
     assert problem.gemm[2] == 270

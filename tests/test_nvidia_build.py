@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def library(folder: Path) -> Library:
     return Library(folder / "build" / "libckgen_conv.so")
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "bf16_f32_bf16"])
+def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, dtype: str) -> None:
+    """ptxas says where it must wait for each wgmma before the next, which halves the speed; nvcc does not warn."""
+    if TOOLS.nvcc is None:
+        pytest.skip(NEEDS_NVCC)
+    instance = replace(TMA, dtype=dtype)
+    outputs.apply(render_tree((instance,), context()), tmp_path / "tree")
+    (tmp_path / "ckgen").mkdir()
+    (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_NVIDIA 1\n")
+    source = next((tmp_path / "tree").rglob(f"{instance.name}.cpp"))
+    flags = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-x", "cu", "-Xptxas", "-v"]
+    command = [*TOOLS.nvcc, *flags, f"-I{tmp_path}", f"-I{tmp_path / 'tree' / 'include'}", "-c", str(source)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{instance.name}_kernel" in done.stderr and "warpgroup.arrive is injected" not in done.stderr, done.stderr
+    assert "serialized" not in done.stderr, done.stderr
 
 
 def test_the_library_plans_without_a_gpu(library: Library) -> None:

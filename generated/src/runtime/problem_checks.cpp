@@ -153,7 +153,7 @@ int64 fill_twice(int64 tiles, int64 k_tiles, int unit, int64 compute_units) {
 
 int64 sums_of(bool truncates, int64 terms) {
     const double root = std::sqrt(static_cast<double>(terms));
-    return truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(root / 100.))) : 1;
+    return truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(root / 90.))) : 1;
 }
 
 std::string check_channels_first(const char* name, const Tensor& t, int ndim) {

@@ -49,8 +49,8 @@ int64 fill_twice(int64 tiles, int64 k_tiles, int unit, int64 compute_units);
 
 // Into how many sums `terms` must be cut for the error to keep the tolerance of f32 additions: 1 or more. A unit that
 // rounds partial sums toward zero makes errors of one sign, so that n terms of random sign err by n^1.5 and not by n;
-// in s sums they err by n^1.5 / s. On an H200 random terms pass the tolerance, which grows with n, at s = sqrt(n) / 134
-// and s is to be sqrt(n) / 100.
+// in s sums they err by n^1.5 / s. On an H200 random terms pass the tolerance, which grows with n, at s = sqrt(n) /
+// 134, or sqrt(n) / 93 in family halo, and s is to be sqrt(n) / 90.
 int64 sums_of(bool truncates, int64 terms);
 
 }  // namespace ckgen::conv
