@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.instance import Instance
-from ckgen.library import Library, LibraryError
+from ckgen.library import Library, LibraryError, UnsupportedProblem
 from ckgen.problem import ConvProblem, make_problem
 from tests.cxx import compile_with, link, replace_once, run_instance, write_tree
 
@@ -108,7 +108,7 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
     head = make_problem(batch=1, k=36, c=64, filter=[3, 3], input=[9, 9], pad=1)
     reason = library.unsupported_reason(HALO_HEAD.name, head)
     assert reason is not None and reason.startswith("[host]")
-    with pytest.raises(LibraryError, match="host"):
+    with pytest.raises(UnsupportedProblem, match="host"):
         run_instance(library, HALO_HEAD.name, head, 1)
 
 

@@ -86,7 +86,7 @@ const char* head_reason(const ckgen_problem* problem) {
 // strip's steps read and what its copies write, in positions.
 void head_strips(const ckgen_problem* problem, int* values) {
     const conv::BwdWeightTraits traits = head_kernel().traits;
-    const conv::BwdWeightArgs args = conv::make_args(traits, problem_of(*problem), 1);
+    const conv::BwdWeightArgs args = conv::make_args(traits, problem_of(*problem), 1, platform::compute_units());
     const conv::StripLimits limits = traits.halo.strip_limits();
     const conv::HaloStrips g = conv::halo_strips(conv::strip_shape(args, limits), limits);
     const int reach[] = {2 * args.dilation[0], 2 * args.dilation[1]};
