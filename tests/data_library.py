@@ -23,7 +23,10 @@ from ckgen.reference_data import DTensor, accumulations, allowance, backward_dat
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "tests/data/data_host"
-RUNTIME = ("bwd_data_core", "bwd_data_plan", "problem_checks", "runner", "host_runtime")
+RUNTIME = (
+    *("bwd_data_core", "bwd_data_plan", "problem_checks", "runner"),
+    *("host_copy_engine", "host_matrix_units", "host_runtime"),
+)
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3
 

@@ -244,8 +244,8 @@ HALO_BUGS = {
     ),
     "a-map-of-too-many-rows": Bug(
         "device/impl/grouped_conv_bwd_weight_halo.hpp",
-        "p.in_length[0], images, p.in_stride_bytes[1]",
-        "p.in_length[0] + 1, images, p.in_stride_bytes[1]",
+        "                p.in_length[0],\n",
+        "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
     ),
@@ -402,8 +402,8 @@ TMA_BUGS = {
     ),
     "a-descriptor-of-another-stride": Bug(
         "atom/wgmma.hpp",
-        "constexpr uint64 stride_bytes = 1024;",
-        "constexpr uint64 stride_bytes = 2048;",
+        "constexpr uint32 eight_rows = 8 * Columns * 2;",
+        "constexpr uint32 eight_rows = 8 * Columns * 4;",
         ("LDS", "the matrix unit of warpgroup"),
         TMA_STEPS,
     ),

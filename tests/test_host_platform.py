@@ -96,7 +96,7 @@ PLANTS = (
         "return static_cast<uint32>(bytes < 0 ? 0 : bytes > limit ? limit : bytes);",
         "return static_cast<uint32>(limit);",
         XDL,
-        ("global read of", "out of bounds", "conv/im2col_source.hpp"),
+        ("global read of", "out of bounds", "block/tile_copy.hpp"),
     ),
     Plant(
         "rows-past-the-last",
@@ -104,7 +104,7 @@ PLANTS = (
         "rows_left_ >= Copy::k_per_block",
         "rows_left_ != 0",
         XDL,
-        ("global read of", "out of bounds", "conv/bwd_weight_view.hpp"),
+        ("global read of", "out of bounds", "block/tile_copy.hpp"),
     ),
     Plant(
         "lanes-outside-the-wave",
