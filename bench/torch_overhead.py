@@ -40,16 +40,16 @@ def main() -> int:
     input = ct.channels_last(torch.rand(1, 64, edge, edge, device=device).to(kind))
     gradient = ct.channels_last(torch.rand(1, 64, edge, edge, device=device).to(kind))
     weight = torch.rand(64, 64, 1, 1, device=device).to(kind)
-    engine = ct.ConvBackwardWeight(library)
+    engine = ct.ConvGradients(library)
     sizes = (None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, (False, True, False))
 
     def own() -> object:
-        return engine(gradient, input, weight.shape)
+        return engine.weight(gradient, input, weight.shape)
 
     def pytorchs() -> object:
         return torch.ops.aten.convolution_backward(gradient, input, weight, *sizes)
 
-    prepared = engine.plan(gradient, input, weight.shape, 1, 0, 1, 1, kind)
+    prepared = engine.plan(gradient, input, (tuple(weight.shape), 1, 0, 1, 1), kind)
     print(f"{prepared.choice.name} split_k {prepared.choice.split_k} ({prepared.choice.source})")
     print(f"ckgen.torch  {microseconds(own, calls, device):7.2f} us a call")
     print(f"PyTorch      {microseconds(pytorchs, calls, device):7.2f} us a call")

@@ -63,12 +63,12 @@ def make(shape: tuple[Any, ...], dtype: Any) -> tuple[Any, Any, Any, dict[str, A
     return ct.channels_last(input), weight, ct.channels_last(gradient), settings
 
 
-def expected(input: Any, weight: Any, gradient: Any, settings: dict[str, Any]) -> Any:
-    """PyTorch's own gradient in double precision."""
-    seen = weight.double().cpu().requires_grad_()
+def expected(input: Any, weight: Any, gradient: Any, settings: dict[str, Any], *, of_input: bool = False) -> Any:
+    """PyTorch's own gradient in double precision, the weight's or the input's."""
+    pair = [tensor.double().cpu().requires_grad_() for tensor in (input, weight)]
     run = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
-    run(input.double().cpu(), seen, **settings).backward(gradient.double().cpu())
-    return seen.grad
+    run(*pair, **settings).backward(gradient.double().cpu())
+    return pair[0 if of_input else 1].grad
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
@@ -80,6 +80,36 @@ def test_the_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...], dtyp
     assert found.movedim(1, -1).is_contiguous()
     difference = (found.double().cpu() - expected(input, weight, gradient, settings)).abs().max()
     assert difference < TOLERANCES[dtype]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_input_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...], dtype: Any) -> None:
+    input, weight, gradient, settings = make(shape, dtype)
+    packed = ct.channels_last(weight)
+    found = ct.conv_backward_data(gradient, packed, input.shape, **settings, library=library)
+    assert found.shape == input.shape and found.dtype == dtype and found.device == input.device
+    assert found.movedim(1, -1).is_contiguous()
+    difference = (found.double().cpu() - expected(input, weight, gradient, settings, of_input=True)).abs().max()
+    assert difference < TOLERANCES[dtype]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda g, w, s: (g, w.contiguous(), s), r"weight is not channels-last"),
+        (lambda g, w, s: (g, ct.channels_last(torch.cat((w, w), 1))[:, :4], s), r"weight is not channels-last and gap"),
+        (lambda g, w, s: (g, w.half(), s), r"grad_output is torch.float32, weight torch.float16"),
+        (lambda g, w, s: (g, w, (2, 31, 9, 8)), r"do not fit an input of shape"),
+        (lambda g, w, s: (g, w, (2, 32, 30, 8)), r"grad_output has shape .* this convolution gives"),
+        (lambda g, w, s: (g, w, (2, 32)), r"do not fit an input of shape"),
+    ],
+)
+def test_what_does_not_fit_an_input_gradient_is_refused_in_words(library: Library, change: Any, words: str) -> None:
+    input, weight, gradient, settings = make(SHAPES[1], torch.float32)
+    grad_output, seen, size = change(gradient, ct.channels_last(weight), tuple(input.shape))
+    with pytest.raises(LibraryError, match=words):
+        ct.conv_backward_data(grad_output, seen, size, **settings, library=library)
 
 
 def test_bfloat16_can_give_float32(library: Library) -> None:
@@ -112,14 +142,14 @@ def test_addresses_of_any_alignment_are_taken(library: Library) -> None:
 
 def test_a_problem_is_prepared_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     input, weight, gradient, settings = make(SHAPES[0], torch.float32)
-    engine = ct.ConvBackwardWeight(library)
+    engine = ct.ConvGradients(library)
     calls = []
     real = library.candidates_for
     monkeypatch.setattr(Library, "candidates_for", lambda self, *a, **k: calls.append(1) or real(*a, **k))
-    first = engine(gradient, input, list(weight.shape), **settings)
-    assert torch.equal(engine(gradient, input, weight.shape, **settings), first)
+    first = engine.weight(gradient, input, list(weight.shape), **settings)
+    assert torch.equal(engine.weight(gradient, input, weight.shape, **settings), first)
     assert len(calls) == 1
-    engine(gradient[:1], input[:1], weight.shape, **settings)
+    engine.weight(gradient[:1], input[:1], weight.shape, **settings)
     assert len(calls) == 2
 
 
@@ -186,14 +216,17 @@ def losses(model: Any, half: bool, steps: int = 6) -> list[float]:
     return found
 
 
+@pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
-def test_a_resnext_block_trains_as_with_pytorch_alone(library: Library, half: bool) -> None:
-    """cuDNN on a GPU, PyTorch's own kernels on the CPU."""
+def test_a_resnext_block_trains_as_with_pytorch_alone(library: Library, half: bool, both: bool) -> None:
+    """cuDNN on a GPU, PyTorch's own kernels on the CPU; the library's weight gradients, or all."""
     model = block()
-    assert ct.patch(model, library) == 4
+    assert ct.patch(model, library, input_gradient=both) == 4
     engines = {id(module.forward.args[1]) for module in model.modules() if isinstance(module, torch.nn.Conv2d)}
     found, known = losses(model, half), losses(block(), half)
     assert len(engines) == 1
+    prepared = model.body[0].forward.args[1]._plans.values()
+    assert any("_bwd_data_" in plan.choice.name for plan in prepared) == both
     assert known[-1] < known[0] / 2, "it learns"
     assert found == pytest.approx(known, rel=0.05 if half else 1e-3, abs=0.02 if half else 1e-4)
 
@@ -219,15 +252,16 @@ def test_modules_that_pad_otherwise_stay_pytorchs(library: Library) -> None:
     assert ct.patch(nn.Sequential(*kept, nn.ConvTranspose2d(4, 4, 3), nn.Linear(4, 4)), library) == 0
 
 
+@pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_conv_gives_all_gradients_also_of_tensors_that_are_not_channels_last(
-    library: Library, shape: tuple[Any, ...]
+    library: Library, shape: tuple[Any, ...], both: bool
 ) -> None:
     input, weight, gradient, settings = make(shape, torch.float32)
     bias = torch.linspace(-1, 1, weight.shape[0], device=DEVICE)
     own = [tensor.clone().contiguous().requires_grad_() for tensor in (input, weight, bias)]
     other = [tensor.detach().clone().requires_grad_() for tensor in own]
-    out = ct.conv(*own, **settings, library=library)
+    out = ct.conv(*own, **settings, library=library, input_gradient=both)
     out.backward(gradient.contiguous())
     run = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
     known = run(*other, **settings)
@@ -239,7 +273,7 @@ def test_conv_gives_all_gradients_also_of_tensors_that_are_not_channels_last(
 
 def test_gradients_that_nobody_needs_are_not_computed(library: Library) -> None:
     input, weight, gradient, settings = make(SHAPES[0], torch.float32)
-    engine = ct.ConvBackwardWeight(library)
+    engine = ct.ConvGradients(library)
     input.requires_grad_()
     ct.conv(input, weight, None, **settings, library=engine).backward(gradient)
     assert input.grad is not None and not engine._plans
@@ -255,12 +289,12 @@ def test_a_compiled_model_steps_out_of_its_graph(library: Library) -> None:
 @pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs need a GPU: CKGEN_NVIDIA_LIBRARY names no library for one")
 def test_a_cuda_graph_captures_a_call(library: Library) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.float16)
-    engine = ct.ConvBackwardWeight(library)
-    known = engine(gradient, input, weight.shape, **settings).clone()
+    engine = ct.ConvGradients(library)
+    known = engine.weight(gradient, input, weight.shape, **settings).clone()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        found = engine(gradient, input, weight.shape, **settings)
+        found = engine.weight(gradient, input, weight.shape, **settings)
     found.zero_()
     graph.replay()
     torch.cuda.synchronize()
