@@ -74,20 +74,20 @@ class ConvGradients:
         """See ``conv_backward_data``."""
         settings = tuple(weight.shape), _edges(stride), _edges(padding), _edges(dilation), groups
         size = tuple(map(int, input_size))
-        key = _key(settings, size, grad_output, weight)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = make_data_plan(torch, self.library, self._arch, grad_output, weight, size, settings)
-            self._plans[key] = plan
+        plan = self._planned(make_data_plan, (grad_output, weight), size, settings)
         input = self._run(plan, grad_output, lambda made: (made, weight.data_ptr(), grad_output.data_ptr()))
         return input.movedim(-1, 1)
 
     def plan(self, grad_output: Any, input: Any, settings: Settings, weight_dtype: Any) -> Plan:
         """What a weight gradient of such tensors runs: instance, split_k, workspace. Made on the first call."""
-        key = _key(settings, weight_dtype, grad_output, input)
+        return self._planned(make_plan, (grad_output, input), weight_dtype, settings)
+
+    def _planned(self, make: Callable[..., Plan], tensors: tuple[Any, Any], wanted: Any, settings: Settings) -> Plan:
+        """The plan that ``make`` makes of these, made once."""
+        key = _key(settings, wanted, *tensors)
         found = self._plans.get(key)
         if found is None:
-            found = make_plan(torch, self.library, self._arch, grad_output, input, weight_dtype, settings)
+            found = make(torch, self.library, self._arch, *tensors, wanted, settings)
             self._plans[key] = found
         return found
 
