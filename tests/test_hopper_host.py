@@ -277,6 +277,13 @@ HALO_BUGS = {
         ("LDS race", "write by wave", "read by warp"),
         FEW_STEPS,
     ),
+    "products-over-barriers": Bug(
+        "pipeline/halo.hpp",
+        "thread.lds_store((base + offset) * 4,",
+        "thread.lds_store(lds_bytes - D::shares * lines * line_pitch * 4 + (base + offset) * 4,",
+        ("LDS write", "of an mbarrier, initialised at ckgen/pipeline/halo.hpp", "wave"),
+        FEW_STEPS,
+    ),
     "shares-are-added-too-early": Bug(
         "pipeline/halo.hpp",
         "            spread(thread);\n            platform::barrier_of(1, D::block_size);\n",

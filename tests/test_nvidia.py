@@ -54,8 +54,9 @@ def library() -> Library:
 
 
 def names_of(library: Library, dtype: str) -> list[str]:
-    """Instances in layout NHWGC that take PLANE in any split."""
-    return [name for name in library.supporting(PLANE) if library.instance(name).dtype == dtype and "nhwgc" in name]
+    """Instances of backward weight in layout NHWGC that take PLANE in any split."""
+    fit = {i.name for i in library.instances if (i.operation, i.dtype) == ("grouped_conv_bwd_weight", dtype)}
+    return [name for name in library.supporting(PLANE) if name in fit and "nhwgc" in name]
 
 
 def first_of(library: Library, dtype: str) -> str:
@@ -77,7 +78,8 @@ def arrays_of(problem: ConvProblem, dtype: str) -> dict[str, Any]:
 def test_every_instance_is_right_on_small_problems(library: Library, problems: str) -> None:
     named = [problem.fitted(2_000_000) for problem in load_problems(problems)]
     ndims = {problem.problem.ndim for problem in named}
-    takers = {name for each in named for name in library.supporting(each.problem)}
+    kinds = {each.name: [i.name for i in library.instances if i.operation in each.operations] for each in named}
+    takers = {name for each in named for name in library.supporting(each.problem, kinds[each.name])}
     names = [instance.name for instance in library.instances if instance.ndim in ndims and instance.name in takers]
     if problems == "tiny":
         assert len(names) == len(library.names), "the smallest set has a problem for every instance"
@@ -175,7 +177,8 @@ def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, proble
     for name in names:
         size = library.workspace_size(name, problem, split_k=split_k)
         partials = split_k * 4 * data.expected.size if split_k > 1 else 0
-        assert size >= partials + positions * problem.groups * problem.k * 2
+        if library.instance(name).family == "wavelet_tma":  # halo has a tile that takes rows as they are
+            assert size >= partials + positions * problem.groups * problem.k * 2
         wei = np.full(problem.shape("wei", LAYOUT), np.nan, np.float16)
         library.run(name, problem, in_, wei, out, split_k=split_k)
         error = np.abs(wei.astype(np.float64) - data.expected.transpose(0, 1, 3, 4, 2))

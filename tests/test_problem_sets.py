@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.errors import CkgenError
+from ckgen.library import Library
 from ckgen.problem import make_problem
 from ckgen.problem_sets import NamedProblem, bundled_sets, load_problems
 
@@ -143,3 +144,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_problems("retina")
     assert "retinanet" in raised.value.diagnostics[0].help
     assert bundled_sets() == ("ck_bwd_data", "ck_bwd_weight", "retinanet", "tiny")
+
+
+def test_the_smallest_set_has_a_problem_for_every_instance(host_library: Library) -> None:
+    """What it is for: each kernel once under a tool that slows it down a hundredfold."""
+    fit: set[str] = set()
+    for each in load_problems("tiny"):
+        wanted = [i.name for i in host_library.instances if i.operation in each.operations]
+        fit |= set(host_library.supporting(each.problem, wanted))
+    assert set(host_library.names) - fit == set()

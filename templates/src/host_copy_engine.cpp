@@ -17,19 +17,23 @@ void CopyEngine::init(int id, uint32 address, int arrivals, Site site) {
     if(address % 8 != 0 || arrivals < 1 || arrivals > 0xfffff)
         lds.fail("an mbarrier for " + std::to_string(arrivals) + " arrivals at address " + std::to_string(address) +
                  ", which should be a multiple of 8, " + lds.said(access));
+    Mbarrier* before = nullptr;
+    for(Mbarrier& known : mbarriers_)
+        before = known.offset == offset ? &known : before;
+    if(before != nullptr)
+        lds.end_mbarrier(offset);
     std::memset(lds.access(access, offset, 8, true), 0xbb, 8);
+    lds.keep_mbarrier(offset);
     Mbarrier made{};
     made.offset = offset;
     made.arrivals = made.missing = arrivals;
     made.owner = id;
-    made.owner_time = access.time;
     made.owner_site = site;
-    for(Mbarrier& known : mbarriers_)
-        if(known.offset == offset) {
-            made.phase = (known.phase + 2) & ~1u;  // an even one, as a new mbarrier's, and none that was before
-            known = made;
-            return;
-        }
+    if(before != nullptr) {
+        made.phase = (before->phase + 2) & ~1u;  // an even one, as a new mbarrier's, and none that was before
+        *before = made;
+        return;
+    }
     if(mbarriers_.size() == Agents::kMaxBarriers)
         lds.fail("more than " + std::to_string(Agents::kMaxBarriers) + " mbarriers, " + lds.said(access));
     mbarriers_.push_back(made);
@@ -49,9 +53,6 @@ int CopyEngine::find(int id, uint32 address, const char* what, Site site) {
         const Mbarrier& barrier = mbarriers_[i];
         if(barrier.offset != offset)
             continue;
-        if(!lds.holds(offset, barrier.owner, barrier.owner_time))
-            lds.fail(std::string(what) + " on the " + name(barrier) + " by " + lds.said(access) +
-                     ", which was written over at " + text(lds.last_write(offset)));
         if(!lds.after_write(access, offset))
             lds.fail(std::string(what) + " on the " + name(barrier) + " by " + lds.said(access) + ", which " +
                      lds.clocks.agents().name(barrier.owner) + " initialised at " + text(barrier.owner_site) +

@@ -137,7 +137,7 @@ struct HaloRules {
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
     static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40 || (m_per_xdl == 64 && acc_registers <= 96), "halo-registers: accumulators and some 50 other registers fit a thread");
-    static_assert(lds_products_bytes <= lds_bytes, "halo-products: the products of all shares fit shared memory");
+    static_assert(lds_products_bytes + 16 * stages <= lds_bytes, "halo-products: the products of all shares fit shared memory, beside the barriers");
 };
 
 // The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.

@@ -41,8 +41,7 @@ private:
         int64 bytes = 0;  // expected and not yet here
         uint32 phase = 0;
         bool published = false;
-        int owner;  // who initialised it, when and where
-        uint32 owner_time;
+        int owner;  // who initialised it, and where
         Site owner_site;
         Site expect_site;
         Clocks::Row arriving, released;

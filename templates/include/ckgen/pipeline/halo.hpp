@@ -31,6 +31,7 @@ struct HaloKernel {
     static constexpr int in_channels = 64;
     static constexpr int out_channels = D::out_pitch / 2;
     static constexpr conv::HaloLimits limits{D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
+    static constexpr int barrier_bytes = D::stages * 16;
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
@@ -61,13 +62,16 @@ struct HaloKernel {
         }
     };
 
-    // Addresses in shared memory: the rings, one for each pair of residues; the output rows; the barriers.
+    // Addresses in shared memory: the rings, one for each pair of residues; the output rows; and at the very end, where
+    // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
+    // after its last phase (PTX ISA 9.0, 9.7.13.15.8).
     struct Rings {
         uint32 in, out, barriers;
 
-        CKGEN_DEVICE Rings(const Args& args, uint32 base)
-            : in(base), out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1])),
-              barriers(out + bytes(args.rings.stages * args.rings.slot_bytes)) {}
+        CKGEN_DEVICE Rings(const Args& args, uint32 start)
+            : in((start + 1023u) & ~1023u),
+              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1])),
+              barriers(start + bytes(lds_bytes - barrier_bytes)) {}
         CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
         CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
@@ -182,7 +186,8 @@ struct HaloKernel {
         static constexpr int line_floats = taps * D::n_per_block;
         static constexpr int line_pitch = line_floats + 4;
         static constexpr int lines = D::groups_per_block * D::m_per_block;
-        static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes, "the products of a workgroup fit its LDS");
+        static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes,
+                      "the products of a workgroup fit its LDS");
 
         // Which ring a tap's row (d 0) or column (d 1) is in, and how far on.
         static CKGEN_DEVICE int tap_ring(const conv::BwdWeightArgs& p, int d, int i) {
@@ -293,8 +298,7 @@ struct HaloKernel {
     };
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
-        const uint32 start = platform::lds_start();
-        const Rings rings(args, (start + 1023u) & ~1023u);
+        const Rings rings(args, platform::lds_start());
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();
         // What no copy has written yet is multiplied by B's zeros, so it must not be NaN.

@@ -77,12 +77,15 @@ public:
         for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
             write ? mark_write(a, word) : mark_read(a, word);
     }
-    // Whether the bytes at `offset` are still what `agent` wrote at `time`.
-    bool holds(int offset, int agent, uint32 time) const {
-        const WordMark& mark = marks_[static_cast<size_t>(offset) / 4];
-        return mark.writer == agent && mark.write_time == time && mark.write_epoch >= first_epoch_;
+    // The 8 bytes at `offset` are an mbarrier from now on: nothing else may be done to them.
+    void keep_mbarrier(int offset) {
+        for(int word = offset / 4; word < offset / 4 + 2; ++word)
+            marks_[static_cast<size_t>(word)].mbarrier_epoch = first_epoch_;
     }
-    Site last_write(int offset) const { return marks_[static_cast<size_t>(offset) / 4].write_site; }
+    void end_mbarrier(int offset) {
+        for(int word = offset / 4; word < offset / 4 + 2; ++word)
+            marks_[static_cast<size_t>(word)].mbarrier_epoch = 0;
+    }
     // Whether `a` comes after the last write at `offset`.
     bool after_write(const Access& a, int offset) const {
         const WordMark& mark = marks_[static_cast<size_t>(offset) / 4];
@@ -97,7 +100,8 @@ private:
     struct WordMark {
         uint64 write_epoch = 0;
         uint64 read_epoch = 0;
-        uint64 read_slots = 0;  // while clocks run: who read since the last write
+        uint64 read_slots = 0;      // while clocks run: who read since the last write
+        uint64 mbarrier_epoch = 0;  // the workgroup's first when the word is part of an mbarrier
         Site write_site;
         Site read_site;
         uint32 write_time = 0;
@@ -152,6 +156,9 @@ private:
     }
 
     void check_writer(const Access& a, int word, const WordMark& mark, const char* what) const {
+        if(mark.mbarrier_epoch == first_epoch_)
+            fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
+                 " of an mbarrier, initialised at " + text(mark.write_site));
         if(mark.writer != a.self && !over(mark.writer, mark.write_time, mark.write_epoch, a.knows))
             race(a, word, what, mark.writer, mark.write_site, "write");
         // What threads store and what works on its own go different ways to the same memory.
