@@ -96,8 +96,7 @@ std::string bwd_data_type_string(const BwdDataTypeFields& f) {
     for(const int value : {f.block_size, f.m_per_block, f.n_per_block, f.k_per_block, f.k1, f.k1})
         text += std::to_string(value) + ", ";
     text += spec;
-    for(const int value : {f.m_per_xdl, f.m_per_xdl, f.m_xdl_per_wave, f.n_xdl_per_wave, f.a_src, f.a_dst, f.b_src,
-                           f.b_dst, 1, 1, f.c_vector})
+    for(const int value : {f.m_per_xdl, f.m_per_xdl, f.m_xdl_per_wave, f.n_xdl_per_wave, f.a_src, f.b_src, 1, 1})
         text += ", " + std::to_string(value);
     return text + ">";
 }

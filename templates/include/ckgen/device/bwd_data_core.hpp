@@ -45,7 +45,7 @@ struct BwdDataTypeFields {
     const char* class_name;
     int block_size, m_per_block, n_per_block, k_per_block, k1;
     ConvSpec conv_spec;
-    int m_per_xdl, m_xdl_per_wave, n_xdl_per_wave, a_src, a_dst, b_src, b_dst, c_vector;
+    int m_per_xdl, m_xdl_per_wave, n_xdl_per_wave, a_src, b_src;
 };
 std::string bwd_data_type_string(const BwdDataTypeFields&);
 

@@ -158,8 +158,7 @@ public:
         return bwd_data_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdDataMultipleD_Xdl_WaveletModel_CShuffle"
                                                        : "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
                                      D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, D::k1, D::conv_spec,
-                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::a_dst_vector,
-                                     D::b_vector, D::b_dst_vector, D::c_vector});
+                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::b_vector});
     }
 
 private:
