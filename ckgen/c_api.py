@@ -27,11 +27,11 @@ class LibraryError(CkgenError):
 class UnsupportedProblem(CkgenError):
     """An instance was asked for a problem it does not take. ``reason`` is the library's own sentence."""
 
-    def __init__(self, instance: str, reason: str) -> None:
+    def __init__(self, instance: str, reason: str, help: str = "") -> None:
         self.instance = instance
         self.reason = reason
         message = f"{instance} does not take this problem: {reason}"
-        super().__init__((Diagnostic(None, "unsupported-problem", message),))
+        super().__init__((Diagnostic(None, "unsupported-problem", message, help),))
 
 
 class CDTensor(ctypes.Structure):

@@ -54,13 +54,14 @@ class Diagnostic:
 class CkgenError(Exception):
     """A run that cannot go on: all its diagnostics and the exit code.
 
-    Exit codes: 1 drift or a failed check, 2 wrong use or a wrong spec.
+    Exit codes: 1 drift or a failed check, 2 wrong use or a wrong spec. The text, which a traceback shows, is what the
+    command line prints without excerpts and notes.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], exit_code: int = EXIT_USAGE) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         self.exit_code = exit_code
-        super().__init__("\n".join(_headline(d) for d in self.diagnostics))
+        super().__init__("\n".join(_headline(d) + (f"\n = help: {d.help}" if d.help else "") for d in self.diagnostics))
 
 
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ckgen.c_api import UnsupportedProblem
 from ckgen.library import Library
 from ckgen.torch_plan import Plan, Settings, make_data_plan, make_plan, spread
 
@@ -170,7 +171,8 @@ def conv(
 ) -> Any:
     """A convolution as PyTorch computes it, forward and for the gradient of the bias; the weight's gradient is the
     library's, and with ``input_gradient`` the input's too. Tensors that are not channels-last are copied for it. Under
-    autocast the types are autocast's."""
+    autocast the types are autocast's. Where no instance of the library takes a gradient, going backward raises
+    UnsupportedProblem: nothing is left to PyTorch unasked."""
     ndim = weight.dim() - 2
     settings = (spread(stride, ndim), spread(padding, ndim), spread(dilation, ndim), groups)
     engine = library if isinstance(library, ConvGradients) else None
@@ -245,7 +247,11 @@ class _Convolution(torch.autograd.Function):  # type: ignore[misc]
             grads = list(torch.ops.aten.convolution_backward(grad_output, input, weight, *sizes, wanted))
         if to_input and not by_torch:
             pair = channels_last(grad_output), channels_last(weight)
-            grads[0] = ctx.engine.data(*pair, input.shape, *ctx.settings)
+            try:
+                grads[0] = ctx.engine.data(*pair, input.shape, *ctx.settings)
+            except UnsupportedProblem as error:
+                help = "input_gradient=False leaves it to PyTorch"
+                raise UnsupportedProblem(error.instance, error.reason, help) from error
         if to_weight:
             pair = channels_last(grad_output), channels_last(input)
             grads[1] = ctx.engine.weight(*pair, weight.shape, *ctx.settings)

@@ -78,6 +78,12 @@ def test_the_error_carries_all_diagnostics_and_an_exit_code() -> None:
     assert CkgenError([]).exit_code == 2
 
 
+def test_a_traceback_says_what_to_do_as_the_command_line_does() -> None:
+    diagnostics = [Diagnostic(None, "a", "one", "do two"), Diagnostic(Place("f", 1, 2), "b", "two", notes=("more",))]
+    assert str(CkgenError(diagnostics)) == "error[a]: one\n = help: do two\nf:1:2: error[b]: two"
+    assert format_diagnostics(diagnostics[:1], {}) == "error[a]: one\n = help: do two\n"
+
+
 def test_nearest_names() -> None:
     assert nearest("K_PER_BLOK", ["k_per_block", "m_per_block", "tile"])[0] == "k_per_block"
     assert nearest("zzz", ["tile"]) == []

@@ -4,19 +4,22 @@ names a library for it."""
 from __future__ import annotations
 
 import copy
+import functools
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckgen.c_api import LibraryError
+from ckgen.c_api import LibraryError, UnsupportedProblem
 from ckgen.errors import CkgenError
 from ckgen.library import Library
 from ckgen.problem import ProblemError
+from tests.conftest import StubMaker
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; ckgen.torch is for its tensors")
 
@@ -176,34 +179,51 @@ def test_what_does_not_fit_is_refused_in_words(library: Library, change: Any, wo
     assert isinstance(raised.value, LibraryError | ProblemError)
 
 
-def block() -> Any:
-    """A small ResNeXt block with a shortcut, and a classifier behind it; the same weights each time."""
+class Block(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """ResNeXt's, in small: 1x1, grouped 3x3 with the stride, 1x1, and a shortcut that is added."""
+
+    def __init__(self, channels: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        nn, width = torch.nn, outputs // 2
+        self.body = nn.Sequential(
+            *(nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+            *(nn.Conv2d(width, width, 3, stride, 1, groups=8, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+            *(nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs)),
+        )
+        self.shortcut = nn.Identity()
+        if stride > 1 or channels != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(channels, outputs, 1, stride), nn.BatchNorm2d(outputs))
+
+    def forward(self, images: Any) -> Any:
+        return torch.relu(self.body(images) + self.shortcut(images))
+
+
+def classifier(*layers: Callable[[], Any], features: int) -> Any:
+    """The layers with a classifier behind them; the same weights each time."""
     nn = torch.nn
     torch.manual_seed(5)
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.body = nn.Sequential(
-                *(nn.Conv2d(32, 32, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU()),
-                *(nn.Conv2d(32, 32, 3, 2, 1, groups=8, bias=False), nn.BatchNorm2d(32), nn.ReLU()),
-                *(nn.Conv2d(32, 64, 1, bias=False), nn.BatchNorm2d(64)),
-            )
-            self.shortcut = nn.Sequential(nn.Conv2d(32, 64, 1, 2), nn.BatchNorm2d(64))
-            self.classifier = nn.Linear(64, 10)
-
-        def forward(self, images: Any) -> Any:
-            return self.classifier(torch.relu(self.body(images) + self.shortcut(images)).mean((2, 3)))
-
-    return Block().to(DEVICE).to(memory_format=torch.channels_last)
+    model = nn.Sequential(*(make() for make in layers), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, 10))
+    return model.to(DEVICE).to(memory_format=torch.channels_last)
 
 
-def losses(model: Any, half: bool, steps: int = 6) -> list[float]:
+def block() -> Any:
+    return classifier(lambda: Block(32, 64, 2), features=64)
+
+
+def resnext() -> Any:
+    """A stem and four blocks, two of which halve the image."""
+    stem = (lambda: torch.nn.Conv2d(3, 32, 3, 1, 1, bias=False), lambda: torch.nn.BatchNorm2d(32), torch.nn.ReLU)
+    sizes = ((32, 64, 1), (64, 64, 1), (64, 64, 2), (64, 128, 2))
+    return classifier(*stem, *(functools.partial(Block, *size) for size in sizes), features=128)
+
+
+def losses(model: Any, half: bool, steps: int = 6, rate: float = 0.2) -> list[float]:
     """The losses of a few steps of training, under autocast if `half`."""
-    images = torch.rand(4, 32, 8, 8, generator=torch.Generator().manual_seed(7)).to(DEVICE)
+    channels = next(model.parameters()).shape[1]
+    images = torch.rand(4, channels, 8, 8, generator=torch.Generator().manual_seed(7)).to(DEVICE)
     images = images.contiguous(memory_format=torch.channels_last)
     labels = torch.arange(4, device=DEVICE)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
     kind = torch.bfloat16 if DEVICE == "cpu" else torch.float16
     found = []
     for _ in range(steps):
@@ -216,17 +236,33 @@ def losses(model: Any, half: bool, steps: int = 6) -> list[float]:
     return found
 
 
+def plans_of(model: Any) -> list[str]:
+    """The instances that a patched model's gradients were planned for."""
+    engines = [module.forward.args[1] for module in model.modules() if isinstance(module, torch.nn.Conv2d)]
+    assert len({id(engine) for engine in engines}) == 1, "one engine a model"
+    return [plan.choice.name for plan in engines[0]._plans.values()]
+
+
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
 def test_a_resnext_block_trains_as_with_pytorch_alone(library: Library, half: bool, both: bool) -> None:
     """cuDNN on a GPU, PyTorch's own kernels on the CPU; the library's weight gradients, or all."""
     model = block()
     assert ct.patch(model, library, input_gradient=both) == 4
-    engines = {id(module.forward.args[1]) for module in model.modules() if isinstance(module, torch.nn.Conv2d)}
     found, known = losses(model, half), losses(block(), half)
-    assert len(engines) == 1
-    prepared = model.body[0].forward.args[1]._plans.values()
-    assert any("_bwd_data_" in plan.choice.name for plan in prepared) == both
+    assert any("_bwd_data_" in name for name in plans_of(model)) == both
+    assert known[-1] < known[0] / 2, "it learns"
+    assert found == pytest.approx(known, rel=0.05 if half else 1e-3, abs=0.02 if half else 1e-4)
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
+def test_a_small_resnext_trains_with_both_gradients_as_with_pytorch_alone(library: Library, half: bool) -> None:
+    """The loss of every step; all gradients of all convolutions but that of the images, which nobody needs."""
+    model = resnext()
+    assert ct.patch(model, library, input_gradient=True) == 1 + 4 * 3 + 3
+    found, known = (losses(one, half, rate=0.02) for one in (model, resnext()))
+    names = plans_of(model)
+    assert sum("_bwd_weight_" in name for name in names) > 8 < sum("_bwd_data_" in name for name in names)
     assert known[-1] < known[0] / 2, "it learns"
     assert found == pytest.approx(known, rel=0.05 if half else 1e-3, abs=0.02 if half else 1e-4)
 
@@ -234,11 +270,11 @@ def test_a_resnext_block_trains_as_with_pytorch_alone(library: Library, half: bo
 def test_patched_modules_use_the_library_and_unpatched_ones_do_not(library: Library) -> None:
     model = block()
     ct.patch(model, library)
-    engine = model.body[0].forward.args[1]
+    engine = model[0].body[0].forward.args[1]
     losses(model, False, steps=1)
     assert len(engine._plans) == 4
     twin = copy.deepcopy(model)
-    assert twin.body[0].forward.args[0] is twin.body[0] and twin.body[0].forward.args[1] is engine
+    assert twin[0].body[0].forward.args[0] is twin[0].body[0] and twin[0].body[0].forward.args[1] is engine
     assert ct.unpatch(model) == 4
     engine._plans.clear()
     losses(model, False, steps=1)
@@ -269,6 +305,40 @@ def test_conv_gives_all_gradients_also_of_tensors_that_are_not_channels_last(
     assert torch.allclose(out, known, atol=1e-5)
     for one, two in zip(own, other, strict=True):
         assert torch.allclose(one.grad, two.grad, atol=1e-4), one.shape
+
+
+def test_the_example_of_the_documentation_gives_both_gradients(library: Library) -> None:
+    page = (ROOT / "docs/nvidia.md").read_text(encoding="utf-8").split("## PyTorch")[1]
+    block = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    path = "build/ci/host/libckgen_conv.so"
+    assert block is not None and path in block[1]
+    names: dict[str, Any] = {}
+    with torch.device(DEVICE):
+        exec(compile(block[1].replace(path, str(library.path)), "docs/nvidia.md", "exec"), names)
+    x, weight, y = names["x"], names["weight"], names["y"].detach()
+    settings = {"stride": 2, "padding": 1, "groups": 32}
+    for found, of_input in ((x.grad, True), (weight.grad, False)):
+        known = expected(x.detach(), weight.detach(), 2 * y, settings, of_input=of_input)
+        assert torch.allclose(found.double().cpu(), known, rtol=1e-4, atol=1e-3)
+
+
+def test_a_library_without_the_operation_says_so(make_stub: StubMaker) -> None:
+    """It has weight gradients alone. An input gradient asked of it is an error that says what to do instead."""
+    library = make_stub()
+    input, weight, gradient, settings = (
+        part if isinstance(part, dict) else part.cpu() for part in make(SHAPES[1], torch.float32)
+    )
+    with pytest.raises(UnsupportedProblem, match="f32 on host that does grouped_conv_bwd_data"):
+        ct.conv_backward_data(gradient, ct.channels_last(weight), input.shape, **settings, library=library)
+    pair = input.requires_grad_(), weight.requires_grad_()
+    with pytest.raises(UnsupportedProblem, match="that does grouped_conv_bwd_data") as raised:
+        ct.conv(*pair, **settings, library=library, input_gradient=True).backward(gradient)
+    assert "= help: input_gradient=False leaves it to PyTorch" in str(raised.value)
+    assert pair[0].grad is None and pair[1].grad is None
+    ct.conv(*pair, **settings, library=library).backward(gradient)
+    for found, of_input in ((pair[0].grad, True), (pair[1].grad, False)):
+        known = expected(input.detach(), weight.detach(), gradient, settings, of_input=of_input)
+        assert torch.allclose(found, known.float(), atol=1e-4)
 
 
 def test_gradients_that_nobody_needs_are_not_computed(library: Library) -> None:

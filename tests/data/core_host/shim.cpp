@@ -79,7 +79,7 @@ const char* head_reason(const ckgen_problem* problem) {
     static std::string reason;
     const BwdWeightKernel kernel = head_kernel();
     const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    return (reason = bwd_weight_unsupported_reason(kernel, argument.get())).c_str();
+    return (reason = unsupported_reason<BwdWeightArgument>(kernel, argument.get())).c_str();
 }
 
 // The strips of a problem as rows, plane, stages, per_image, stage_bytes, buffer_bytes, then what of the output a
@@ -113,7 +113,7 @@ const char* reason(const ckgen_problem* problem, const int* tile) {
     static std::string text;
     const BwdWeightKernel kernel = kernel_of(tile);
     const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    text = bwd_weight_unsupported_reason(kernel, argument.get());
+    text = unsupported_reason<BwdWeightArgument>(kernel, argument.get());
     return text.c_str();
 }
 
@@ -151,7 +151,7 @@ int launch_twice(const ckgen_problem* problem, const int* tile) {
     argument->problem.split_k = -7;  // what a second check would refuse
     for(int i = 0; i < 2; ++i)
         run_bwd_weight(kernel, argument.get(), StreamConfig{});
-    return bwd_weight_unsupported_reason(kernel, argument.get()).empty() && size > 0 &&
+    return unsupported_reason<BwdWeightArgument>(kernel, argument.get()).empty() && size > 0 &&
            bwd_weight_workspace_size(kernel, argument.get()) == size;
 }
 
@@ -162,7 +162,7 @@ int foreign_argument(const ckgen_problem* problem, const int* tile) {
     second.entry = &nothing_either;
     second.traits.b_vector = 128;
     const auto argument = make_bwd_weight_argument(first, problem_of(*problem), nullptr, nullptr, nullptr);
-    return bwd_weight_unsupported_reason(first, argument.get()).empty() &&
-           bwd_weight_unsupported_reason(second, argument.get()).rfind("[b-vector]", 0) == 0;
+    return unsupported_reason<BwdWeightArgument>(first, argument.get()).empty() &&
+           unsupported_reason<BwdWeightArgument>(second, argument.get()).rfind("[b-vector]", 0) == 0;
 }
 }

@@ -112,7 +112,9 @@ int32_t ckgen_workspace_size(int32_t i, const ckgen_problem* p, int64_t* bytes) 
 int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function, const char* arch,
                      const ckgen_problem* problem, const void* in, const void* wei, const void* out, int32_t capacity,
                      ckgen_candidate* candidates, int32_t* count) {
-    (void)operation, (void)function, (void)arch;
+    if (strcmp(operation, "grouped_conv_bwd_weight"))
+        return fail(1, "[instance] there is none for %s %s on %s that does %s with %s", layout, dtype,
+                    arch ? arch : PLATFORM, operation, function);
     char letters[64] = "_";
     for (int i = 0; layout[i] && i < 60; ++i) letters[i + 1] = layout[i] == '/' ? '_' : (char)(layout[i] | 32), letters[i + 2] = 0;
     ckgen_problem p = *problem;

@@ -48,7 +48,6 @@ struct HaloGeometry {
     int32 lds_bytes;  // rings, output rows and barriers; 0 where they do not fit
 };
 
-inline constexpr int kHaloTaps = 3;      // rows and columns of the filter
 inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
 inline constexpr int kHaloMaxBox = 256;  // rows and columns that one copy can walk over
 

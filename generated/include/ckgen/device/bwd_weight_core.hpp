@@ -3,15 +3,12 @@
 #pragma once
 
 #include "ckgen/conv/bwd_weight_plan.hpp"
-#include "ckgen/device/runner.hpp"
+#include "ckgen/device/planned.hpp"
 
 namespace ckgen::tensor_operation::device {
 
-// Checked and planned when it is made; asking for support, the workspace's size and running only look that up.
-struct BwdWeightArgument : BaseArgument, ArgumentSplitK {
-    conv::Problem problem;
-    conv::BwdWeightPlan plan;
-    platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
+struct BwdWeightArgument : PlannedArgument<conv::BwdWeightPlan> {
+    static constexpr const char* operation = "grouped convolution backward weight";
     const void* p_in = nullptr;
     void* p_wei = nullptr;
     const void* p_out = nullptr;
@@ -32,13 +29,10 @@ struct BwdWeightKernel {
 
 std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel&, const conv::Problem&,
                                                             const void* p_in, void* p_wei, const void* p_out);
+conv::BwdWeightPlan make_plan(const BwdWeightKernel&, const BwdWeightArgument&);
 // What Run launches.
 LaunchPlan plan_launch(const BwdWeightKernel&, const BaseArgument&);
-// Everything but the device, the pointers' presence and the workspace, which Run checks.
-std::string bwd_weight_unsupported_reason(const BwdWeightKernel&, const BaseArgument*);
 std::size_t bwd_weight_workspace_size(const BwdWeightKernel&, const BaseArgument*);
-// The main kernel's arguments for a supported argument.
-conv::BwdWeightArgs plan_bwd_weight(const BwdWeightKernel&, const BwdWeightArgument&);
 float run_bwd_weight(const BwdWeightKernel&, const BaseArgument*, const StreamConfig&);
 
 // CK's type string from the numbers CK prints.

@@ -10,6 +10,8 @@
 
 namespace ckgen::conv {
 
+inline constexpr int kHaloTaps = 3;  // rows and columns of the filter
+
 // `out_pitch`: bytes of an output position in shared memory; `stages`: the most that are of use; `lds_bytes`: what the
 // stages and their barriers may take; `buffers`: the kernel can take rows as they lie in global memory.
 struct StripLimits {
@@ -36,8 +38,8 @@ CKGEN_HD constexpr StripShape strip_shape(const BwdWeightArgs& p, const StripLim
     return {p.in_length[0],
             p.in_length[1],
             p.out_length[1],
-            2 * p.dilation[0],
-            2 * p.dilation[1],
+            (kHaloTaps - 1) * p.dilation[0],
+            (kHaloTaps - 1) * p.dilation[1],
             p.pad[1],
             buffered_bytes(limits, p.groups, p.m, p.out_row_bytes)};
 }

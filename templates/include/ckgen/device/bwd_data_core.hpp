@@ -3,16 +3,13 @@
 #pragma once
 
 #include "ckgen/conv/bwd_data_plan.hpp"
-#include "ckgen/device/runner.hpp"
+#include "ckgen/device/planned.hpp"
 
 namespace ckgen::tensor_operation::device {
 
-// Checked and planned when it is made; asking for support, the workspace's size and running only look that up.
-struct BwdDataArgument : BaseArgument, ArgumentSplitK {
-    conv::Problem problem;
+struct BwdDataArgument : PlannedArgument<conv::BwdDataPlan> {
+    static constexpr const char* operation = "grouped convolution backward data";
     conv::Fusion fusion;
-    conv::BwdDataPlan plan;
-    platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
     void* p_in = nullptr;
     const void* p_wei = nullptr;
     const void* p_out = nullptr;
@@ -37,8 +34,7 @@ struct BwdDataKernel {
 
 std::unique_ptr<BwdDataArgument> make_bwd_data_argument(const BwdDataKernel&, const conv::Problem&, const conv::Fusion&,
                                                         void* p_in, const void* p_wei, const void* p_out);
-// Everything but the device, the pointers' presence and the workspace, which Run checks.
-std::string bwd_data_unsupported_reason(const BwdDataKernel&, const BaseArgument*);
+conv::BwdDataPlan make_plan(const BwdDataKernel&, const BwdDataArgument&);
 std::size_t bwd_data_workspace_size(const BwdDataKernel&, const BaseArgument*);
 // What Run launches.
 LaunchPlan plan_launch(const BwdDataKernel&, const BaseArgument&);
@@ -49,7 +45,7 @@ struct BwdDataTypeFields {
     const char* class_name;
     int block_size, m_per_block, n_per_block, k_per_block, k1;
     ConvSpec conv_spec;
-    int m_per_xdl, m_xdl_per_wave, n_xdl_per_wave, a_src, a_dst, b_src, b_dst, c_vector;
+    int m_per_xdl, m_xdl_per_wave, n_xdl_per_wave, a_src, b_src;
 };
 std::string bwd_data_type_string(const BwdDataTypeFields&);
 

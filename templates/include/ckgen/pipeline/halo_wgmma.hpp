@@ -34,7 +34,7 @@ struct HaloWgmmaKernel {
     static constexpr int rest_channels = D::m_per_block - out_channels;
     static constexpr int out_pitch = D::m_per_block * 2;
     static constexpr int load_threads = 128;
-    static constexpr int side = 3;
+    static constexpr int side = conv::kHaloTaps;
     static constexpr conv::StripLimits limits{out_pitch, D::stages, D::lds_bytes, out_channels == 32};
     static constexpr bool moves_registers = D::acc_registers > 80;
 

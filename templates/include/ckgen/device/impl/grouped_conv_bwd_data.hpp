@@ -147,7 +147,7 @@ public:
     LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
-        const std::string reason = bwd_data_unsupported_reason(kernel(), argument);
+        const std::string reason = unsupported_reason<BwdDataArgument>(kernel(), argument);
         return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
     }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
@@ -158,8 +158,7 @@ public:
         return bwd_data_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdDataMultipleD_Xdl_WaveletModel_CShuffle"
                                                        : "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
                                      D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, D::k1, D::conv_spec,
-                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::a_dst_vector,
-                                     D::b_vector, D::b_dst_vector, D::c_vector});
+                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::b_vector});
     }
 
 private:

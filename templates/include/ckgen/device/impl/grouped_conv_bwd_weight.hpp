@@ -70,7 +70,7 @@ public:
     LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
-        const std::string reason = bwd_weight_unsupported_reason(kernel(), argument);
+        const std::string reason = unsupported_reason<BwdWeightArgument>(kernel(), argument);
         return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
     }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {

@@ -90,7 +90,7 @@ private:
         using T = typename Kernel::T;
         args.strips = conv::halo_strips(conv::strip_shape(p, Kernel::limits), Kernel::limits);
         const int plane = args.strips.plane;
-        const int out_rows = args.strips.rows + 2 * p.dilation[0];
+        const int out_rows = args.strips.rows + (conv::kHaloTaps - 1) * p.dilation[0];
         args.in = platform::box_map<T>(p.in, in_box(p, Kernel::in_channels, plane, args.strips.rows));
         if(args.strips.buffer_bytes > 0)
             return;
