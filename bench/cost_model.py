@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ckgen.cost_rank import CodeBook, predict
 from ckgen.hardware_units import RATES
@@ -62,8 +63,9 @@ def load_points(rows: Path) -> list[Point]:
         for row in csv.DictReader(lines):
             if row["kind"] != "instance" or not row["ms"] or row["verdict"] not in ("ok", "inexact"):
                 continue
-            fields = json.loads(row["problem_fields"])
-            problem = ConvProblem(**{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()})
+            stored = json.loads(row["problem_fields"])
+            fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in stored.items()}
+            problem = ConvProblem(**fields)
             instance, split_k = parse(row["name"]), int(row["split_k"])
             made = predict(instance, problem, split_k, book.code_of(instance), rates)
             points.append(

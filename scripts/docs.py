@@ -127,7 +127,8 @@ def support_page() -> str:
         rows.append((arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
     for arch in NVIDIA_ARCHES.values():
         own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
-        atoms = [f"`{atom.instruction}`" for atom in (*WARP_ATOMS.values(), *own)] + ["portable multiply-add (f32)"]
+        names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
+        atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
         rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))
     parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows))
     parts.append(NVIDIA_NOTE)

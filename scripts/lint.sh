@@ -12,7 +12,7 @@ if [ "${1:-}" = --fix ]; then
   exit
 fi
 ruff check ckgen tests scripts bench
-mypy --strict ckgen
+mypy --strict ckgen bench scripts
 # shellcheck disable=SC2086
 [ -z "$cxx" ] || clang-format --dry-run -Werror $cxx
 shellcheck scripts/*.sh .ci/run
