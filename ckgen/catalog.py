@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckgen.function import PASS_THROUGH
+from ckgen.function import PASS_THROUGH, Function, Kind
 from ckgen.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, primary
 from ckgen.operation import FAMILIES
 
 Sets = Mapping[str, Collection[str]]
+Functions = Mapping[str, Function]
 
 LIST_HEADERS = ("name", "tile", "waves", "vector", "stages", "lds", "archs", "sets")
 MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "functions", "conv_spec", "generic", "archs")
@@ -74,10 +75,17 @@ class CatalogDiff:
         return bool(self.added or self.removed or self.changed)
 
 
-def diff(old: Sequence[Instance], new: Sequence[Instance], old_sets: Sets, new_sets: Sets) -> CatalogDiff:
+def diff(
+    old: Sequence[Instance],
+    new: Sequence[Instance],
+    old_sets: Sets,
+    new_sets: Sets,
+    functions: tuple[Functions, Functions] = ({}, {}),
+) -> CatalogDiff:
     """The difference of two catalogues by name, and which removed instance an added one replaces.
 
-    An added and a removed instance count as one change when they differ in one field and neither has a rival.
+    An added and a removed instance count as one change when they differ in one field and neither has a rival. An
+    instance changes too where its name stays and its function, of those of the old and the new spec, does not.
     """
     before = {instance.name: instance for instance in old}
     after = {instance.name: instance for instance in new}
@@ -86,7 +94,7 @@ def diff(old: Sequence[Instance], new: Sequence[Instance], old_sets: Sets, new_s
     changes = [
         Change(name, name, what)
         for name in sorted(before.keys() & after.keys())
-        if (what := _moved(before[name], after[name], old_sets, new_sets))
+        if (what := _moved(before[name], after[name], old_sets, new_sets, functions))
     ]
     replaced = _replacements(removed, added)
     changes += [Change(a.name, b.name, what) for a, b, what in replaced]
@@ -138,9 +146,10 @@ def _matrix_row(key: tuple[str, str, str], members: Sequence[Instance]) -> tuple
     )
 
 
-def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets) -> str:
+def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets, functions: tuple[Functions, Functions]) -> str:
     """How an instance that is in both catalogues differs; empty if it does not."""
-    parts = []
+    earlier, later = (known.get(new.function) for known in functions)
+    parts = _function_moved(earlier, later) if earlier and later else []
     if old.archs != new.archs:
         parts.append(_plus_minus("archs", old.archs, new.archs))
     before = [name for name, names in old_sets.items() if old.name in names]
@@ -148,6 +157,24 @@ def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets) -> str:
     if set(before) != set(after):
         parts.append(_plus_minus("sets", before, after))
     return "; ".join(parts)
+
+
+def _function_moved(old: Function, new: Function) -> list[str]:
+    """What of a function differs; how its expression is spaced does not count."""
+    parts = []
+    if old.tree != new.tree:
+        parts.append(f"{new.name} {' '.join(old.text.split())} -> {' '.join(new.text.split())}")
+    if old.scalars != new.scalars:
+        one, two = (", ".join(f"{name} {value:g}" for name, value in each.scalars) for each in (old, new))
+        parts.append(f"scalars of {new.name} {one} -> {two}")
+    if (old.tensors, old.kinds) != (new.tensors, new.kinds):
+        one, two = (", ".join(map(_tensor_text, each.tensors, each.kinds)) for each in (old, new))
+        parts.append(f"tensors of {new.name} {one} -> {two}")
+    return parts
+
+
+def _tensor_text(name: str, kind: Kind) -> str:
+    return " ".join(filter(None, (name, kind.dtype, kind.layout)))
 
 
 def _plus_minus(what: str, old: Collection[str], new: Collection[str]) -> str:

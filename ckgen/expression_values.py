@@ -125,7 +125,7 @@ def _called(function: str, given: list[Bounded]) -> Bounded:
         case "abs":
             value = abs(values[0])
         case "relu":
-            value = np.maximum(values[0], 0)
+            value = np.where(values[0] < 0, 0.0, values[0])  # of zeros the same one as in C++
         case "min":
             value = np.minimum(*values)
         case "max":

@@ -2,7 +2,7 @@
 
 It is the tree's only catalogue (build, smoke test and docs read it) and the generator's memory: which files
 are its own, what their bytes were, and the digests of spec, templates and tool that tell why a file differs.
-One file or instance a line, so that a diff of it can be read.
+One file, function or instance a line, so that a diff of it can be read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.function import Function
+from ckgen.function_cpp import function_text, parse_function
 
 SCHEMA_VERSION = 1
 MANIFEST_NAME = "manifest.json"
@@ -60,10 +62,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest as read. `intact` is false when its own digest does not hold, so somebody edited it."""
+    """A manifest as read: `functions` are those of the spec, None in trees of before they were told. `intact` is false
+    when its own digest does not hold, so somebody edited it."""
 
     origin: Origin
     files: Mapping[str, FileRecord]
+    functions: tuple[Function, ...] | None
     instances: tuple[InstanceRecord, ...]
     intact: bool
 
@@ -78,7 +82,12 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def manifest_text(origin: Origin, files: Mapping[str, FileRecord], instances: Iterable[InstanceRecord]) -> str:
+def manifest_text(
+    origin: Origin,
+    files: Mapping[str, FileRecord],
+    functions: Iterable[Function],
+    instances: Iterable[InstanceRecord],
+) -> str:
     """The text of manifest.json; it ends with a digest of everything before it."""
     encode = json.JSONEncoder().encode
     note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
@@ -93,6 +102,7 @@ def manifest_text(origin: Origin, files: Mapping[str, FileRecord], instances: It
         for path, record in files.items()
     )
     lines.append('"files": ' + _block("{", records, "}"))
+    lines.append('"functions": ' + _block("[", map(function_text, functions), "]"))
     lines.append('"instances": ' + _block("[", (encode(_instance_row(item)) for item in instances), "]"))
     body = "{\n" + ",\n".join(lines)
     return f'{body}{_SEAL}{digest(body.encode())}"\n}}\n'
@@ -115,11 +125,12 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
             data.get("tables", {}),  # trees of before there were tables
         )
         files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
+        functions = _functions(data.get("functions"))
         instances = tuple(_instance_record(row) for row in data["instances"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unusable(file, "is not a manifest that ckgen wrote") from error
     body, _, seal = text.rpartition(_SEAL)
-    return Manifest(origin, files, instances, seal == f'{digest(body.encode())}"\n}}\n')
+    return Manifest(origin, files, functions, instances, seal == f'{digest(body.encode())}"\n}}\n')
 
 
 def load_manifest(tree: Path) -> Manifest | None:
@@ -137,6 +148,13 @@ def load_manifest(tree: Path) -> Manifest | None:
 
 def _block(opening: str, rows: Iterable[str], closing: str) -> str:
     return f"{opening}\n" + ",\n".join(rows) + f"\n{closing}"
+
+
+def _functions(rows: Iterable[Any] | None) -> tuple[Function, ...] | None:
+    try:
+        return None if rows is None else tuple(parse_function(json.dumps(row)) for row in rows)
+    except CkgenError as error:
+        raise ValueError(str(error)) from error
 
 
 def _instance_row(item: InstanceRecord) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _render_manifest(
         )
         for source in sources
     )
-    return manifest_text(origin, records, rows)
+    return manifest_text(origin, records, context.functions, rows)
 
 
 def _error(rule: str, message: str, help: str = "") -> CkgenError:

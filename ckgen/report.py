@@ -46,6 +46,7 @@ def render_report(summary: Summary, code: CodeTable | None = None) -> str:
             totals=[_total(total, summary.reference_name) for total in summary.totals],
             figures=[figure for total in summary.totals for figure in _figures(summary, total.subject)],
             shapes=shape_table(summary),
+            fused=any(total.mean_over_plain is not None for total in summary.totals),
             runners=runner_table(summary.shapes, code),
             failures=failure_table(summary.failures),
             failure_count=len(summary.failures),
@@ -120,12 +121,15 @@ def _how(origin: Origin) -> str:
 
 def _total(total: Total, reference: str) -> list[tuple[str, str]]:
     least = f" ({total.least_shape})" if total.least_shape else ""
+    plain = total.mean_over_plain
+    fused = [] if plain is None else [(times(plain), f"of {PASS_THROUGH}'s time and D's bytes, geometric mean")]
     return [
         (total.subject, f"{total.shapes} shapes"),
         (times(total.mean_speed_up), f"geometric mean over {reference}"),
         (f"{total.not_slower} of {total.compared}", f"shapes not slower than {reference}"),
         (times(total.least_speed_up), f"least speed-up{least}"),
         (times(total.mean_over_floor), "of the floor, geometric mean"),
+        *fused,
     ]
 
 

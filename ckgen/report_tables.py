@@ -36,12 +36,14 @@ class Table:
 def shape_table(summary: Summary) -> Table:
     reference = f"{summary.reference_name} ms"
     own = ("shape", "subject", "ms", "spread", "floor ms", "over floor", reference, "speed-up")
-    headers = (*own, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")
-    return Table(headers, tuple(_shape_cells(shape) for shape in summary.shapes))
+    fused = any(shape.over_plain is not None for shape in summary.shapes)
+    beside = ("over plain and D",) if fused else ()
+    headers = (*own, *beside, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")
+    return Table(headers, tuple(_shape_cells(shape, fused) for shape in summary.shapes))
 
 
-def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
-    best = shape.best
+def _shape_cells(shape: Shape, fused: bool) -> tuple[Cell, ...]:
+    best, over = shape.best, shape.over_plain
     return (
         Cell(shape.problem_name),
         Cell(shape.subject),
@@ -51,6 +53,7 @@ def _shape_cells(shape: Shape) -> tuple[Cell, ...]:
         _factor(shape.over_floor),
         _number(ms_of(shape.reference)),
         _factor(shape.speed_up, judged=True),
+        *((_factor(over),) if fused else ()),
         _number(ms_of(shape.wavelet)),
         _number(ms_of(shape.other)),
         _factor(shape.uplift, judged=True),

@@ -4,8 +4,8 @@ family."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.function import PASS_THROUGH
@@ -21,7 +21,8 @@ TOP = 8
 class Shape:
     """All that was measured on one problem with one operation, function and data type. ``wavelet`` and ``other`` are
     the best of that family and the best of all other instances; ``top`` the fastest few, best first. ``floor_ms`` is
-    None without measured ceilings."""
+    None without measured ceilings. Of a function other than PassThrough, ``plain`` is the best instance without one on
+    the same problem, ``d_ms`` the time that the D tensors take at full bandwidth."""
 
     problem_name: str
     problem: str
@@ -35,6 +36,8 @@ class Shape:
     top: tuple[ResultRow, ...]
     operation: str = BWD_WEIGHT
     function: str = PASS_THROUGH
+    plain: ResultRow | None = None
+    d_ms: float | None = None
 
     @property
     def subject(self) -> str:
@@ -57,6 +60,13 @@ class Shape:
         """How many times faster than the best other instance the best wavelet instance is."""
         return _ratio(_ms(self.other), _ms(self.wavelet))
 
+    @property
+    def over_plain(self) -> float | None:
+        """The best instance's time over that of the best without a function and of the D tensors' bytes: no more than 1
+        where the function costs no more than what it reads."""
+        plain = _ms(self.plain)
+        return None if plain is None or self.d_ms is None else _ratio(_ms(self.best), plain + self.d_ms)
+
 
 @dataclass(frozen=True, slots=True)
 class Total:
@@ -71,6 +81,7 @@ class Total:
     least_speed_up: float | None
     least_shape: str
     mean_over_floor: float | None
+    mean_over_plain: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,7 @@ def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Seq
     for row in rows:
         key = (row.operation, row.function, row.dtype, row.problem_name, row.problem)
         grouped.setdefault(key, []).append(row)
-    shapes = tuple(_shape(group, highest) for group in grouped.values())
+    shapes = tuple(_beside_plain([_shape(group, highest) for group in grouped.values()], highest))
     subjects = dict.fromkeys(shape.subject for shape in shapes)
     totals = tuple(_total([shape for shape in shapes if shape.subject == subject]) for subject in subjects)
     wrong = tuple(row for row in rows if not row.timed)
@@ -123,7 +134,7 @@ def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Seq
 
 def floor_ms(row: ResultRow, ceilings: Mapping[str, float]) -> float | None:
     """The time that no kernel can beat: that of the arithmetic at the matrix peak or of the traffic at full
-    bandwidth, whichever is longer."""
+    bandwidth, whichever is longer. The traffic has the D tensors in it, each read once."""
     kind = DTYPES[row.dtype].in_type
     peak, bandwidth = ceilings.get(row.dtype) or ceilings.get(kind), ceilings.get("bytes")
     if not peak or not bandwidth:
@@ -159,6 +170,23 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
     )
 
 
+def _beside_plain(shapes: Sequence[Shape], ceilings: Mapping[str, float]) -> Iterator[Shape]:
+    """The shapes, those of a function with what was measured on the same problem without one."""
+    plain = {_problem_of(shape): shape.best for shape in shapes if shape.function == PASS_THROUGH}
+    bandwidth = ceilings.get("bytes")
+    for shape in shapes:
+        beside = plain.get(_problem_of(shape))
+        if shape.function == PASS_THROUGH or shape.best is None or beside is None:
+            yield shape
+            continue
+        d_bytes = shape.best.least_bytes - beside.least_bytes
+        yield replace(shape, plain=beside, d_ms=1e3 * d_bytes / bandwidth if bandwidth else None)
+
+
+def _problem_of(shape: Shape) -> tuple[str, ...]:
+    return shape.operation, shape.dtype, shape.problem_name, shape.problem
+
+
 def _is_wavelet(instance: Instance) -> bool:
     """Whether load and math are different waves, by whatever means they copy."""
     return instance.family.startswith("wavelet")
@@ -177,6 +205,7 @@ def _total(shapes: Sequence[Shape]) -> Total:
         least_speed_up=least[0],
         least_shape=least[1],
         mean_over_floor=_mean([shape.over_floor for shape in shapes if shape.over_floor]),
+        mean_over_plain=_mean([shape.over_plain for shape in shapes if shape.over_plain]),
     )
 
 

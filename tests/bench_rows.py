@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from ckgen.bench_job import OK, Job, Outcome
 from ckgen.problem import make_problem
@@ -43,10 +44,12 @@ def row(
     verdict: str = OK,
     run_id: int = 1,
     dtype: str = "f16",
+    **work: Any,
 ) -> ResultRow:
-    """A row with a time, or with a verdict that has none; the name `cudnn` makes it a reference's."""
+    """A row with a time, or with a verdict that has none; the name `cudnn` makes it a reference's. ``work``: operation,
+    function and bytes of D tensors, where it is not backward weight."""
     kind = "reference" if name == "cudnn" else "instance"
-    job = Job(kind, name, dtype, problem, None if kind == "reference" else split_k)  # type: ignore[arg-type]
+    job = Job(kind, name, dtype, problem, None if kind == "reference" else split_k, **work)  # type: ignore[arg-type]
     spread = (ms * 0.9, ms * 0.95, ms * 1.05) if ms else (None, None, None)
     outcome = Outcome(verdict, "" if verdict == OK else "why", ms, *spread, samples=9 if ms else 0, max_error=1e-3)
     return make_row(run_id, "2026-01-02T03:04:06Z", job, outcome)

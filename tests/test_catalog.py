@@ -12,6 +12,7 @@ from ckgen.derived import derived_names
 from ckgen.errors import CkgenError
 from ckgen.expand import Expansion
 from ckgen.explain import explain
+from ckgen.function import Function, Kind, make_function
 from ckgen.instance import FIELD_NAMES
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from tests.specs import WAVELET, XDL, default_expansion, expand_groups, instance, instances_of
@@ -105,6 +106,24 @@ def test_what_could_replace_two_is_told_as_added_and_removed() -> None:
     found = diff([old], [instance(stages=2), instance(k_per_block=64)], {}, {})
     assert found.removed == (old.name,)
     assert len(found.added) == 2 and not found.changed
+
+
+def test_an_instance_changes_with_its_function() -> None:
+    """Its name stays: what it computes does not. Other spacing is the same function."""
+    one = instance(operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", function="Mine")
+
+    def changes(before: Function, after: Function) -> list[str]:
+        return [c.what for c in diff([one], [one], {}, {}, ({"Mine": before}, {"Mine": after})).changed]
+
+    mine = make_function("Mine", "e + s * d", ("d",), {"s": 0.5})
+    assert changes(mine, mine) == changes(mine, make_function("Mine", "e  + s*d", ("d",), {"s": 0.5})) == []
+    assert changes(mine, make_function("Mine", "e - s * d", ("d",), {"s": 0.5})) == ["Mine e + s * d -> e - s * d"]
+    assert changes(mine, make_function("Mine", "e + s * d", ("d",), {"s": 0.25})) == ["scalars of Mine s 0.5 -> s 0.25"]
+    kinds = (Kind("f32", "GC"),)
+    assert changes(mine, make_function("Mine", "e + s * d", ("d",), {"s": 0.5}, kinds)) == [
+        "tensors of Mine d -> d f32 GC"
+    ]
+    assert diff([one], [one], {}, {}, ({}, {"Mine": mine})).changed == (), "a tree of before functions were told"
 
 
 def explained(words: str, expansion: Expansion = EXPANSION) -> str:

@@ -288,6 +288,24 @@ def test_diff_against_a_revision(ckgen: Ckgen, tmp_path: Path) -> None:
     assert len(json.loads(ckgen("diff", "HEAD", "--json").out)["removed"]) == 9
 
 
+def test_diff_tells_a_function_that_changed(ckgen: Ckgen, tmp_path: Path) -> None:
+    """Against a tree, which keeps it in its manifest, and against a revision."""
+    spec = tmp_path / "instances.yaml"
+    spec.write_text((ROOT / "tests/data/golden/backward_data/instances.yaml").read_text())
+    ckgen("generate")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "instances.yaml"], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    spec.write_text(spec.read_text().replace("tanh(e) if d > 0", "sigmoid(e) if d > 0"))
+    for base in ("generated", "HEAD"):
+        found = json.loads(ckgen("diff", base, "--json").out)
+        assert not found["added"] and not found["removed"]
+        assert {row["what"] for row in found["changed"]} == {
+            "SoftClip tanh(e) if d > 0 else e -> sigmoid(e) if d > 0 else e"
+        }
+        assert len(found["changed"]) == 2 and all("_soft_clip_" in row["new"] for row in found["changed"])
+
+
 @pytest.mark.parametrize("base", ["no-such-thing", "--help-me", "HEAD~999"])
 def test_diff_against_nothing_is_wrong_use(ckgen: Ckgen, base: str) -> None:
     said = ckgen("diff", "--", base)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from ckgen.context import Templates, generator_modules, input_files, load_context, load_templates
 from ckgen.errors import CkgenError
+from ckgen.function import Kind, make_function
 from ckgen.instance import CONV_SPECS, Instance, derived, primary
 from ckgen.manifest import MANIFEST_NAME, parse_manifest
 from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
@@ -116,6 +117,33 @@ def test_manifest_tells_fields_derived_values_sets_and_sources() -> None:
         assert row["archs"] == list(instance.archs) and row["add_function"] == instance.add_function
         assert row["source"] in TREE
     assert rows[XDL.name]["sets"] == ["ci", "default"] and rows[WAVELET.name]["sets"] == ["default"]
+
+
+def test_the_manifest_tells_the_functions_of_the_spec() -> None:
+    """As written, one a line: names, tensors with what they have of their own, scalars with defaults, expressions."""
+    kinds = (Kind(), Kind("f32", "GC"))
+    own = make_function("Scaled", "e + scale * skip + bias", ("skip", "bias"), {"scale": 0.5}, kinds)
+    text = render_tree(SAMPLE, replace(context(), functions=(own,)))[MANIFEST_NAME]
+    assert parse_manifest(text).functions == (own,)
+    assert json.loads(text)["functions"] == [
+        {
+            "name": "Scaled",
+            "expression": "e + scale * skip + bias",
+            "tensors": [
+                {"name": "skip", "dtype": None, "layout": None},
+                {"name": "bias", "dtype": "f32", "layout": "GC"},
+            ],
+            "scalars": {"scale": 0.5},
+        }
+    ]
+    assert sum('"e + scale * skip + bias"' in line for line in text.splitlines()) == 1
+    assert parse_manifest(TREE[MANIFEST_NAME]).functions == ()
+    data = json.loads(text)
+    data["functions"][0]["expression"] = "e +"
+    with pytest.raises(CkgenError, match="is not a manifest that ckgen wrote"):
+        parse_manifest(json.dumps(data))
+    del data["functions"]
+    assert parse_manifest(json.dumps(data)).functions is None, "a tree of before"
 
 
 SCRIPT = """

@@ -12,11 +12,12 @@ import pytest
 from ckgen.cli import main
 from ckgen.errors import CkgenError
 from ckgen.isa_table import make_table, table_text
+from ckgen.operation import BWD_DATA
 from ckgen.report import render_report
 from ckgen.report_plots import Mark, PlotRow, make_axis, plot
-from ckgen.results import Store
+from ckgen.results import ResultRow, Store
 from ckgen.summary import Summary, load_summary, summarise
-from tests.bench_rows import ORIGIN, POINT, row, rows
+from tests.bench_rows import ORIGIN, PLANE, POINT, row, rows
 from tests.test_isa_table import report
 from tests.trees import WAVELET, XDL
 
@@ -84,6 +85,55 @@ def test_the_floor_does_not_count_input_that_is_not_read() -> None:
     problem = POINT.problem
     unread = problem.bytes("f16") - problem.least_bytes("f16")
     assert unread == problem.elements("in") * 3 // 4 * 2
+
+
+def fused_rows() -> list[ResultRow]:
+    """Two shapes with a residual, that of the first beside its plain ones, and an f32 one on the same problem."""
+    residual = {"operation": BWD_DATA, "function": "AddResidual", "d_bytes": PLANE.problem.elements("in") * 2}
+    plain = {"operation": BWD_DATA}
+    return [
+        row(0.9, **residual),
+        row(0.7, WAVELET.name, **residual),
+        row(0.8, "cudnn", **residual),
+        row(0.5, **plain),
+        row(0.6, WAVELET.name, **plain),
+        row(0.1, dtype="f32", **plain),
+        row(0.2, problem=POINT, **residual),
+    ]
+
+
+def test_a_fused_shape_stands_beside_its_plain_one_and_the_bytes_of_d() -> None:
+    found = summarise(ORIGIN, [ORIGIN.ceilings], fused_rows())
+    fused, plain, single, alone = found.shapes
+    d_ms = 1e3 * PLANE.problem.elements("in") * 2 / 4e12
+    assert fused.plain == plain.best and fused.d_ms == pytest.approx(d_ms)
+    assert fused.over_plain == pytest.approx(0.7 / (0.5 + d_ms))
+    assert [shape.over_plain for shape in (plain, single, alone)] == [None] * 3
+    assert {total.subject: total.mean_over_plain for total in found.totals} == {
+        "backward data with AddResidual, f16": fused.over_plain,
+        "backward data, f16": None,
+        "backward data, f32": None,
+    }
+    (bare, *_) = summarise(ORIGIN, [], fused_rows()).shapes
+    assert bare.plain is not None and bare.over_plain is None, "without a measured bandwidth"
+
+
+def test_the_floor_of_a_fused_shape_has_its_d_tensors_in_it() -> None:
+    slow = {**ORIGIN.ceilings, "bytes": 4e9}
+    fused, plain, *_ = summarise(ORIGIN, [slow], fused_rows()).shapes
+    assert fused.floor_ms is not None and plain.floor_ms is not None and fused.d_ms is not None
+    assert fused.floor_ms - plain.floor_ms == pytest.approx(fused.d_ms)
+
+
+def test_the_page_explains_what_a_fused_shape_is_compared_with(summary: Summary) -> None:
+    text = render_report(summarise(ORIGIN, [ORIGIN.ceilings], fused_rows()))
+    Page(text)
+    over = "1.29x"
+    assert f"<b>{over}</b><span>of PassThrough" in text
+    assert "Over plain and D: the time over" in text and ">over plain and D</button>" in text
+    plain = re.sub(r"\|+", "|", re.sub(r"<[^>]+>|\s+", "|", text))
+    assert f"|1.14x|{over}|0.7|0.9|" in plain, "beside the speed-up"
+    assert "over plain" not in render_report(summary).lower()
 
 
 def test_a_table_of_machine_code_adds_its_columns(summary: Summary) -> None:

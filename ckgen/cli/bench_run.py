@@ -25,6 +25,7 @@ from ckgen.problem_sets import NamedProblem, load_problems
 from ckgen.results import Origin, ResultRow, Store
 from ckgen.summary import Summary, load_summary, summarise
 
+FUSED = "over plain and D"  # see ckgen.summary.Shape.over_plain
 HEADERS = ("shape", "type", "best instance", "split_k", "ms", "floor", "reference", "speed-up")
 SUFFIXES = (".html", ".csv", ".json")
 
@@ -213,11 +214,13 @@ def _show_shapes(summary: Summary) -> None:
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.4f}"
 
-    table = []
+    table, fused = [], any(shape.over_plain is not None for shape in summary.shapes)
     for shape in summary.shapes:
         best, reference = shape.best, shape.reference
         speed_up = "-" if shape.speed_up is None else f"{shape.speed_up:.2f}x"
         named = (best.name, best.split_k, number(best.ms)) if best else ("-", "-", "-")
         times = number(shape.floor_ms), number(reference.ms if reference else None)
-        table.append((shape.problem_name, shape.subject, *named, *times, speed_up))
-    console.show_table(HEADERS, table, right=HEADERS[3:])
+        beside = ("-" if shape.over_plain is None else f"{shape.over_plain:.2f}x",) if fused else ()
+        table.append((shape.problem_name, shape.subject, *named, *times, speed_up, *beside))
+    headers = (*HEADERS, FUSED) if fused else HEADERS
+    console.show_table(headers, table, right=headers[3:])

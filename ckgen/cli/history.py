@@ -10,17 +10,19 @@ from pathlib import Path
 from ckgen import source
 from ckgen.cli.selection import DEFAULT_SET, Selection, load, recorded
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.expand import expand_document
+from ckgen.expand import Expansion, expand_document
+from ckgen.function import Function
 from ckgen.instance import Instance
 from ckgen.manifest import MANIFEST_NAME, load_manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Instances, and the sets that they are in."""
+    """Instances, the sets that they are in, and the spec's own functions as far as they are known."""
 
     instances: Sequence[Instance]
     sets: Mapping[str, Sequence[str]]
+    functions: Mapping[str, Function]
 
 
 def before_and_now(base: str, spec: Path) -> tuple[Catalogue, Catalogue]:
@@ -30,11 +32,11 @@ def before_and_now(base: str, spec: Path) -> tuple[Catalogue, Catalogue]:
     CkgenError when `base` is neither.
     """
     loaded = load(spec)
-    now = Catalogue(loaded.expansion.instances, loaded.expansion.sets)
+    now = _of(loaded.expansion)
     if not (Path(base) / MANIFEST_NAME).is_file():
         return _from_git(base, spec), now
     selection = recorded(Selection(spec, DEFAULT_SET, (), Path(base)))
-    return _from_tree(Path(base)), Catalogue(selection.choose(loaded), now.sets)
+    return _from_tree(Path(base)), Catalogue(selection.choose(loaded), now.sets, now.functions)
 
 
 def _from_tree(tree: Path) -> Catalogue:
@@ -45,12 +47,19 @@ def _from_tree(tree: Path) -> Catalogue:
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
     instances = [Instance(**{**record.fields, "archs": record.archs}) for record in manifest.instances]
-    return Catalogue(instances, sets)
+    return Catalogue(instances, sets, _by_name(manifest.functions or ()))
 
 
 def _from_git(revision: str, spec: Path) -> Catalogue:
-    expansion = expand_document(source.loads(_git_show(revision, spec), f"{revision}:{spec}"))
-    return Catalogue(expansion.instances, expansion.sets)
+    return _of(expand_document(source.loads(_git_show(revision, spec), f"{revision}:{spec}")))
+
+
+def _of(expansion: Expansion) -> Catalogue:
+    return Catalogue(expansion.instances, expansion.sets, _by_name(expansion.spec.own_functions))
+
+
+def _by_name(functions: Sequence[Function]) -> dict[str, Function]:
+    return {function.name: function for function in functions}
 
 
 def _git_show(revision: str, spec: Path) -> str:

@@ -78,10 +78,16 @@ def bench_command(ctx: click.Context, /, **given: object) -> int:
     instances are measured. Each runs in a worker process with every split-K factor, is compared with a
     reference of higher precision and then timed. A run that was ended goes on where it stopped.
 
+    The floor is the arithmetic at the measured matrix peak or the least traffic at the measured bandwidth, whichever
+    takes longer; D tensors of a function are part of that traffic, each read once. Where PassThrough was measured
+    too, `over plain and D` is a fused instance's time over that of the best plain one and of D's bytes. The
+    reference of a fused one is PyTorch's gradient followed by PyTorch's own element-wise operations.
+
     \b
     Examples:
       ckgen bench --library libckgen_conv.so --platform nvidia --batch 32
       ckgen bench '*wavelet*' dtype=f16 --platform nvidia --split-k 1,4
+      ckgen bench operation=grouped_conv_bwd_data function=PassThrough,AddResidual --platform nvidia
       ckgen bench --set ci --platform host --max-macs 1000000 --samples 1 3
     """
     from ckgen.cli.bench_run import BenchOptions, bench

@@ -94,7 +94,8 @@ def diff_command(base: str, spec: Path, as_json: bool) -> int:
     from ckgen.cli.history import before_and_now
 
     before, now = before_and_now(base, spec)
-    found = catalog.diff(before.instances, now.instances, before.sets, now.sets)
+    functions = before.functions, now.functions
+    found = catalog.diff(before.instances, now.instances, before.sets, now.sets, functions)
     if as_json:
         changed = [{"old": c.old, "new": c.new, "what": c.what} for c in found.changed]
         console.say_json({"added": found.added, "removed": found.removed, "changed": changed})
