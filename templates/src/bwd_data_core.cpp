@@ -33,20 +33,24 @@ std::string run_reason(const conv::BwdDataPlan& plan, const BwdDataArgument& a) 
     for(const conv::BwdDataTensor& d : plan.d)
         if(d.data == nullptr)
             return "[null-pointer] D tensors must be given to run";
-    if(plan.workspace_bytes > 0 && a.p_workspace_ == nullptr)
-        return "[workspace] split_k " + std::to_string(plan.split_k) + " needs " +
-               std::to_string(plan.workspace_bytes) + " bytes of workspace; call SetWorkSpacePointer";
-    if(plan.workspace_bytes > 0 && reinterpret_cast<std::uintptr_t>(a.p_workspace_) % 16 != 0)
+    const int64 workspace = plan.workspace.bytes();
+    if(workspace > 0 && a.p_workspace_ == nullptr)
+        return "[workspace] split_k " + std::to_string(plan.split_k) +
+               (plan.workspace.copy_bytes > 0 ? " and a copy of the output need " : " needs ") +
+               std::to_string(workspace) + " bytes of workspace; call SetWorkSpacePointer";
+    if(workspace > 0 && reinterpret_cast<std::uintptr_t>(a.p_workspace_) % 16 != 0)
         return "[workspace] the address of the workspace is not a multiple of 16";
     return {};
 }
 
 BwdDataLaunch launch_of(const conv::BwdDataPlan& plan, const BwdDataArgument& a) {
-    BwdDataLaunch launch{plan.args, plan.d, a.fusion.scalars};
+    BwdDataLaunch launch{plan.args, plan.units, plan.d, a.fusion.scalars};
+    auto* workspace = static_cast<char*>(a.p_workspace_);
     launch.args.target = static_cast<char*>(a.p_in);
     launch.args.wei = static_cast<const char*>(a.p_wei);
-    launch.args.out = static_cast<const char*>(a.p_out);
-    launch.args.partial = plan.workspace_bytes > 0 ? static_cast<float*>(a.p_workspace_) : nullptr;
+    launch.args.out =
+        plan.workspace.copy_bytes > 0 ? workspace + plan.workspace.copy_offset : static_cast<const char*>(a.p_out);
+    launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
 }
 
@@ -86,14 +90,15 @@ std::string bwd_data_unsupported_reason(const BwdDataKernel& kernel, const BaseA
 
 std::size_t bwd_data_workspace_size(const BwdDataKernel& kernel, const BaseArgument* argument) {
     conv::BwdDataPlan own;
-    return static_cast<std::size_t>(plan_of(kernel, argument_of(argument), own).workspace_bytes);
+    return static_cast<std::size_t>(plan_of(kernel, argument_of(argument), own).workspace.bytes());
 }
 
 LaunchPlan plan_launch(const BwdDataKernel& kernel, const BaseArgument& argument) {
     conv::BwdDataPlan own;
     const BwdDataArgument& a = argument_of(&argument);
     const BwdDataLaunch launch = launch_of(plan_of(kernel, a, own), a);
-    return {kernel.argument(launch), static_cast<uint32>(conv::grid_size(launch.args)), kernel.traits.launch_threads};
+    return {kernel.traits.copy_engine ? std::vector<char>{} : kernel.argument(launch),
+            static_cast<uint32>(conv::grid_size(launch.args)), kernel.traits.launch_threads};
 }
 
 float run_bwd_data(const BwdDataKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {
@@ -110,17 +115,29 @@ float run_bwd_data(const BwdDataKernel& kernel, const BaseArgument* argument, co
     for(std::size_t i = 0; i < plan.d.size(); ++i)
         d.push_back({"D", plan.d[i].data, bytes_of_d(plan.args, plan.d[i], traits.d[i].bytes), false});
     const Touched input{"input", a.p_in, span_bytes(a.problem.in, traits.ndim, traits.in_bytes), true};
-    const Touched partials{"partials", a.p_workspace_, plan.workspace_bytes, true};
-    const bool splits = plan.workspace_bytes > 0;
+    const Touched partials{"partials", a.p_workspace_, plan.workspace.partial_bytes, true};
+    const bool copies = plan.workspace.copy_bytes > 0;
+    const bool splits = plan.workspace.partial_bytes > 0;
+    const bool reduces = splits && !traits.persistent;
+    conv::RepackArgs copy = plan.copy;
+    copy.source = static_cast<const char*>(a.p_out);
+    copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
 
-    std::vector<Touched> main{{"output", a.p_out, span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), false},
-                              {"weight", a.p_wei, span_bytes(a.problem.wei, traits.ndim, traits.elem_bytes), false},
-                              splits ? partials : input};
-    std::vector<Touched> last{partials, input};
-    (splits ? last : main).insert((splits ? last : main).end(), d.begin(), d.end());
+    std::vector<Touched> main{
+        {"output", launch.args.out,
+         copies ? plan.workspace.copy_bytes : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), false},
+        {"weight", a.p_wei, span_bytes(a.problem.wei, traits.ndim, traits.elem_bytes), false}};
+    if(splits)
+        main.push_back(partials);
+    std::vector<Touched> last{partials};
+    std::vector<Touched>& writes = reduces ? last : main;
+    writes.push_back(input);
+    writes.insert(writes.end(), d.begin(), d.end());
     const auto once = [&] {
+        if(copies)
+            repack(copy, config.stream_id_);
         kernel.launch(static_cast<uint32>(conv::grid_size(plan.args)), launch, main, config.stream_id_);
-        if(splits)
+        if(reduces)
             kernel.reduce(launch, last, config.stream_id_);
     };
     if(config.time_kernel_)
