@@ -8,7 +8,7 @@ from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES
 from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, WGMMA_ROWS
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
-from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 from ckgen.spec_types import Vector
 
 ACCESS_BYTES = 16  # the widest global or LDS access of a lane
@@ -16,9 +16,13 @@ BANK_BYTES = 4
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 CONV_SPEC = "Default"
-# wavelet_tma: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights. halo: four weights
-# are 16 bytes of f32.
-COPY_VECTORS = {"wavelet_tma": (8, 64, 2), "halo": (8, 8, 4)}
+# wavelet_tma of backward weight: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights;
+# of backward data: B's rows and what is written are 16 bytes too. halo: four weights are 16 bytes of f32.
+COPY_VECTORS = {
+    (BWD_WEIGHT, "wavelet_tma"): (8, 64, 2),
+    (BWD_WEIGHT, "halo"): (8, 8, 4),
+    (BWD_DATA, "wavelet_tma"): (8, 8, 8),
+}
 COPY_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
 COPY_MAX_STAGES = 6  # more hide no more latency
 HALO_WARPGROUPS = 3  # with wgmma, one for each row of the filter
@@ -45,7 +49,7 @@ _TMA_REASONS = {
     "load_waves": "by rule: one warpgroup of two waves",
     "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
     "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
-    "vector": "by rule: 16 bytes of A, a box of 64 channels of B, two weights",
+    "vector": "by rule: 16 bytes of A; of B a box of 64 channels and two weights, in backward data 16 bytes of both",
 }
 _HALO_REASONS = {
     "k_per_block": "by rule: 16 positions for each share of eight warps, with wgmma 16",
@@ -114,7 +118,7 @@ def vectors(wanted: Vector | None, shape: Shape) -> tuple[int, int, int]:
     """The a, b and c vectors: what the file wants, a number or a word each, else the rule of the family."""
     a, b, c = (wanted.a, wanted.b, wanted.c) if wanted else (None, None, None)
     if shape.family in COPY_FAMILIES:
-        given = zip((a, b, c), COPY_VECTORS[shape.family], strict=True)
+        given = zip((a, b, c), COPY_VECTORS[shape.operation, shape.family], strict=True)
         a, b, c = (rule if width in (None, "full") else width for width, rule in given)
     return (
         a if isinstance(a, int) else _a_width(a, shape),

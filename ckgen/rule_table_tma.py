@@ -5,7 +5,7 @@ Some hold for family halo too.
 
 from __future__ import annotations
 
-from ckgen.operation import COPY_FAMILIES, TMA_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, TMA_FAMILIES
 from ckgen.rule import Rule
 
 TMA_RULES: tuple[Rule, ...] = (
@@ -20,6 +20,19 @@ TMA_RULES: tuple[Rule, ...] = (
         " channels of one tap; an accumulator register pair is two weights side by side.",
         ("vector",),
         TMA_FAMILIES,
+        (BWD_WEIGHT,),
+    ),
+    Rule(
+        "tma-data-vectors",
+        "domain",
+        "a_vector == 8 and b_vector == 8 and c_vector == 8",
+        "A, B and C have units of 8 channels",
+        "vectors {a_vector}x{b_vector}x{c_vector}",
+        "leave `vector` out: wavelet_tma of backward data has 8x8x8 only",
+        "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes.",
+        ("vector",),
+        TMA_FAMILIES,
+        (BWD_DATA,),
     ),
     Rule(
         "tma-stages",
@@ -49,7 +62,7 @@ TMA_RULES: tuple[Rule, ...] = (
         "not groups_outermost",
         "the layout has the groups beside the channels, as in NHWGC",
         "wavelet_tma has no layouts with groups outermost",
-        "use NWGC/GKXC/NWGK, NHWGC/GKYXC/NHWGK or NDHWGC/GKZYXC/NDHWGK, or family xdl",
+        "use a layout like NHWGC/GKYXC/NHWGK, or family xdl",
         "The kernel's tensor maps have one row of G x C channels for each position.",
         ("layout",),
         TMA_FAMILIES,
@@ -92,10 +105,10 @@ TMA_RULES: tuple[Rule, ...] = (
         "tma-k",
         "tile",
         "k_per_block == 64",
-        "k_per_block is 64 positions",
+        "k_per_block is 64",
         "k_per_block is {k_per_block}",
         "use 64, or leave k_per_block out",
-        "A stage is one box of 64 positions, four wgmma steps of 16.",
+        "A stage is one box of 64 positions, in backward data of 64 channels: four wgmma steps of 16.",
         ("k_per_block", "tile"),
         TMA_FAMILIES,
     ),

@@ -17,7 +17,8 @@ from tests.trees import XDL
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
-    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "problem_checks", "reduce", "repack", "runner"),
+    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "problem_checks", "reduce", "repack", "repack_plan"),
+    *("runner", "tile_schedule"),
     *("host_copy_engine", "host_matrix_units", "host_runtime"),
 )
 SHIM = ROOT / "tests/data/core_host/shim.cpp"
@@ -183,7 +184,7 @@ def tile_count(problem: ConvProblem, tile: tuple[int, int]) -> int:
 
 
 def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, units: int) -> float:
-    """Nanoseconds by the formula of conv/bwd_weight_plan.hpp."""
+    """Nanoseconds by the formula of conv/tile_schedule.hpp."""
     tiles, k_tiles = tile_count(problem, tile), divide_up(problem.gemm[2], 64)
     waves, rest = divmod(tiles, units)
     if split_k > 1 or not waves or not rest:

@@ -27,7 +27,9 @@ CHECKER = Checker()
 def example(rule: str) -> Instance:
     found = next(other for other in RULES if other.id == rule)
     bases = {HALO_FAMILIES: "halo_base", TMA_FAMILIES: "tma_base", COPY_FAMILIES: "tma_base"}
-    kind = "data_base" if found.operations == (BWD_DATA,) else bases.get(found.families, "base")
+    kind = bases.get(found.families, "base")
+    if found.operations == (BWD_DATA,):
+        kind = {"base": "data_base", "tma_base": "tma_data_base"}[kind]
     base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
@@ -36,6 +38,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["data_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["tma_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
 
 
@@ -114,13 +117,15 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, data = rule_sets()
+    mfma, tma, halo, data, tma_data = rule_sets()
     of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
     of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
     assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
     assert of_data - of_mfma == {"a-slot-cover"}
     assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector"}
-    of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families}
+    of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families and BWD_WEIGHT in rule.operations}
+    of_tma_data = {rule.id for rule in (*tma_data.rules, *tma_data.arch_rules)}
+    assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if "halo" in rule.families}

@@ -28,6 +28,7 @@ HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4,
 WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
 DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
+TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
 
 HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
@@ -36,7 +37,8 @@ CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 def derived_of(instance: Instance, struct: str) -> str:
     """The C++ type of an instance's derived values over its struct."""
     prefix = prefix_of(instance)
-    return f"ckgen::Derived<{struct}, true>" if prefix == "Data" else f"ckgen::{prefix}Derived<{struct}>"
+    kind, writes_input = prefix.removeprefix("Data"), prefix.startswith("Data")
+    return f"ckgen::{kind}Derived<{struct}, true>" if writes_input else f"ckgen::{kind}Derived<{struct}>"
 
 
 def prefix_of(instance: Instance) -> str:
@@ -124,12 +126,12 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 
 @pytest.mark.parametrize(
     "instance",
-    [XDL, WAVELET, TMA, HALO, WGMMA, DATA],
-    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data"],
+    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA],
+    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma"],
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)
-    checked = f"Checked{prefix}<C>" if prefix != "Data" else f"DataRules<{derived_of(instance, 'C')}>"
+    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("Data") else f"Checked{prefix}<C>"
     text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
     assert syntax_check(include, text) == ""
 

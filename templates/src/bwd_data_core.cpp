@@ -15,15 +15,18 @@ std::string run_reason(const conv::BwdDataPlan& plan, const BwdDataArgument& a) 
     for(const conv::BwdDataTensor& d : plan.d)
         if(d.data == nullptr)
             return "[null-pointer] D tensors must be given to run";
-    return workspace_reason(a, plan.workspace_bytes, plan.split_k, " needs ");
+    const char* need = plan.workspace.copy_bytes > 0 ? " and a copy of the output need " : " needs ";
+    return workspace_reason(a, plan.workspace.bytes(), plan.split_k, need);
 }
 
 BwdDataLaunch launch_of(const conv::BwdDataPlan& plan, const BwdDataArgument& a) {
-    BwdDataLaunch launch{plan.args, plan.d, a.fusion.scalars};
+    BwdDataLaunch launch{plan.args, plan.units, plan.d, a.fusion.scalars};
+    auto* workspace = static_cast<char*>(a.p_workspace_);
     launch.args.target = static_cast<char*>(a.p_in);
     launch.args.wei = static_cast<const char*>(a.p_wei);
-    launch.args.out = static_cast<const char*>(a.p_out);
-    launch.args.partial = plan.workspace_bytes > 0 ? static_cast<float*>(a.p_workspace_) : nullptr;
+    launch.args.out =
+        plan.workspace.copy_bytes > 0 ? workspace + plan.workspace.copy_offset : static_cast<const char*>(a.p_out);
+    launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
 }
 
@@ -56,14 +59,15 @@ std::unique_ptr<BwdDataArgument> make_bwd_data_argument(const BwdDataKernel& ker
 
 std::size_t bwd_data_workspace_size(const BwdDataKernel& kernel, const BaseArgument* argument) {
     conv::BwdDataPlan own;
-    return static_cast<std::size_t>(plan_of(kernel, argument_of<BwdDataArgument>(argument), own).workspace_bytes);
+    return static_cast<std::size_t>(plan_of(kernel, argument_of<BwdDataArgument>(argument), own).workspace.bytes());
 }
 
 LaunchPlan plan_launch(const BwdDataKernel& kernel, const BaseArgument& argument) {
     conv::BwdDataPlan own;
     const auto& a = argument_of<BwdDataArgument>(&argument);
     const BwdDataLaunch launch = launch_of(plan_of(kernel, a, own), a);
-    return {kernel.argument(launch), static_cast<uint32>(conv::grid_size(launch.args)), kernel.traits.launch_threads};
+    return {kernel.traits.copy_engine ? std::vector<char>{} : kernel.argument(launch),
+            static_cast<uint32>(conv::grid_size(launch.args)), kernel.traits.launch_threads};
 }
 
 float run_bwd_data(const BwdDataKernel& kernel, const BaseArgument* argument, const StreamConfig& config) {
@@ -73,17 +77,31 @@ float run_bwd_data(const BwdDataKernel& kernel, const BaseArgument* argument, co
         for(std::size_t i = 0; i < plan.d.size(); ++i)
             d.push_back({"D", plan.d[i].data, bytes_of_d(plan.args, plan.d[i], traits.d[i].bytes), false});
         const Touched input{"input", a.p_in, span_bytes(a.problem.in, traits.ndim, traits.in_bytes), true};
-        const Touched partials{"partials", a.p_workspace_, plan.workspace_bytes, true};
-        const bool splits = plan.workspace_bytes > 0;
+        const Touched partials{"partials", a.p_workspace_, plan.workspace.partial_bytes, true};
+        const bool splits = plan.workspace.partial_bytes > 0;
 
-        std::vector<Touched> main{{"output", a.p_out, span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), false},
-                                  {"weight", a.p_wei, span_bytes(a.problem.wei, traits.ndim, traits.elem_bytes), false},
-                                  splits ? partials : input};
-        std::vector<Touched> last{partials, input};
-        (splits ? last : main).insert((splits ? last : main).end(), d.begin(), d.end());
-        return [=, &kernel, &config, launch = launch_of(plan, a)] {
+        const bool copies = plan.workspace.copy_bytes > 0;
+        const bool reduces = splits && !traits.persistent;
+        conv::RepackArgs copy = plan.copy;
+        copy.source = static_cast<const char*>(a.p_out);
+        copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
+        const BwdDataLaunch launch = launch_of(plan, a);
+
+        std::vector<Touched> main{
+            {"output", launch.args.out,
+             copies ? plan.workspace.copy_bytes : span_bytes(a.problem.out, traits.ndim, traits.elem_bytes), false},
+            {"weight", a.p_wei, span_bytes(a.problem.wei, traits.ndim, traits.elem_bytes), false}};
+        if(splits)
+            main.push_back(partials);
+        std::vector<Touched> last{partials};
+        std::vector<Touched>& writes = reduces ? last : main;
+        writes.push_back(input);
+        writes.insert(writes.end(), d.begin(), d.end());
+        return [=, &kernel, &config] {
+            if(copies)
+                repack(copy, config.stream_id_);
             kernel.launch(static_cast<uint32>(conv::grid_size(launch.args)), launch, main, config.stream_id_);
-            if(splits)
+            if(reduces)
                 kernel.reduce(launch, last, config.stream_id_);
         };
     };

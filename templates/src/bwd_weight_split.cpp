@@ -1,6 +1,5 @@
 // How backward weight is split along GEMM-K, and what a run keeps in the workspace.
 #include <algorithm>
-#include <climits>
 
 #include "ckgen/conv/bwd_weight_plan.hpp"
 
@@ -26,57 +25,11 @@ Work work_of(const BwdWeightTraits& t, const Problem& p) {
     return {tiles, divide_up(p.gemm_k(), t.k_per_block)};
 }
 
-constexpr int64 kMostSplits = 128;
-
-// Nanoseconds of a persistent kernel's units and of adding up; see resolve_split_k.
-double units_ns(const BwdWeightTraits& t, int64 waves, int64 k_tiles) {
-    const double blocks = static_cast<double>(int64{t.m_per_block} * t.n_per_block * t.k_per_block) / (64 * 64 * 64);
-    return static_cast<double>(waves) * (static_cast<double>(k_tiles) * (40. + 75. * blocks) + 700. + 220. * blocks);
-}
-
-double split_ns(const BwdWeightTraits& t, int64 tiles, int64 k_tiles, int64 units, int64 split) {
-    const double main = units_ns(t, divide_up(tiles * split, units), divide_up(k_tiles, split));
-    const double partials = static_cast<double>(tiles * split) * t.m_per_block * t.n_per_block * 4.;
-    return split > 1 ? main + 2500. + partials / 3200. : main;
-}
-
-constexpr int64 kMostTailSplits = 8;
-
-// Of the last wave's tiles: how many share one.
-int64 tail_split(const BwdWeightTraits& t, int64 tiles, int64 k_tiles, int64 units) {
-    int64 best = 1;
-    for(int64 split = 2; split <= std::min(k_tiles, kMostTailSplits); ++split)
-        if(split_ns(t, tiles, k_tiles, units, split) < split_ns(t, tiles, k_tiles, units, best))
-            best = split;
-    return divide_up(k_tiles, divide_up(k_tiles, best));  // no split without a tile
-}
-
-double persistent_ns(const BwdWeightTraits& t, const Work& work, int64 units, int64 split_k) {
-    const int64 rest = work.tiles % units;
-    if(split_k > 1 || work.tiles < units || rest == 0)
-        return split_ns(t, work.tiles, work.k_tiles, units, split_k);
-    return units_ns(t, work.tiles / units, work.k_tiles) +
-           split_ns(t, rest, work.k_tiles, units, tail_split(t, rest, work.k_tiles, units));
-}
-
-int64 fill_waves(const BwdWeightTraits& t, const Work& work, int64 units) {
-    if(work.tiles >= units * 32)  // so many waves that an empty part of the last is nothing
-        return 1;
-    int64 best = 1;
-    double least = persistent_ns(t, work, units, 1);
-    for(int64 split_k = 2; split_k <= std::min(work.k_tiles, kMostSplits); ++split_k) {
-        const double ns = persistent_ns(t, work, units, split_k);
-        if(ns < least) {
-            least = ns;
-            best = split_k;
-        }
-    }
-    return divide_up(work.k_tiles, divide_up(work.k_tiles, best));  // no split without a tile
+TileWork tile_work(const BwdWeightTraits& t, const Work& work) {
+    return {work.tiles, work.k_tiles, t.m_per_block, t.n_per_block, t.k_per_block};
 }
 
 constexpr int64 kPartialAlignment = 256;
-constexpr int kCopyVector = 8;  // elements of 16 bytes
-constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, and what one box of the copy engine takes
 
 int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
     return buffered_bytes(t.halo.strip_limits(), p.groups(), p.out_channels(),
@@ -93,23 +46,13 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
     if(t.is_halo())
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
-        return static_cast<int>(fill_waves(t, work, compute_units));
+        return static_cast<int>(fill_waves(tile_work(t, work), compute_units));
     return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
                                      std::min(sums(t, p), work.k_tiles)));
 }
 
 TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
-    if(!t.persistent)
-        return {};
-    const Work work = work_of(t, p);
-    const auto tiles = static_cast<int32>(std::min<int64>(work.tiles, INT_MAX));  // more are refused as a grid
-    if(split_k > 1)
-        return {0, tiles, split_k};
-    const int32 rest = tiles % compute_units;
-    if(tiles < compute_units || rest == 0)
-        return {tiles, 0, 1};
-    const auto split = static_cast<int32>(tail_split(t, rest, work.k_tiles, compute_units));
-    return split > 1 ? TileSchedule{tiles - rest, rest, split} : TileSchedule{tiles, 0, 1};
+    return t.persistent ? share_tiles(tile_work(t, work_of(t, p)), split_k, compute_units) : TileSchedule{};
 }
 
 int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
@@ -140,22 +83,6 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     return t.copy_engine && !boxes && buffered_bytes(t, p) == 0;
 }
 
-RepackArgs repack_args(const BwdWeightTraits& t, const Problem& p) {
-    RepackArgs args{};
-    args.positions = p.gemm_k();
-    args.groups = static_cast<int32>(p.groups());
-    args.columns = static_cast<int32>(p.out_channels());
-    args.position_stride = p.out.position_stride(p.ndim);
-    args.group_stride = p.out.strides[0];
-    args.source_bytes =
-        ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) *
-        t.elem_bytes;
-    // Whole lines where they add no more than an eighth.
-    const int lines = ceil_div(args.columns, kCopyLine) * kCopyLine;
-    args.pitch = lines <= args.columns + args.columns / 8 ? lines : ceil_div(args.columns, kCopyVector) * kCopyVector;
-    return args;
-}
-
 BwdWeightWorkspace workspace_of(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args,
                                 int compute_units) {
     BwdWeightWorkspace workspace{};
@@ -164,15 +91,13 @@ BwdWeightWorkspace workspace_of(const BwdWeightTraits& t, const Problem& p, cons
         return __builtin_mul_overflow(a, b, &result) || __builtin_mul_overflow(result, c, &result) ? int64{-1} : result;
     };
     if(t.persistent) {
-        const TileSchedule& schedule = args.schedule;
-        const bool pieces = schedule.direct > 0 && args.k_tiles > args.k_tiles_per_chunk;
-        const int64 slots = int64{schedule.tail} * schedule.split + (pieces ? compute_units : 0);
+        const int64 slots = partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk, compute_units);
         workspace.partial_bytes = product(slots, int64{t.m_per_block} * t.n_per_block, 4);
     } else if(args.split_k > 1) {
         workspace.partial_bytes = product(p.wei_elements(), args.split_k, 4);
     }
     if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(t, p);
+        const RepackArgs copy = repack_args(p, t.elem_bytes);
         workspace.copy_offset = divide_up(workspace.partial_bytes, kPartialAlignment) * kPartialAlignment;
         workspace.copy_bytes = product(copy.positions, copy.groups, int64{copy.pitch} * t.elem_bytes);
     }

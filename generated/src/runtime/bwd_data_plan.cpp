@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/src/bwd_data_plan.cpp. Do not edit; run: ckgen generate
 // Planning for backward data. Each refusal names its rule in brackets and quotes the numbers.
-#include "ckgen/conv/bwd_data_plan.hpp"
+#include "ckgen/conv/bwd_data_checks.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -10,120 +10,18 @@
 namespace ckgen::conv {
 namespace {
 
-constexpr int64 kMostRows = INT_MAX - 4096;   // leaves room for the rows of a tile past the last
 constexpr int64 kMaxTileBytes = 0x7ffffff0;   // that a window of global memory has
 constexpr int64 kMaxStep = 65535;             // of strides: products of two residues fit 32 bits
 constexpr int64 kMaxBlocks = int64{1} << 32;  // and threads
 
-// The same convolution with the positions of all images as one dimension, where they follow each other.
-struct Pointwise {
-    bool possible = true;
-    int64 stride = 0;  // elements from a position to the next
-
-    // `lengths`: those of a tensor that is not broadcast.
-    Pointwise(const Tensor& tensor, const std::array<int64, 6>& lengths, int ndim) {
-        int64 inner = 1;
-        bool first = true;
-        for(int index : {5, 4, 3, 1}) {
-            if(index > 2 + ndim || lengths[index] == 1)
-                continue;
-            if(first)
-                stride = tensor.strides[index];
-            possible = possible && tensor.strides[index] == stride * inner;
-            inner *= lengths[index];
-            first = false;
-        }
-    }
-};
-
-// A D tensor with stride 0 along what is broadcast.
-Tensor spread(const DTensorTraits& traits, const Tensor& tensor, int ndim) {
-    Tensor result = tensor;
-    for(int index = 0; index < 3 + ndim; ++index)
-        if(tensor.lengths[index] == 1 || (traits.one_a_channel && index != 0 && index != 2))
-            result.strides[index] = 0;
-    return result;
-}
-
-// Inside an image, 31 bits hold the strides in bytes.
-std::string check_inner_strides(const std::string& name, const Tensor& tensor, int ndim, int bytes) {
-    for(int index = 2; index < 3 + ndim; ++index)
-        if(tensor.lengths[index] > 1 && tensor.strides[index] > INT_MAX / bytes)
-            return refuse("inner-stride", name + " stride " + number(index) + " is " + number(tensor.strides[index]) +
-                                              ", more than 2^31 bytes");
-    return {};
-}
-
-std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, std::size_t index, const void* in) {
-    const DTensorTraits& traits = t.d[index];
-    const DTensor& d = fusion.d[index];
-    const std::string name = "D" + std::to_string(index);
-    int64 reach = 0;
-    for(int i = 0; i < 3 + p.ndim; ++i) {
-        const int64 length = d.shape.lengths[i];
-        const int64 stride = d.shape.strides[i];
-        const bool spreads = i != 2 && length == 1;
-        if(length != p.in.lengths[i] && !spreads)
-            return refuse("d-shape", name + " length " + number(i) + " is " + number(length) + ", the input's is " +
-                                         number(p.in.lengths[i]) + (i == 2 ? "" : "; 1 repeats one value"));
-        if(stride < 0 || stride > kMaxStride)
-            return refuse("overflow",
-                          name + " stride " + number(i) + " is " + number(stride) + ", outside 0..2^40 elements");
-        reach += length > 1 ? std::min(kMaxStride, (length - 1) <= kMaxStride / std::max<int64>(stride, 1)
-                                                       ? (length - 1) * stride
-                                                       : kMaxStride)
-                            : 0;
-        if(traits.one_a_channel && i != 0 && i != 2 && length > 1 && stride != 0)
-            return refuse("d-layout", name + " has layout " + traits.layout + ", one value a channel, but stride " +
-                                          number(i) + " is " + number(stride));
-    }
-    if(reach > kMaxStride)
-        return refuse("overflow", name + " reaches over more than 2^40 elements");
-    const std::string far = check_inner_strides(name, d.shape, p.ndim, traits.bytes);
-    if(!far.empty())
-        return far;
-    const Tensor shape = spread(traits, d.shape, p.ndim);
-    if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
-        return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
-                                      traits.layout + " needs 1");
-    const int vector = traits.channels_last ? std::min(t.c_vector, 16 / traits.bytes) : 1;
-    std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
-    if(reason.empty())
-        reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(d.data), vector * traits.bytes);
-    if(!reason.empty())
-        return reason;
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim).possible)
-        return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
-                                       "needs them one after the other, or one value a channel");
-    if(d.data == nullptr || d.data != in)
-        return {};
-    for(int i = 0; i < 3 + p.ndim; ++i)
-        if(traits.bytes != t.in_bytes || (p.in.lengths[i] > 1 && shape.strides[i] != p.in.strides[i]))
-            return refuse("d-alias", name + " is the input itself with another type or other strides");
-    return {};
-}
-
-std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in) {
-    if(fusion.d.size() != t.d.size())
-        return refuse("d-count", "the function has " + std::to_string(t.d.size()) + " D tensors, " +
-                                     std::to_string(fusion.d.size()) + " are given");
-    if(!fusion.scalars.empty() && fusion.scalars.size() != static_cast<std::size_t>(t.scalars))
-        return refuse("scalars", "the function has " + number(t.scalars) + " scalars, " +
-                                     std::to_string(fusion.scalars.size()) + " are given");
-    for(std::size_t i = 0; i < t.d.size(); ++i) {
-        const std::string reason = check_d(t, p, fusion, i, in);
-        if(!reason.empty())
-            return reason;
-    }
-    return {};
-}
-
 std::string check_vectors(const BwdDataTraits& t, const Problem& p, const void* in, const void* wei, const void* out) {
     for(const std::string& reason : {
-            check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
+            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
+            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
             check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
             check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
-            check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
+            t.copy_engine ? std::string()
+                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
             check_strides_multiple("c-vector", "an input stride", p.in, p.ndim, t.c_vector),
             check_multiple("a-alignment", "the output address", address_of(out), t.a_vector * t.elem_bytes),
             check_multiple("b-alignment", "the weight address", address_of(wei),
@@ -207,23 +105,21 @@ bool has_tapless(const BwdDataArgs& a, int ndim) {
 
 // How GEMM-K is dealt out: a tile has a part of one tap's channels, or where those are few whole taps of tap_rows, the
 // least part of a tile that holds them and is a multiple of a slot.
-void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t) {
+void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.k_chunks = ceil_div(a.k, t.k_per_block);
     a.tap_rows = t.k_per_block;
+    a.tile_taps = 1;
+    if(t.copy_engine) {
+        a.tap_rows = copied_rows(p);
+        a.k_chunks = ceil_div(a.k, a.tap_rows);
+        return;
+    }
     for(int rows = t.k1; rows < t.k_per_block; rows += t.k1)
         if(t.k_per_block % rows == 0 && rows >= a.k) {
             a.tap_rows = rows;
             break;
         }
     a.tile_taps = t.k_per_block / a.tap_rows;
-}
-
-// Taps of the class that has most of them.
-int64 most_taps(const BwdDataArgs& a, int ndim) {
-    int64 taps = 1;
-    for(int d = 0; d < ndim; ++d)
-        taps *= ceil_div(a.filter[d], a.tilde[d]);
-    return taps;
 }
 
 // How many bytes of the output a tile may read before (out_back_bytes) and from its first row's first tap on.
@@ -258,6 +154,18 @@ int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     return bytes;
 }
 
+// A persistent kernel has tiles for each residue of the stride.
+std::string set_residue_tiles(BwdDataArgs& a, int ndim) {
+    int64 tiles = a.m_tiles;
+    bool fits = true;
+    for(int d = 0; d < ndim; ++d)
+        fits = fits && multiply(tiles, std::min(a.stride[d], a.in_length[d]));
+    if(!fits || tiles > kMostRows)
+        return refuse("grid-size", "residues of the strides have too many tiles");
+    a.tapless_tiles = static_cast<int32>(tiles);
+    return {};
+}
+
 // Sizes that 31 bits do not hold are refused; `a` gets everything but what depends on the split.
 std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     int64 rows = a.images, positions = a.images, classes = 1;
@@ -279,6 +187,8 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.classes = static_cast<int32>(classes);
     a.tapless_tiles = tapless ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
+    if(t.copy_engine)
+        return tapless ? set_residue_tiles(a, ndim) : "";
     const Reach reach(a, t, ndim);
     a.out_back_bytes = reach.back;
     if(reach.back + reach.ahead > kMaxTileBytes || weight_reach(a, t, ndim) > kMaxTileBytes)
@@ -289,9 +199,6 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
 
 // The stride of a dimension of length 1 may be anything and counts as 0.
 int64 stride_of(const Tensor& tensor, int index) { return tensor.lengths[index] > 1 ? tensor.strides[index] : 0; }
-
-// Checked to fit.
-int32 position_stride(int64 stride) { return static_cast<int32>(stride); }
 
 // Of partials, which follow each other without gaps.
 void set_partial_strides(BwdDataArgs& a, int ndim) {
@@ -328,19 +235,6 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
     }
 }
 
-BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise) {
-    const Tensor shape = spread(traits, d.shape, p.ndim);
-    const int32 channel = position_stride(shape.strides[2]);
-    BwdDataTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, channel}};
-    for(int i = 0; i < p.ndim; ++i)
-        result.strides.position[i] = position_stride(shape.strides[3 + i]);
-    if(pointwise) {
-        result.strides.image = 0;
-        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim).stride);
-    }
-    return result;
-}
-
 int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int ndim, int compute_units) {
     const int64 taps = most_taps(a, ndim);
     const int64 k_tiles = a.tile_taps > 1 ? divide_up(taps, a.tile_taps) : taps * a.k_chunks;
@@ -353,7 +247,79 @@ int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem&
     return static_cast<int>(std::max(least, fill_twice(tiles, k_tiles, t.tiles_per_half, compute_units)));
 }
 
+constexpr int64 kMaxWorkspace = int64{1} << 46;
+
+// Sets tapped_blocks.
+std::string set_blocks(BwdDataArgs& a, const BwdDataTraits& t) {
+    int64 tapped = int64{a.m_tiles} * a.n_tiles;
+    const bool fits = multiply(tapped, a.groups) && multiply(tapped, a.classes) && multiply(tapped, a.split_k);
+    a.tapped_blocks = static_cast<uint32>(fits && tapped < kMaxBlocks ? tapped : 0);
+    if(!fits || tapped >= kMaxBlocks || grid_size(a) > kMaxBlocks / t.launch_threads)
+        return refuse("grid-size", "the grid would hold more than 2^32 threads");
+    return {};
+}
+
+// A workgroup has a tile's split, and a second kernel adds up partials.
+std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
+    BwdDataArgs& a = plan.args;
+    plan.split_k = a.split_k = resolve_split_k(t, a, p, ndim, compute_units);
+    if(a.split_k > 1)
+        a.tapless_tiles = 0;  // the reduction writes them
+    const std::string reason = set_blocks(a, t);
+    if(!reason.empty() || a.split_k == 1)
+        return reason;
+    int64 bytes = int64{4} * a.split_k;
+    bool small = multiply(bytes, p.groups()) && multiply(bytes, p.images()) && multiply(bytes, p.in_channels());
+    for(int d = 0; d < p.ndim; ++d)
+        small = small && multiply(bytes, p.in.lengths[3 + d]);
+    if(!small || bytes > kMaxWorkspace)
+        return refuse("workspace-size", "split_k " + number(a.split_k) + " needs more than 2^46 bytes");
+    plan.workspace.partial_bytes = bytes;
+    set_partial_strides(a, ndim);
+    return {};
+}
+
+// Persistent workgroups take units in turn.
+std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int compute_units) {
+    BwdDataArgs& a = plan.args;
+    a.split_k = 1;
+    std::string reason = set_blocks(a, t);
+    if(reason.empty())
+        reason = check_copy_engine(t, p, a);
+    if(!reason.empty())
+        return reason;
+    plan.split_k = split_of_units(t, a, p, compute_units);
+    plan.units = units_of(t, a, p, plan.split_k, compute_units);
+    const TileSchedule& schedule = plan.units.schedule;
+    if(int64{schedule.tail} * schedule.split > kMostRows)
+        return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
+    const bool pieces = most_taps(a, p.ndim) * a.k_chunks > plan.units.k_tiles_per_chunk;
+    plan.workspace.partial_bytes =
+        partial_slots(schedule, pieces, compute_units) * t.m_per_block * t.n_per_block * int64{sizeof(float)};
+    return {};
+}
+
+std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
+    constexpr int64 alignment = 256;
+    BwdDataWorkspace& workspace = plan.workspace;
+    plan.copy = repack_args(p, t.elem_bytes);
+    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
+    workspace.copy_bytes = int64{plan.copy.pitch} * t.elem_bytes;
+    if(!multiply(workspace.copy_bytes, plan.copy.groups) || !multiply(workspace.copy_bytes, plan.copy.positions) ||
+       workspace.copy_bytes > (int64{1} << 42))
+        return refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
+    set_repacked_strides(plan.args, plan.copy, t, p);
+    return {};
+}
+
 }  // namespace
+
+int64 most_taps(const BwdDataArgs& a, int ndim) {
+    int64 taps = 1;
+    for(int d = 0; d < ndim; ++d)
+        taps *= ceil_div(a.filter[d], a.tilde[d]);
+    return taps;
+}
 
 BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in, const void* wei,
                       const void* out, int compute_units) {
@@ -379,34 +345,16 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& p, const Fusion& fu
         a.dilation[0] = a.shift[0] = 1;
     }
     set_strides(a, t, p, pointwise);
-    set_k_tiles(a, t);
+    set_k_tiles(a, t, p);
     plan.reason = set_sizes(a, t, ndim);
     if(!plan.reason.empty())
         return plan;
-    a.split_k = resolve_split_k(t, a, p, ndim, compute_units);
-    if(a.split_k > 1)
-        a.tapless_tiles = 0;  // the reduction writes them
-    int64 tapped = int64{a.m_tiles} * a.n_tiles;
-    const bool fits = multiply(tapped, a.groups) && multiply(tapped, a.classes) && multiply(tapped, a.split_k);
-    a.tapped_blocks = static_cast<uint32>(fits && tapped < kMaxBlocks ? tapped : 0);
-    if(!fits || tapped >= kMaxBlocks || grid_size(a) > kMaxBlocks / t.launch_threads) {
-        plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
-        return plan;
-    }
-    if(a.split_k > 1) {
-        int64 bytes = int64{4} * a.split_k;
-        bool small = multiply(bytes, p.groups()) && multiply(bytes, p.images()) && multiply(bytes, p.in_channels());
-        for(int d = 0; d < p.ndim; ++d)
-            small = small && multiply(bytes, p.in.lengths[3 + d]);
-        if(!small || bytes > (int64{1} << 46)) {
-            plan.reason = refuse("workspace-size", "split_k " + number(a.split_k) + " needs more than 2^46 bytes");
-            return plan;
-        }
-        plan.workspace_bytes = bytes;
-        set_partial_strides(a, ndim);
-    }
-    plan.split_k = a.split_k;
     plan.args = a;
+    plan.reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+    if(plan.reason.empty() && needs_repack(t, p))
+        plan.reason = plan_copy(plan, t, p);
+    if(!plan.reason.empty())
+        return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)
         plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i], pointwise));
     return plan;

@@ -55,6 +55,16 @@ void MatrixUnits::issue(int first, Site site) {
     lds.clocks.common(first, Agents::kWarpgroup, known_);
 }
 
+Access MatrixUnits::by_unit(int first, Site site) {
+    const Agents& agents = group_.lds.clocks.agents();
+    return {-1,
+            agents.warpgroup(first),
+            of(first).committed + 1,
+            known_.data(),
+            agents.warps() + first / Agents::kWarpgroup,
+            site};
+}
+
 void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elements, Site site) {
     CheckedLds& lds = group_.lds;
     const auto field = [&](int bit) { return static_cast<uint32>(descriptor >> bit & 0x3fffu) << 4; };
@@ -64,10 +74,7 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
     if(descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0 || start % 1024 != 0)
         lds.fail("a wgmma operand at address " + std::to_string(start) +
                  " is not in 128-byte swizzle from a multiple of 1024, at " + text(site));
-    const Agents& agents = lds.clocks.agents();
-    const int agent = agents.warpgroup(first);
-    const Access access{-1,  agent, of(first).committed + 1, known_.data(), agents.warps() + first / Agents::kWarpgroup,
-                        site};
+    const Access access = by_unit(first, site);
     for(int k = 0; k < 16; ++k)
         for(int block = 0; block < columns / 64; ++block) {
             const uint32 row = start + static_cast<uint32>(block) * block_bytes +
@@ -76,6 +83,27 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
             for(uint32 chunk = 0; chunk < 8; ++chunk)
                 std::memcpy(elements + k * columns + block * 64 + static_cast<int>(chunk) * 8,
                             bytes + ((chunk ^ (row >> 7 & 7)) * 16), 16);
+        }
+}
+
+void MatrixUnits::read_rows(int first, uint64 descriptor, uint16* elements, Site site) {
+    CheckedLds& lds = group_.lds;
+    const auto field = [&](int bit) { return static_cast<uint32>(descriptor >> bit & 0x3fffu) << 4; };
+    const uint32 start = field(0) / 1024 * 1024;
+    const uint32 offset = field(0) % 1024;
+    if(descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0 || offset >= 128)
+        lds.fail("a wgmma operand at address " + std::to_string(field(0)) +
+                 " is not in 128-byte swizzle with rows from a multiple of 1024, at " + text(site));
+    const Access access = by_unit(first, site);
+    for(int column = 0; column < 64; ++column)
+        for(uint32 chunk = 0; chunk < 2; ++chunk) {
+            const uint32 row =
+                start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * 128;
+            const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & 7);
+            uint16 values[8];
+            std::memcpy(values, lds.access(access, static_cast<int>(row + place * 16 - lds_start()), 16, false), 16);
+            for(uint32 i = 0; i < 8; ++i)
+                elements[(chunk * 8 + i) * 64 + static_cast<uint32>(column)] = values[i];
         }
 }
 

@@ -3,7 +3,7 @@
 #include "ckgen/conv/repack.hpp"
 
 #if !CKGEN_DEVICE_PASS
-#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/device/runner.hpp"
 #endif
 
 CKGEN_DEFINE_KERNEL(ckgen_repack, ::ckgen::conv::RepackKernel)

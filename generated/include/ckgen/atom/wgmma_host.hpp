@@ -22,8 +22,11 @@ void wgmma_wait(platform::Site site = platform::Site::here()) {
     group.matrix.wait(group.current(), Pending, site);
 }
 
+template <int N>
+void wgmma_done(float (&)[N]) {}
+
 // What one thread brings to its warpgroup's multiplication.
-template <class T, int N>
+template <class T, int N, Major A>
 struct WarpgroupThread {
     float* d;
     uint64 a, b;
@@ -42,8 +45,8 @@ struct WarpgroupThread {
         group.matrix.issue(first, of(0).site);
         float a[16][64];
         float b[16][N];
-        read(group, first, of(0).a, a, of(0).site);
-        read(group, first, of(0).b, b, of(0).site);
+        read<A>(group, first, of(0).a, a, of(0).site);
+        read<Major::mn>(group, first, of(0).b, b, of(0).site);
         float product[64][N];
         for(int row = 0; row < 64; ++row) {
             float sums[N] = {};
@@ -61,21 +64,24 @@ struct WarpgroupThread {
     }
 
 private:
-    template <int Columns>
+    template <Major Order, int Columns>
     static void read(platform::Workgroup& group, int first, uint64 descriptor, float (&values)[16][Columns],
                      platform::Site site) {
         T elements[16][Columns];
-        group.matrix.read(first, descriptor, Columns, reinterpret_cast<uint16*>(elements), site);
+        if(Order == Major::k)
+            group.matrix.read_rows(first, descriptor, reinterpret_cast<uint16*>(elements), site);
+        else
+            group.matrix.read(first, descriptor, Columns, reinterpret_cast<uint16*>(elements), site);
         for(int k = 0; k < 16; ++k)
             for(int column = 0; column < Columns; ++column)
                 values[k][column] = to_float(elements[k][column]);
     }
 };
 
-template <class T, int N>
+template <class T, int N, Major A = Major::mn>
 void wgmma(float (&d)[N / 2], uint64 a, uint64 b, platform::Site site = platform::Site::here()) {
-    WarpgroupThread<T, N> mine{d, a, b, site};
-    platform::collective_of(128, &mine, &WarpgroupThread<T, N>::execute, site);
+    WarpgroupThread<T, N, A> mine{d, a, b, site};
+    platform::collective_of(128, &mine, &WarpgroupThread<T, N, A>::execute, site);
 }
 
 }  // namespace ckgen::atom

@@ -6,23 +6,11 @@
 // Spatial arrays are ordered as in the layout (depth, height, width); unused entries are not read.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/conv/tile_schedule.hpp"
 
 namespace ckgen::conv {
 
 inline constexpr int kMaxDims = 3;
-
-// How persistent workgroups share out the tiles of the weight. Units of work, in the order in which they are taken:
-// `direct` whole tiles, then every split of the `tail`, other tiles. Their f32 sums lie in the workspace, a slot for
-// each unit of the tail, then one for each workgroup, which sums a direct tile in several pieces there.
-struct TileSchedule {
-    int32 direct;  // tiles
-    int32 tail;    // tiles
-    int32 split;   // units that share a tile of the tail
-
-    CKGEN_HD constexpr int32 tail_units() const { return tail * split; }
-    CKGEN_HD constexpr int32 units() const { return direct + tail_units(); }
-};
 
 struct BwdWeightArgs {
     const char* out;

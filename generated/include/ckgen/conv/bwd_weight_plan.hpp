@@ -5,7 +5,7 @@
 #include "ckgen/conv/bwd_weight_args.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/conv/problem_checks.hpp"
-#include "ckgen/conv/repack_args.hpp"
+#include "ckgen/conv/repack_plan.hpp"
 
 namespace ckgen::conv {
 
@@ -77,15 +77,10 @@ BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, c
 //
 // Family halo: as many as give every compute unit one workgroup.
 //
-// Persistent kernels: that with the least nanoseconds, of which a unit of the schedule takes
-//     k_tiles * (40 + 75 * blocks) + 700 + 220 * blocks
-// where blocks counts the 64x64x64 in a tile of GEMM-K, units go in waves of compute_units, and adding up partials of
-// n bytes takes 2500 + n / 3200. The terms: the products; filling the pipeline and writing the tile; the barrier of the
-// grid; writing and reading a partial. The constants fit an H200: bench/results/2026-11-21-h200.
+// Persistent kernels: fill_waves().
 int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int compute_units);
 
-// Of a persistent kernel. With split_k 1 the tiles of the last wave, where it comes after others and leaves compute
-// units idle, are the tail, which is split by the same reckoning into at most 8.
+// share_tiles() of a persistent kernel.
 TileSchedule tile_schedule(const BwdWeightTraits& traits, const Problem& problem, int split_k, int compute_units);
 
 // sums_of() the GEMM-K of a problem.
@@ -100,8 +95,7 @@ int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
                                 int compute_units);
 
-// How the output is copied for kernels whose copy engine needs rows of a multiple of 16 bytes.
-RepackArgs repack_args(const BwdWeightTraits& traits, const Problem& problem);
+// Whether the output is copied first; see repack_args().
 bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
 
 // For kernels that read a copy of the output, the strides are those of the copy.

@@ -19,6 +19,7 @@ struct BwdDataArgument : PlannedArgument<conv::BwdDataPlan> {
 // A plan with its pointers: what a kernel's argument is made of.
 struct BwdDataLaunch {
     conv::BwdDataArgs args;
+    const conv::BwdDataUnits& units;  // of persistent kernels
     const std::vector<conv::BwdDataTensor>& d;
     const std::vector<float>& scalars;
 };
@@ -27,8 +28,9 @@ struct BwdDataLaunch {
 struct BwdDataKernel {
     conv::BwdDataTraits traits;
     platform::KernelEntry entry;
+    int lds_bytes;
     void (*launch)(uint32 blocks, const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
-    // Sums f32 partials, applies the function and writes the input.
+    // Sums f32 partials, applies the function and writes the input; persistent kernels do that themselves.
     void (*reduce)(const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
     std::vector<char> (*argument)(const BwdDataLaunch&);  // the main kernel's, as bytes
 };

@@ -48,7 +48,4 @@ std::string bwd_weight_type_string(const BwdWeightTypeFields&);
 template <class Wei>
 void reduce_partials(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream);
 
-// Defined in repack.cpp.
-void repack(const conv::RepackArgs& args, platform::Stream stream);
-
 }  // namespace ckgen::tensor_operation::device

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckgen/conv/fusion.hpp"
+#include "ckgen/conv/repack_args.hpp"
 #include "ckgen/device/device_base.hpp"
 
 namespace ckgen::tensor_operation::device {
@@ -59,6 +60,9 @@ inline platform::Regions regions_of(const std::vector<Touched>& touched) {
 #else
 inline int regions_of(const std::vector<Touched>&) { return 0; }
 #endif
+
+// Defined in repack.cpp.
+void repack(const conv::RepackArgs& args, platform::Stream stream);
 
 // Bytes from a tensor's first to past its last element.
 int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes);

@@ -17,15 +17,19 @@ struct BwdDataKernelArgs : conv::BwdDataArgs {
     conv::BwdDataTensor d[max_of(1, DTensors)];
 };
 
-template <class Config>
-struct DataDerived : Derived<Config, true> {
+// Base: a Config with its derived values.
+template <class Base>
+struct WithFunction : Base {
     // Without a filter, strides and pads the positions of all images are one row of them.
-    static constexpr bool pointwise = Config::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
-    static constexpr int kernel_ndim = pointwise ? 1 : Config::Layout::ndim;
-    static constexpr int d_tensors = Config::DsDataType::Size();
-    static_assert(Config::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
-    using KernelArgs = BwdDataKernelArgs<typename Config::Function, d_tensors>;
+    static constexpr bool pointwise = Base::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
+    static constexpr int kernel_ndim = pointwise ? 1 : Base::Layout::ndim;
+    static constexpr int d_tensors = Base::DsDataType::Size();
+    static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
+    using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;
 };
+
+template <class Config>
+using DataDerived = WithFunction<Derived<Config, true>>;
 
 template <class Config>
 struct CheckedData : DataDerived<Config> {

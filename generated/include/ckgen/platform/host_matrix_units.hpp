@@ -27,6 +27,8 @@ public:
     void issue(int first, Site site);
     // Its operand of 16 positions: elements[position * columns + column], 16 bits each. `descriptor`: atom/wgmma.hpp.
     void read(int first, uint64 descriptor, int columns, uint16* elements, Site site);
+    // The same of 64 columns that are rows of 64 positions in shared memory, 128 bytes each.
+    void read_rows(int first, uint64 descriptor, uint16* elements, Site site);
     // The running sums of a thread. Its registers hold NaN until it waits.
     float* sums(int id, float* registers, int count, Site site);
     // Why the workgroup may not end yet, or nothing.
@@ -58,6 +60,8 @@ private:
         std::vector<float> sums;
     };
 
+    // By the matrix unit of the warpgroup that begins at thread `first`.
+    Access by_unit(int first, Site site);
     Thread& of(int id) { return threads_[static_cast<size_t>(id)]; }
 
     Access by_warp(int lane, uint32 time, Site site) const;

@@ -1,7 +1,7 @@
 // wgmma: one warpgroup multiplies 64 rows of A with N columns of B from shared memory, 16 positions of GEMM-K at a
-// time. Both operands are MN-major (the last two immediates), as channels-last tensors arrive: no transposition
-// anywhere. PTX ISA 9.0, 9.7.15: wgmma.mma_async, matrix descriptors (9.7.15.5.1), 128-byte swizzle, accumulator
-// layout.
+// time. Operands are as channels-last tensors arrive, without a transposition anywhere: B MN-major, A either way (the
+// last two immediates). PTX ISA 9.0, 9.7.15: wgmma.mma_async, matrix descriptors (9.7.15.5.1), 128-byte swizzle,
+// accumulator layout.
 #pragma once
 
 #include "ckgen/types.hpp"
@@ -22,6 +22,16 @@ CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
     const uint32 second = swizzle != 0 ? eight_rows : block_bytes;
     return static_cast<uint64>((address & 0x3ffffu) >> 4) | (static_cast<uint64>(first >> 4) << 16) |
            (static_cast<uint64>(second >> 4) << 32) | swizzle;
+}
+
+// Which index of an operand lies side by side in shared memory.
+enum class Major { mn, k };
+
+// Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 8 of them 1024 bytes. `address`: of the
+// first of the 16 positions in a row at a multiple of 1024.
+CKGEN_DEVICE uint64 wgmma_row_descriptor(uint32 address) {
+    return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(1024 >> 4) << 32 |
+           1ull << 62;
 }
 
 // Result i of a thread: row lane / 4 + 8 * (i % 4 / 2) of its warp's 16 rows, column 8 * (i / 4) + lane % 4 * 2 + i
@@ -62,22 +72,22 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n24k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11" \
-        "}, %12, %13, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %12, %13, accumulate, 1, 1, %14, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_64(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-        "}, %32, %33, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %32, %33, accumulate, 1, 1, %34, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_96(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
@@ -85,14 +95,14 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
-        "}, %48, %49, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %48, %49, accumulate, 1, 1, %50, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
         "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_128(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
@@ -101,7 +111,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-        "}, %64, %65, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %64, %65, accumulate, 1, 1, %66, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
@@ -110,7 +120,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
         "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
         "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_192(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
@@ -121,7 +131,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
         "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
         "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
-        "}, %96, %97, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %96, %97, accumulate, 1, 1, %98, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
@@ -134,7 +144,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), \
         "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), \
         "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_256(TYPE) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
@@ -147,7 +157,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
         "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
         "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
-        "}, %128, %129, accumulate, 1, 1, 1, 1;\n}" \
+        "}, %128, %129, accumulate, 1, 1, %130, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
@@ -164,11 +174,11 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]), \
         "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
         "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127]) \
-        : "l"(a), "l"(b))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
 // clang-format on
 
-// d += A * B for m64, N columns and 16 positions. a, b: descriptors. T: half_t or bhalf_t.
-template <class T, int N>
+// d += A * B for m64, N columns and 16 positions. a, b: descriptors, B's of an MN-major operand. T: half_t or bhalf_t.
+template <class T, int N, Major A = Major::mn>
 CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b) {
     static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256,
                   "the column counts that instances use");

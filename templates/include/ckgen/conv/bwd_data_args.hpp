@@ -8,9 +8,12 @@
 // width); unused entries are not read.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/conv/tile_schedule.hpp"
 
 namespace ckgen::conv {
+
+// Of a kernel with a tensor map for each, of all dimensions together: stride 2 in three of them.
+inline constexpr int kMostClasses = 8;
 
 // Where a tensor of the input's shape has its elements: from one group, image, position or channel to the next, in
 // elements; 0 where a D tensor has the same value along a dimension. Where channels come last their 1 is not read.
@@ -50,10 +53,37 @@ struct BwdDataArgs {
     int32 inverse[3];                     // of shift, modulo tilde: which class a position is in
 };
 
+// How a persistent kernel goes through the tiles of all classes. Positions without a tap are classes too, whose tiles
+// come last: one for each residue of the stride in each dimension, of which those that have taps are empty.
+struct BwdDataUnits {
+    TileSchedule schedule;
+    int32 first;              // number of the tile that the schedule begins with; past the last follows the first
+    int32 tiles;              // of all classes
+    int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
+};
+
 struct BwdDataTensor {
     const char* data;
     InputStrides strides;
 };
+
+// The positions of dimension d that tap `first`, below tilde and the filter's length, sees, and what else sees them.
+struct BwdDataClass {
+    int32 start, count;  // positions start + stride * t
+    int32 origin, taps;
+};
+CKGEN_HD BwdDataClass class_of_tap(const BwdDataArgs& args, int d, int first) {
+    BwdDataClass seen;
+    const int stride = args.stride[d];
+    const int ahead = first * args.dilation[d] - args.pad[d];
+    const int rest = ahead % stride;
+    seen.start = rest + (rest < 0 ? stride : 0);
+    seen.origin = (seen.start - ahead) / stride;
+    seen.count = (args.in_length[d] - seen.start + stride - 1) / stride;
+    seen.count = seen.start < args.in_length[d] ? seen.count : 0;
+    seen.taps = (args.filter[d] - first + args.tilde[d] - 1) / args.tilde[d];
+    return seen;
+}
 
 // The number of the class of position `i` in dimension d, or -1 if no tap sees it.
 CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {

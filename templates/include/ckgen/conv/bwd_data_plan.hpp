@@ -6,6 +6,7 @@
 #include "ckgen/conv/bwd_data_args.hpp"
 #include "ckgen/conv/fusion.hpp"
 #include "ckgen/conv/problem_checks.hpp"
+#include "ckgen/conv/repack_plan.hpp"
 
 namespace ckgen::conv {
 
@@ -28,15 +29,28 @@ struct BwdDataTraits {
     int launch_threads;
     bool truncates;  // the matrix unit rounds partial sums toward zero
     std::vector<DTensorTraits> d;
-    int scalars;  // of the function
+    int scalars;       // of the function
+    bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
+    bool persistent;   // a workgroup a compute unit takes tiles in turn
+};
+
+// What a run keeps in the workspace, one behind the other.
+struct BwdDataWorkspace {
+    int64 partial_bytes = 0;  // f32 partials
+    int64 copy_offset = 0;    // a multiple of 256
+    int64 copy_bytes = 0;     // a copy of the output with longer rows; 0 where it needs none
+
+    int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
 };
 
 // Everything that is known before memory is: made once for a problem, used by every run.
 struct BwdDataPlan {
-    std::string reason;         // empty if the instance takes the problem; else nothing below is set
-    int split_k = 1;            // what is used, also where the problem asks for -1
-    int64 workspace_bytes = 0;  // f32 partials of all splits; 0 for split_k 1
-    BwdDataArgs args{};         // without pointers
+    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    int split_k = 1;     // what is used, also where the problem asks for -1
+    BwdDataWorkspace workspace;
+    BwdDataArgs args{};    // without pointers
+    BwdDataUnits units{};  // of persistent kernels
+    RepackArgs copy{};     // without pointers, where workspace.copy_bytes is not 0
     std::vector<BwdDataTensor> d;
 };
 
@@ -44,7 +58,7 @@ struct BwdDataPlan {
 BwdDataPlan make_plan(const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion, const void* in,
                       const void* wei, const void* out, int compute_units);
 
-// Workgroups of the main kernel.
+// Workgroups of the main kernel; of persistent ones, an upper bound.
 int64 grid_size(const BwdDataArgs& args);
 
 }  // namespace ckgen::conv

@@ -41,11 +41,45 @@ struct BwdDataTile {
     int m_first, n_first, group, split;
     int k_tile_first, k_tiles;
     int rows;                       // M
+    int class_number;               // of the classes with taps; persistent kernels know it
     bool tapless;                   // rows are all positions; those without a tap are written
     int32 count[NDim + 1];          // images, positions
     int32 start[NDim], step[NDim];  // position t of a dimension is input position start + step * t
     int32 origin[NDim];
     int32 first[NDim], taps[NDim];
+
+    // Of a persistent kernel: a tile with all of GEMM-K.
+    template <class D>
+    static CKGEN_DEVICE BwdDataTile of_tile(const BwdDataArgs& args, const BwdDataUnits& units, int number) {
+        BwdDataTile tile{};
+        uint32 block = static_cast<uint32>(number + units.first);
+        block -= block >= static_cast<uint32>(units.tiles) ? static_cast<uint32>(units.tiles) : 0;
+        tile.tapless = block >= args.tapped_blocks;
+        block -= tile.tapless ? args.tapped_blocks : 0;
+        tile.n_first = take(block, args.n_tiles) * D::n_per_block;
+        tile.group = take(block, args.groups);
+        tile.m_first = take(block, args.m_tiles) * D::m_per_block;
+        if(tile.tapless)
+            tile.set_residues(args, static_cast<int>(block));
+        else
+            tile.set_classes(args, static_cast<int>(block));
+        tile.k_tiles = tile.tapless || tile.m_first >= tile.rows ? 0 : tile.all_taps() * args.k_chunks;
+        return tile;
+    }
+    // Of a persistent kernel: a unit of its schedule.
+    template <class D>
+    static CKGEN_DEVICE BwdDataTile of_unit(const BwdDataArgs& args, const BwdDataUnits& units, int unit) {
+        const TileSchedule& schedule = units.schedule;
+        const bool direct = unit < schedule.direct;
+        const int split = direct ? 0 : (unit - schedule.direct) / schedule.tail;
+        BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.tail);
+        if(!direct) {
+            const int share = ceil_div(tile.k_tiles, schedule.split);
+            tile.k_tile_first = split * share;
+            tile.k_tiles = max_of(0, min_of(share, tile.k_tiles - tile.k_tile_first));
+        }
+        return tile;
+    }
 
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_block(const BwdDataArgs& args, uint32 block) {
@@ -77,6 +111,44 @@ private:
         return index;
     }
 
+    // The class of each dimension, by their number together.
+    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, int number) {
+        count[0] = rows = args.images;
+        class_number = number;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d)
+            number = set_class(args, d, number);
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            rows *= count[d + 1];
+    }
+
+    // The positions of a residue of the stride in each dimension, none if all have taps.
+    CKGEN_DEVICE void set_residues(const BwdDataArgs& args, int number) {
+        bool tapped = true;
+        count[0] = rows = args.images;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const int residues = min_of(args.stride[d], args.in_length[d]);
+            const int next = number / residues;
+            start[d] = number - next * residues;
+            number = next;
+            step[d] = args.stride[d];
+            count[d + 1] = (args.in_length[d] - start[d] + args.stride[d] - 1) / args.stride[d];
+            rows *= count[d + 1];
+            tapped = tapped && class_of(args, d, start[d]) >= 0;
+        }
+        rows = tapped ? 0 : rows;
+    }
+
+    CKGEN_DEVICE int all_taps() const {
+        int all = 1;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            all *= taps[d];
+        return all;
+    }
+
     // Gives the number of the classes of the dimensions outside d.
     CKGEN_DEVICE int set_class(const BwdDataArgs& args, int d, int number) {
         const int stride = args.stride[d];
@@ -91,14 +163,12 @@ private:
         const int classes = min_of(args.tilde[d], args.filter[d]);
         const int next = number / classes;
         first[d] = number - next * classes;
-        const int ahead = first[d] * args.dilation[d] - args.pad[d];
-        const int rest = ahead % stride;
-        start[d] = rest + (rest < 0 ? stride : 0);
+        const BwdDataClass seen = class_of_tap(args, d, first[d]);
+        start[d] = seen.start;
         step[d] = stride;
-        origin[d] = (start[d] - ahead) / stride;
-        count[d + 1] = (args.in_length[d] - start[d] + stride - 1) / stride;
-        count[d + 1] = start[d] < args.in_length[d] ? count[d + 1] : 0;
-        taps[d] = (args.filter[d] - first[d] + args.tilde[d] - 1) / args.tilde[d];
+        origin[d] = seen.origin;
+        count[d + 1] = seen.count;
+        taps[d] = seen.taps;
         return next;
     }
 

@@ -4,6 +4,7 @@
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/epilogue/lane_exchange.hpp"
 
 namespace ckgen::epilogue {
 
@@ -52,27 +53,12 @@ private:
             for(int i = 0; i < 4; ++i)
                 words[i] = __builtin_bit_cast(int32, Vec<Wei, 2>{Convert<Wei>::from(acc[4 * i + 2 * half]),
                                                                  Convert<Wei>::from(acc[4 * i + 2 * half + 1])});
-            exchange<1>(words);
-            exchange<2>(words);
+            exchange_lanes(thread_, lane_, words);
             if(8 * half < rows_ && 32 * quad < columns_)
                 thread_.global_store(target_ + half * eight_rows_ + 32 * quad + lane_ % 4 * 8,
                                      Vec<int32, 4>{words[0], words[1], words[2], words[3]});
         }
     }
-    // After exchange<1> and exchange<2> lane i of four has word i of all four, in their order.
-    template <int Bit>
-    CKGEN_DEVICE void exchange(int32 (&words)[4]) const {
-        const bool set = (lane_ & Bit) != 0;
-        CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i)
-            if((i & Bit) == 0) {
-                int32 other[1];
-                thread_.gather(set ? words[i] : words[i + Bit], lane_ ^ Bit, other);
-                words[i] = set ? other[0] : words[i];
-                words[i + Bit] = set ? words[i + Bit] : other[0];
-            }
-    }
-
     const platform::Thread& thread_;
     int lane_;
     int32 rows_, columns_;  // of the weight, from the thread's first on

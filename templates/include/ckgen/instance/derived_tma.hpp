@@ -7,7 +7,8 @@
 namespace ckgen {
 
 // A is m_per_block x k_per_block, B n_per_block x k_per_block, both of 16-bit elements in shared memory.
-template <class Config>
+// WritesInput: backward data writes the input, backward weight the weight.
+template <class Config, bool WritesInput = false>
 struct TmaDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
@@ -22,7 +23,7 @@ struct TmaDerived : Config {
     static constexpr int wave_size = 64;
     static constexpr int elem_bytes = sizeof(Out);
     static constexpr int wei_bytes = sizeof(Wei);
-    static constexpr int c_bytes = wei_bytes;
+    static constexpr int c_bytes = WritesInput ? sizeof(In) : sizeof(Wei);
 
     static constexpr int block_size = wave_size * math_waves;
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);

@@ -13,6 +13,8 @@
 #define CKGEN_DEFINE_DATA_INSTANCE(NAME, KERNEL)                                                                       \
     CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CheckedData<NAME>>)                                                      \
     CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, epilogue::BwdDataReduceKernel<CheckedData<NAME>>)
+#define CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, CHECKED, FAMILY, KERNEL)                                                 \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CHECKED<NAME>>)
 
 #else
 
@@ -38,9 +40,71 @@ struct DTraitsOf<Tuple<Types...>, Tuple<Layouts...>> {
     }
 };
 
-// D: the checked Config with its derived values. Entry() and ReduceEntry() give what platform::launch takes for Kernel
-// and for the reduction.
-template <class D, class Kernel, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
+// The traits that follow from an instance in the same way for every family.
+template <class D>
+conv::BwdDataTraits common_data_traits() {
+    conv::BwdDataTraits traits{};
+    traits.ndim = D::Layout::ndim;
+    traits.groups_outermost = D::Layout::groups_outermost;
+    traits.channels_last = layout::channels_last<typename D::Layout::In>;
+    traits.conv_spec = D::conv_spec;
+    traits.m_per_block = D::m_per_block;
+    traits.n_per_block = D::n_per_block;
+    traits.k_per_block = D::k_per_block;
+    traits.k1 = 16 / D::elem_bytes;
+    traits.tiles_per_half = 1;
+    traits.a_vector = D::a_vector;
+    traits.b_vector = D::b_vector;
+    traits.c_vector = D::c_vector;
+    traits.elem_bytes = D::elem_bytes;
+    traits.in_bytes = D::c_bytes;
+    traits.launch_threads = D::launch_threads;
+    traits.truncates = conv::kTruncates && D::elem_bytes == 2;
+    traits.d = DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list();
+    traits.scalars = scalars_of<typename D::Function>;
+    return traits;
+}
+
+// Families xdl and wavelet, whose partials a second kernel adds up.
+struct MatrixDataFamily {
+    static constexpr bool second_kernel = true;
+
+    template <class D>
+    static conv::BwdDataTraits traits() {
+        conv::BwdDataTraits traits = common_data_traits<D>();
+        traits.tiles_per_half = D::load_waves > 0 ? D::stages / 2 : 1;
+        return traits;
+    }
+
+    template <class D>
+    static BwdDataTypeFields type_fields() {
+        return {D::load_waves > 0 ? "DeviceGroupedConvBwdDataMultipleD_Xdl_WaveletModel_CShuffle"
+                                  : "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
+                D::block_size,
+                D::m_per_block,
+                D::n_per_block,
+                D::k_per_block,
+                D::k1,
+                D::conv_spec,
+                D::m_per_xdl,
+                D::m_xdl_per_wave,
+                D::n_xdl_per_wave,
+                D::a_vector,
+                D::b_vector};
+    }
+
+    template <class Kernel, class Regions>
+    static void launch(platform::KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
+                       const conv::BwdDataUnits&, const Regions& regions, platform::Stream stream) {
+        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+    }
+};
+
+// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>() and launch<Kernel>() of the
+// kernel's family. Entry() and ReduceEntry() give what platform::launch takes for Kernel and for the reduction, which
+// is null for kernels that add up partials themselves.
+template <class D, class Family, class Kernel, platform::KernelEntry (*Entry)(),
+          platform::KernelEntry (*ReduceEntry)() = nullptr>
 class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
     : public BwdDataOperator<typename D::Layout, typename D::DataType, typename D::Function, typename D::DsLayout,
                              typename D::DsDataType>,
@@ -66,12 +130,14 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
     }
     static void launch(uint32 blocks, const BwdDataLaunch& launch, const std::vector<Touched>& touched,
                        platform::Stream stream) {
-        platform::launch<Kernel>(Entry(), blocks, args_of(launch), regions_of(touched), stream);
+        Family::template launch<Kernel>(Entry(), blocks, args_of(launch), launch.units, regions_of(touched), stream);
     }
     static void reduce(const BwdDataLaunch& launch, const std::vector<Touched>& touched, platform::Stream stream) {
-        using Reduce = epilogue::BwdDataReduceKernel<D>;
-        const uint32 blocks = Reduce::blocks_of(launch.args);
-        platform::launch<Reduce>(ReduceEntry(), blocks, args_of(launch), regions_of(touched), stream);
+        if constexpr(Family::second_kernel) {
+            using Reduce = epilogue::BwdDataReduceKernel<D>;
+            const uint32 blocks = Reduce::blocks_of(launch.args);
+            platform::launch<Reduce>(ReduceEntry(), blocks, args_of(launch), regions_of(touched), stream);
+        }
     }
     static std::vector<char> argument(const BwdDataLaunch& launch) {
         const auto args = args_of(launch);
@@ -81,15 +147,7 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
     static BwdDataKernel kernel() {
-        return {{D::Layout::ndim, D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>,
-                 D::conv_spec, D::m_per_block, D::n_per_block, D::k_per_block, D::k1,
-                 D::load_waves > 0 ? D::stages / 2 : 1, D::a_vector, D::b_vector, D::c_vector, D::elem_bytes,
-                 D::c_bytes, D::launch_threads, conv::kTruncates && D::elem_bytes == 2,
-                 DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list(), scalars},
-                Entry(),
-                &launch,
-                &reduce,
-                &argument};
+        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &reduce, &argument};
     }
 
     struct Invoker final : BaseInvoker {
@@ -154,12 +212,7 @@ public:
         return bwd_data_workspace_size(kernel(), argument);
     }
     std::string GetIdentity() const override { return D::name; }
-    std::string GetTypeString() const override {
-        return bwd_data_type_string({D::load_waves > 0 ? "DeviceGroupedConvBwdDataMultipleD_Xdl_WaveletModel_CShuffle"
-                                                       : "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
-                                     D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, D::k1, D::conv_spec,
-                                     D::m_per_xdl, D::m_xdl_per_wave, D::n_xdl_per_wave, D::a_vector, D::b_vector});
-    }
+    std::string GetTypeString() const override { return bwd_data_type_string(Family::template type_fields<D>()); }
 
 private:
     DeviceReasons devices_;
@@ -171,11 +224,18 @@ private:
 #define CKGEN_DEFINE_DATA_INSTANCE(NAME, KERNEL)                                                                       \
     CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CheckedData<NAME>>)                                                      \
     CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, epilogue::BwdDataReduceKernel<CheckedData<NAME>>)                        \
+    CKGEN_MAKE_DATA_INSTANCE(NAME, CheckedData<NAME>, tensor_operation::device::MatrixDataFamily,                      \
+                             KERNEL<CheckedData<NAME>>, &entry_##NAME##_kernel, &entry_##NAME##_reduce_kernel)
+// Of kernels that add up partials themselves. CHECKED: the template that derives and checks.
+#define CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, CHECKED, FAMILY, KERNEL)                                                 \
+    CKGEN_DEFINE_KERNEL(NAME##_kernel, KERNEL<CHECKED<NAME>>)                                                          \
+    CKGEN_MAKE_DATA_INSTANCE(NAME, CHECKED<NAME>, FAMILY, KERNEL<CHECKED<NAME>>, &entry_##NAME##_kernel)
+#define CKGEN_MAKE_DATA_INSTANCE(NAME, ...)                                                                            \
     std::unique_ptr<tensor_operation::device::BwdDataOperator<NAME::Layout, NAME::DataType, NAME::Function,            \
                                                               NAME::DsLayout, NAME::DsDataType>>                       \
     make_##NAME() {                                                                                                    \
-        return std::make_unique<tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<           \
-            CheckedData<NAME>, KERNEL<CheckedData<NAME>>, &entry_##NAME##_kernel, &entry_##NAME##_reduce_kernel>>();   \
+        return std::make_unique<                                                                                       \
+            tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<__VA_ARGS__>>();               \
     }
 
 #endif

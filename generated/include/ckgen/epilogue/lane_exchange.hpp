@@ -1,0 +1,28 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/lane_exchange.hpp. Do not edit; run: ckgen generate
+// Four neighbouring lanes give each other what wgmma left them: pairs of neighbouring columns become lines of eight.
+#pragma once
+
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::epilogue {
+
+template <int Bit>
+CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&words)[4]) {
+    const bool set = (lane & Bit) != 0;
+    CKGEN_UNROLL
+    for(int i = 0; i < 4; ++i)
+        if((i & Bit) == 0) {
+            int32 other[1];
+            thread.gather(set ? words[i] : words[i + Bit], lane ^ Bit, other);
+            words[i] = set ? other[0] : words[i];
+            words[i + Bit] = set ? words[i + Bit] : other[0];
+        }
+}
+
+// Lane i of four gets word i of all four, in their order. `lane`: of the warp, whose lanes all take part.
+CKGEN_DEVICE void exchange_lanes(const platform::Thread& thread, int lane, int32 (&words)[4]) {
+    exchange<1>(thread, lane, words);
+    exchange<2>(thread, lane, words);
+}
+
+}  // namespace ckgen::epilogue

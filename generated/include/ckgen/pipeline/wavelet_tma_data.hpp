@@ -1,0 +1,153 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/wavelet_tma_data.hpp. Do not edit; run: ckgen generate
+// Family wavelet_tma of backward data. Rows of the product are positions of a class (conv/bwd_data_args.hpp), which
+// walk through the output one by one whatever the stride was: the copy engine's im2col order with steps of 1, a tensor
+// map for each class. The weight comes as boxes of 64 output by 64 input channels of a tap. See pipeline/tma_roles.hpp.
+#pragma once
+
+#include "ckgen/conv/bwd_data_view.hpp"
+#include "ckgen/epilogue/wgmma_input_store.hpp"
+#include "ckgen/pipeline/tma_roles.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct WaveletTmaDataArgs {
+    platform::TensorMap out[conv::kMostClasses];  // by class
+    platform::TensorMap wei;
+    typename D::KernelArgs problem;
+    conv::BwdDataUnits units;
+    int32 out_group_channels;
+};
+
+// As in pipeline/wavelet_tma.hpp all lanes of one warp do the same, and one issues the copies.
+template <class D>
+struct WaveletTmaDataLoadRole {
+    using Args = WaveletTmaDataArgs<D>;
+    static constexpr int ndim = D::Layout::ndim;
+    using Tile = conv::BwdDataTile<ndim>;
+    static constexpr int block_bytes = D::k_per_block * 128;  // 64 input channels of a stage
+    static constexpr int b_blocks = D::n_per_block / 64;
+
+    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
+        const bool leader = platform::elect_lane(thread);
+        const int units = args.units.schedule.units();
+        for(int u = static_cast<int>(thread.block_id()); u < units; u += static_cast<int>(thread.grid_size())) {
+            const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
+            if(tile.k_tiles == 0)
+                continue;
+            const platform::TensorMap& out = args.out[tile.class_number];
+            const Rows rows(args, tile);
+            Step step(args, tile);
+            for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
+                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
+                if(leader)
+                    copy_tile(args, ring, out, tile, rows, step);
+            }
+        }
+    }
+
+private:
+    // Where the walk of the tile's rows through the output begins, under the last tap of its class; innermost first.
+    struct Rows {
+        int position[ndim], image;
+
+        CKGEN_DEVICE Rows(const Args& args, const Tile& tile) {
+            const conv::Walk<ndim + 1> first(tile.count, tile.m_first);
+            image = first.at[0];
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d)
+                position[ndim - 1 - d] = tile.origin[d] - args.problem.shift[d] * (tile.taps[d] - 1) + first.at[d + 1];
+        }
+    };
+
+    // A tile of GEMM-K: a tap of the class and tap_rows output channels under it. Copies always bring k_per_block;
+    // where that is more, what lies behind is not multiplied.
+    struct Step {
+        int chunk;
+        conv::Walk<ndim> tap;
+        uint16 offset[ndim];  // from the last tap to this one in the output, innermost first
+        int column;           // of the weight's rows
+
+        CKGEN_DEVICE Step(const Args& args, const Tile& tile) {
+            const int first_tap = tile.k_tile_first / args.problem.k_chunks;
+            chunk = tile.k_tile_first - first_tap * args.problem.k_chunks;
+            tap = conv::Walk<ndim>(tile.taps, first_tap);
+            find(args, tile);
+        }
+        CKGEN_DEVICE void advance(const Args& args, const Tile& tile) {
+            if(++chunk < args.problem.k_chunks)
+                return;
+            chunk = 0;
+            conv::Walk<ndim> one{};
+            one.at[ndim - 1] = 1;
+            tap.advance(tile.taps, one);
+            find(args, tile);
+        }
+
+    private:
+        CKGEN_DEVICE void find(const Args& args, const Tile& tile) {
+            const conv::BwdDataArgs& p = args.problem;
+            column = 0;
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d) {
+                offset[ndim - 1 - d] = static_cast<uint16>(p.shift[d] * (tile.taps[d] - 1 - tap.at[d]));
+                column = column * p.filter[d] + tile.first[d] + p.tilde[d] * tap.at[d];
+            }
+            column = column * p.n + tile.n_first;
+        }
+    };
+
+    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
+                                       const Tile& tile, const Rows& rows, const Step& step) {
+        const int k = step.chunk * args.problem.tap_rows;
+        platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+        platform::copy_pixels<ndim>(ring.data(), out, ring.full(), tile.group * args.out_group_channels + k,
+                                    rows.position, rows.image, step.offset);
+        CKGEN_UNROLL
+        for(int j = 0; j < b_blocks; ++j)
+            platform::copy_image_box(ring.data() + D::m_per_block * 128 + j * block_bytes, args.wei, ring.full(),
+                                     step.column + 64 * j, k, tile.group, 0);
+    }
+};
+
+template <class D>
+struct WaveletTmaDataView {
+    using Args = WaveletTmaDataArgs<D>;
+    using Tile = conv::BwdDataTile<D::Layout::ndim>;
+    static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
+    static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
+    static CKGEN_DEVICE int chunk(const Args& args) { return args.units.k_tiles_per_chunk; }
+    static CKGEN_DEVICE Tile unit(const Args& args, int number) {
+        return Tile::template of_unit<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE Tile tile(const Args& args, int number) {
+        return Tile::template of_tile<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE int rows(const Args&, const Tile& tile) { return tile.rows; }
+
+    struct Store : epilogue::WgmmaInputStore<D> {
+        CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
+            : epilogue::WgmmaInputStore<D>(thread, args.problem, tile, id) {}
+    };
+
+    // A has a position of the class a row, B an output channel.
+    static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / 16; }
+    template <int Steps>
+    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2]) {
+        constexpr uint32 block_bytes = D::k_per_block * 128;
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma<typename D::Out, D::n_per_block, atom::Major::k>(
+                acc, atom::wgmma_row_descriptor(a + k * 32), atom::wgmma_descriptor(b + k * 2048, block_bytes));
+    }
+};
+
+template <class D>
+struct WaveletTmaDataKernel : TmaRoles<D, WaveletTmaDataView<D>, WaveletTmaDataLoadRole<D>> {
+    using T = typename D::Out;
+    using Problem = typename D::KernelArgs;
+    static constexpr int ndim = D::Layout::ndim;
+    static constexpr int rows_per_copy = D::m_per_block;
+};
+
+}  // namespace ckgen::pipeline

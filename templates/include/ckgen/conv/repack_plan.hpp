@@ -1,0 +1,12 @@
+// Planning of conv/repack.hpp.
+#pragma once
+
+#include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/repack_args.hpp"
+
+namespace ckgen::conv {
+
+// How the output is copied for kernels whose copy engine needs rows of a multiple of 16 bytes; without pointers.
+RepackArgs repack_args(const Problem& problem, int elem_bytes);
+
+}  // namespace ckgen::conv
