@@ -14,10 +14,10 @@ namespace ckgen::conv {
 // Of one dimension.
 struct HaloTaps {
     int32 cells;
-    int32 first;                 // the output position that begins a row of the rings for cell 0
-    int32 reach;                 // from the lowest offset to the highest
-    int32 shared;                // positions of `reach` that need no place of their own: see HaloShape
-    int32 offset[kHaloTaps];     // less `first`
+    int32 first;              // the output position that begins a row of the rings for cell 0
+    int32 reach;              // from the lowest offset to the highest
+    int32 shared;             // positions of `reach` that need no place of their own: see HaloShape
+    int32 offset[kHaloTaps];  // less `first`
     int32 at[kHaloTaps];
 };
 
@@ -43,8 +43,24 @@ CKGEN_HD constexpr HaloTaps halo_taps(int in_length, int out_length, int stride,
     return taps;
 }
 
-CKGEN_HD constexpr HaloShape halo_shape(const HaloTaps& rows, const HaloTaps& columns) {
-    return {rows.cells, max_of(columns.cells, 2), 1, 1, rows.reach, columns.reach, columns.shared};
+// Of a problem: rows, then columns.
+struct HaloCells {
+    HaloTaps taps[2];
+    HaloGeometry ring;  // nothing where it does not fit
+};
+
+CKGEN_HD constexpr HaloCells halo_cells(const BwdDataArgs& p, const HaloLimits& limits) {
+    HaloCells cells{};
+    for(int d = 0; d < 2; ++d)
+        cells.taps[d] = halo_taps(p.in_length[d], p.out_length[d], p.stride[d], p.dilation[d], p.pad[d], d == 1);
+    const HaloTaps& rows = cells.taps[0];
+    const HaloTaps& columns = cells.taps[1];
+    cells.ring =
+        halo_geometry({rows.cells, max_of(columns.cells, 2), 1, 1, rows.reach, columns.reach, columns.shared}, limits);
+    return cells;
 }
+
+// Workgroups that all channels take, 64 each.
+CKGEN_HD constexpr int halo_windows(const BwdDataArgs& p) { return ceil_div(p.groups * p.n, kHaloPitch / 2); }
 
 }  // namespace ckgen::conv

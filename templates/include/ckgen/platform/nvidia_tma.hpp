@@ -134,8 +134,6 @@ CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
                  : "r"(address)
                  : "memory");
 }
-// The value of the lane of this warp whose number differs in the bits of `mask`. All lanes take part.
-CKGEN_DEVICE uint32 exchange_lanes(uint32 value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 
 // Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
 // all.
