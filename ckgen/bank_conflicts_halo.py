@@ -2,7 +2,8 @@
 
 Its copies are the copy engine's, with the 128-byte swizzle that reads undo; so are those of family wavelet_tma, where
 wgmma reads too: none of them is an access of lanes, and there is nothing to count. A position of the input takes 128
-bytes, all banks once, so what a lane reads depends on its position modulo 8 alone, and not on the image or the tap.
+bytes, all banks once, so what a lane reads depends on its position modulo 8 alone, and not on the image or the tap. In
+backward data (halo_data_math.hpp) it is the output's positions that are read so, and weights once.
 """
 
 from __future__ import annotations
@@ -30,12 +31,34 @@ def halo_conflicts(instance: Instance) -> tuple[Conflicts, ...]:
 
 def halo_accesses(instance: Instance) -> Iterator[Access]:
     """What all math warps read for 16 positions, wherever those begin, and how products pass through shared memory."""
+    if instance.a_rows:
+        yield from _data_accesses(instance)
+        return
     for start in range(SWIZZLE_ROWS):
         yield from _by_warps(instance, "read A", False, 16, partial(in_byte, instance, start))
     for pair in range((instance.m_per_block // 8 + 1) // 2):
         yield from _by_warps(instance, "read B", False, 16, partial(out_byte, instance, pair))
     yield from _by_warps(instance, "epilogue write", True, 4, partial(product_byte, instance))
     yield from _product_reads(instance)
+
+
+def _data_accesses(instance: Instance) -> Iterator[Access]:
+    for start in range(SWIZZLE_ROWS):
+        for half in range(2):
+            yield from _by_warps(instance, "read A", False, 16, partial(cell_byte, instance, start, half))
+    yield from _by_warps(instance, "read B", False, 16, partial(weight_byte, instance))
+
+
+def cell_byte(instance: Instance, start: int, half: int, warp: int, lane: int) -> int:
+    """`HaloDataMath::place`: positions 0-7 and 8-15 of eight channels, then of the next eight; `half` the 16 of 32."""
+    line = start + lane % 16
+    chunk = warp % instance.units * (instance.unit_channels // 8) + half * 2 + lane // 16
+    return line * IN_PITCH + swizzled(chunk, line) * 16
+
+
+def weight_byte(instance: Instance, warp: int, lane: int) -> int:
+    """Four matrices of 8x8 weights, one after the other, and further ones a constant further."""
+    return warp % instance.units * TAPS * instance.unit_channels * instance.n_per_block * 2 + lane * 16
 
 
 def in_byte(instance: Instance, start: int, warp: int, lane: int) -> int:

@@ -27,6 +27,8 @@ IN_BYTES = HALO_CHANNELS * 2  # of an input position in shared memory
 def halo_bound(instance: Instance, rates: Rates, strides: tuple[int, ...]) -> Bound:
     """The bound of `cost_model` for the positions of one tile of a workgroup. The input has as many positions for each
     of the output as the strides' product."""
+    if instance.a_rows:
+        return _data_bound(instance, rates)
     if instance.by_filter_rows:
         return _wgmma_bound(instance, rates)
     warps = instance.units * instance.shares
@@ -59,6 +61,28 @@ def _wgmma_bound(instance: Instance, rates: Rates) -> Bound:
         ("load", copied / rates.load_bytes),
     )
     return slowest(resources, multiplied / peak)
+
+
+def _data_bound(instance: Instance, rates: Rates) -> Bound:
+    """Backward data: a warp reads 16 positions of 32 channels under each tap; all that is multiplied is useful."""
+    warps = instance.units * instance.shares
+    copied = instance.k_per_block * IN_BYTES
+    multiplied = 2 * instance.k_per_block * HALO_CHANNELS * instance.m_per_block * TAPS
+    resources = (
+        ("matrix", multiplied / (matrix_rate(instance, rates) * min(rates.simds, warps))),
+        ("lds", warps * TAPS * 2 * LDMATRIX_BYTES / rates.lds_read_bytes + copied / rates.lds_write_bytes),
+        ("load", copied / rates.load_bytes),
+    )
+    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
+    return slowest(resources, multiplied / peak)
+
+
+def halo_data_shares(instance: Instance, problem: ConvProblem, units: int) -> tuple[int, int]:
+    """Workgroups of backward data and the tiles of cells of one: all units share the channels, then the images."""
+    windows = ceil(problem.groups / instance.groups_per_block)
+    shares = max(1, units // windows)
+    rows, columns = (ceil(size / stride) for size, stride in zip(problem.input, problem.strides, strict=True))
+    return windows * shares, ceil(problem.batch * rows * (columns + 1) / instance.k_per_block / shares)
 
 
 def halo_workgroups(instance: Instance, problem: ConvProblem) -> int:

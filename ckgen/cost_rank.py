@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
-from ckgen.cost_halo import halo_bound, halo_tiles, halo_weights, halo_workgroups
+from ckgen.cost_halo import halo_bound, halo_data_shares, halo_tiles, halo_weights, halo_workgroups
 from ckgen.cost_model import Bound, RoleLoad, groups_of_row, roles_of_row, tile_bound
+from ckgen.derived_halo import HALO_CHANNELS
 from ckgen.gemm import least_bytes, products
 from ckgen.hardware import NVIDIA_ARCHES, find_atom
 from ckgen.hardware_units import RATES, UNITS, Rates
@@ -133,8 +134,13 @@ def _gemm_work(instance: Instance, problem: ConvProblem, split_k: int, code: Cod
 
 
 def _halo_work(instance: Instance, problem: ConvProblem, split_k: int, rates: Rates) -> Work:
-    blocks = ceil(halo_workgroups(instance, problem) * split_k / rates.units)
     bound = halo_bound(instance, rates, problem.strides)
+    if instance.a_rows:
+        workgroups, tiles = halo_data_shares(instance, problem, rates.units)
+        blocks = ceil(workgroups / rates.units)
+        written = tiles * instance.k_per_block * prod(problem.strides) * HALO_CHANNELS
+        return Work(blocks, tiles, bound, blocks, written)
+    blocks = ceil(halo_workgroups(instance, problem) * split_k / rates.units)
     return Work(blocks, halo_tiles(instance, problem, split_k), bound, blocks, halo_weights(instance))
 
 

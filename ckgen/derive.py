@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES
-from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, WGMMA_ROWS
+from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, WGMMA_ROWS, halo_unit
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
@@ -17,11 +17,12 @@ SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every ar
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 CONV_SPEC = "Default"
 # wavelet_tma of backward weight: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights;
-# of backward data: B's rows and what is written are 16 bytes too. halo: four weights are 16 bytes of f32.
+# of backward data: B's rows and what is written are 16 bytes too, as in halo's. halo: four weights are 16 bytes of f32.
 COPY_VECTORS = {
     (BWD_WEIGHT, "wavelet_tma"): (8, 64, 2),
     (BWD_WEIGHT, "halo"): (8, 8, 4),
     (BWD_DATA, "wavelet_tma"): (8, 8, 8),
+    (BWD_DATA, "halo"): (8, 8, 8),
 }
 COPY_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
 COPY_MAX_STAGES = 6  # more hide no more latency
@@ -58,7 +59,7 @@ _HALO_REASONS = {
     "math_waves": "by rule: a warp for each unit of channels and share of positions, with wgmma a warpgroup"
     " of two waves for each row of the filter",
     "stages": "by rule: at most 6; how many fit follows from the problem",
-    "vector": "by rule: 16 bytes of A and of B, four weights",
+    "vector": "by rule: 16 bytes of A and of B, four weights, in backward data 16 bytes",
 }
 _FAMILY_REASONS = {"wavelet_tma": _TMA_REASONS, "halo": _HALO_REASONS}
 
@@ -81,12 +82,12 @@ def reason(field: str, family: str) -> str:
     return _FAMILY_REASONS.get(family, {}).get(field) or REASONS[field]
 
 
-def k_per_block(family: str, dtype: str, n_per_block: int) -> int:
+def k_per_block(operation: str, family: str, dtype: str, n_per_block: int) -> int:
     """GEMM-K of a tile by rule."""
     if family in HALO_FAMILIES and n_per_block == HALO_CHANNELS:
         return HALO_ATOM[2]
     if family in HALO_FAMILIES:
-        units = max(1, HALO_CHANNELS // max(1, min(n_per_block, HALO_ATOM[0])))
+        units = HALO_CHANNELS // halo_unit(operation, n_per_block)
         return HALO_ATOM[2] * max(1, HALO_MATH_WARPS // units)
     if family in TMA_FAMILIES:
         return 64
@@ -100,14 +101,14 @@ def m_per_xdl(family: str, n_per_block: int) -> int:
     return WGMMA_ROWS if family in COPY_FAMILIES else 32
 
 
-def waves(family: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+def waves(operation: str, family: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
     """Load and math waves where the file gives no wave ratio; `extents` are M, N and K of the tile, the block size
     is of family xdl."""
     m, n, k = extents
     if family in HALO_FAMILIES and n == HALO_CHANNELS:
         return COPY_LOAD_WAVES, 2 * HALO_WARPGROUPS
     if family in HALO_FAMILIES:
-        units = HALO_CHANNELS // max(1, min(n, HALO_ATOM[0]))
+        units = HALO_CHANNELS // halo_unit(operation, n)
         return COPY_LOAD_WAVES, max(1, units * (k // HALO_ATOM[2]) // 2)
     if family in TMA_FAMILIES:
         return COPY_LOAD_WAVES, max(1, 2 * m // WGMMA_ROWS)

@@ -5,7 +5,7 @@ AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_
 
 from __future__ import annotations
 
-from ckgen.derived_halo import HALO_ATOM, HALO_LDS_BYTES, HaloDerived
+from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, HALO_LDS_BYTES, HaloDerived
 from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
 from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 
@@ -142,6 +142,8 @@ class Derived(HaloDerived):
         """Accumulator registers a lane; a warpgroup of 128 threads holds 64 rows of the tile."""
         if self.by_filter_rows:
             return 3 * self.m_per_block // 2
+        if self.is_halo and self.a_rows:
+            return self.k_per_block * HALO_CHANNELS // self.block_size
         if self.is_halo:
             return (5 if self.n_per_block < HALO_ATOM[0] else 9) * (self.m_per_block // HALO_ATOM[1]) * 4
         if self.uses_tma:

@@ -3,11 +3,12 @@ templates/include/ckgen/instance/derived_halo.hpp."""
 
 from __future__ import annotations
 
-from ckgen.operation import HALO_FAMILIES
+from ckgen.operation import HALO_FAMILIES, OPERATIONS
 
 HALO_CHANNELS = 64  # input channels of a workgroup of family halo: rows of 128 bytes
 HALO_LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
 HALO_ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
+HALO_COLUMNS = 32  # in backward data, where channels are the atom's columns, a warp has these
 WGMMA_ROWS = 64  # of a warpgroup's atom
 
 
@@ -16,6 +17,7 @@ class HaloDerived:
 
     __slots__ = ()
     family: str
+    operation: str
     m_per_block: int
     n_per_block: int
     k_per_block: int
@@ -39,7 +41,7 @@ class HaloDerived:
     @property
     def unit_channels(self) -> int:
         """Input channels of one warp."""
-        return min(self.n_per_block, HALO_ATOM[0])
+        return halo_unit(self.operation, self.n_per_block)
 
     @property
     def units(self) -> int:
@@ -58,6 +60,13 @@ class HaloDerived:
 
     @property
     def lds_products_bytes(self) -> int:
-        """Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma."""
+        """Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in
+        backward data."""
         bytes_of_a_share = self.groups_per_block * self.m_per_block * (9 * self.n_per_block + 4) * 4
-        return 0 if self.by_filter_rows else self.shares * bytes_of_a_share
+        direct = self.by_filter_rows or OPERATIONS[self.operation].a_rows
+        return 0 if direct else self.shares * bytes_of_a_share
+
+
+def halo_unit(operation: str, n_per_block: int) -> int:
+    """Input channels of one warp: the rows of the atom, or fewer where two taps share it; in backward data columns."""
+    return HALO_COLUMNS if OPERATIONS[operation].a_rows else max(1, min(n_per_block, HALO_ATOM[0]))

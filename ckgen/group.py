@@ -101,10 +101,11 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     operation, family, generic = kind
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
-    k_per_block = tile.k_per_block or values.get("k_per_block") or derive.k_per_block(family, dtype, tile.n_per_block)
+    by_rule = derive.k_per_block(operation, family, dtype, tile.n_per_block)
+    k_per_block = tile.k_per_block or values.get("k_per_block") or by_rule
     block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
-    load_waves, math_waves = values.get("wave_ratio") or derive.waves(family, extents, block_size)
+    load_waves, math_waves = values.get("wave_ratio") or derive.waves(operation, family, extents, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
     vector: Vector | None = values.get("vector")
     a, b, c = derive.vectors(vector, derive.Shape(*kind, dtype, *extents, copy_threads))

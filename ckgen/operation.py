@@ -92,7 +92,7 @@ OPERATIONS: dict[str, Operation] = {
                 "NGKDHW/GKZYXC/NGCDHW",
             ),
             ("f16", "bf16", "f32"),
-            (*MFMA_FAMILIES, *TMA_FAMILIES),
+            FAMILIES,
             True,
             True,
             1,

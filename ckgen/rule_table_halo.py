@@ -5,7 +5,7 @@ Where m_per_xdl is 64, warpgroups multiply by wgmma, else warps by mma.sync.
 
 from __future__ import annotations
 
-from ckgen.operation import HALO_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, HALO_FAMILIES
 from ckgen.rule import Rule
 
 HALO_RULES: tuple[Rule, ...] = (
@@ -19,6 +19,19 @@ HALO_RULES: tuple[Rule, ...] = (
         "A bulk tensor copy needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
         ("vector",),
         HALO_FAMILIES,
+        (BWD_WEIGHT,),
+    ),
+    Rule(
+        "halo-data-vectors",
+        "domain",
+        "a_vector == 8 and b_vector == 8 and c_vector == 8",
+        "A, B and C have units of 8 channels",
+        "vectors {a_vector}x{b_vector}x{c_vector}",
+        "leave `vector` out: halo of backward data has 8x8x8 only",
+        "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes.",
+        ("vector",),
+        HALO_FAMILIES,
+        (BWD_DATA,),
     ),
     Rule(
         "halo-stages",
@@ -35,9 +48,9 @@ HALO_RULES: tuple[Rule, ...] = (
         "halo-layout",
         "domain",
         "ndim == 2 and not groups_outermost",
-        "the layout is NHWGC/GKYXC/NHWGK",
-        "halo has no layout but NHWGC/GKYXC/NHWGK",
-        "use NHWGC/GKYXC/NHWGK, or family xdl",
+        "the layout has two dimensions and the groups beside the channels, as in NHWGC",
+        "halo has no layouts but NHWGC/GKYXC/NHWGK and NHWGK/GKYXC/NHWGC",
+        "use one of these, or family xdl",
         "Rows of an image stream through shared memory, the channels of several groups side by side.",
         ("layout",),
         HALO_FAMILIES,
@@ -54,6 +67,18 @@ HALO_RULES: tuple[Rule, ...] = (
         " wgmma's 64 rows; its columns come in rows of 64, or of 32 and a rest of 8, for each of three taps.",
         ("tile", "m_per_xdl"),
         HALO_FAMILIES,
+    ),
+    Rule(
+        "halo-data-tile",
+        "tile",
+        "m_per_xdl == 16",
+        "backward data multiplies by mma.sync, m_per_xdl 16",
+        "the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
+        "use 8x8, 16x16 or 32x32",
+        "With 64 channels of one group a tile of wgmma is full without it: family wavelet_tma.",
+        ("tile", "m_per_xdl"),
+        HALO_FAMILIES,
+        (BWD_DATA,),
     ),
     Rule(
         "halo-k",
@@ -75,8 +100,8 @@ HALO_RULES: tuple[Rule, ...] = (
         "one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups",
         "{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
         "leave `wave_ratio` out, or use a smaller k_per_block",
-        "A warp has 16 of the 64 input channels, or 8, and one share of the positions; with wgmma a warpgroup has all"
-        " channels and a row of the filter. One thread issues all copies.",
+        "A warp has 16 of the 64 input channels, or 8, in backward data 32, and one share of the positions; with wgmma"
+        " a warpgroup has all channels and a row of the filter. One thread issues all copies.",
         ("wave_ratio", "k_per_block", "tile"),
         HALO_FAMILIES,
     ),

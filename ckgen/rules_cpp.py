@@ -75,6 +75,7 @@ def rule_sets() -> tuple[RuleSet, ...]:
         _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
         _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
         _rule_set("Tma", BWD_DATA, TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
     )
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from ckgen.derived_halo import HALO_CHANNELS
 from ckgen.function import PASS_THROUGH
 from ckgen.hardware import NVIDIA_ARCHES
 from ckgen.instance import Instance
@@ -152,8 +153,12 @@ def _tiles(instance: Instance, problem: ConvProblem) -> int:
     """Tiles of all groups' gradients; one of family halo has all taps. Backward data: as if all positions were of one
     residue class."""
     if instance.operation == BWD_DATA:
-        rows = _ceil(_product((problem.batch, *problem.input)), instance.m_per_block)
-        return _product((_product((rows, problem.groups)), _ceil(problem.c, instance.n_per_block)))
+        rows = _product((problem.batch, *problem.input))
+        if instance.is_halo:
+            channels = _product((problem.groups, problem.c))
+            return _product((_ceil(rows, instance.k_per_block), _ceil(channels, HALO_CHANNELS)))
+        rows = _product((_ceil(rows, instance.m_per_block), problem.groups))
+        return _product((rows, _ceil(problem.c, instance.n_per_block)))
     rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
     columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
     return _product((rows, _ceil(columns, instance.n_per_block)))
@@ -162,9 +167,12 @@ def _tiles(instance: Instance, problem: ConvProblem) -> int:
 def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, int, bool, str]:
     """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
     cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
-    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes."""
+    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
+    data a position is read and written once."""
     values = instance.m_per_block + instance.n_per_block
-    if instance.is_halo:
+    if instance.is_halo and instance.operation == BWD_DATA:
+        values = 2 * HALO_CHANNELS
+    elif instance.is_halo:
         macs = _product((instance.m_per_block, instance.n_per_block, *problem.filter))
         values = max(values, macs // MACS_A_VALUE)
     vectors = instance.a_vector + instance.b_vector + instance.c_vector

@@ -24,7 +24,8 @@ from ckgen.reference_data import DTensor, accumulations, allowance, backward_dat
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "tests/data/data_host"
 RUNTIME = (
-    *("bwd_data_copy_engine", "bwd_data_core", "bwd_data_fusion", "bwd_data_plan", "problem_checks", "runner"),
+    *("bwd_data_copy_engine", "bwd_data_core", "bwd_data_fusion", "bwd_data_halo", "bwd_data_plan"),
+    *("problem_checks", "runner"),
     *("repack", "repack_plan", "tile_schedule"),
     *("host_copy_engine", "host_matrix_units", "host_runtime"),
 )

@@ -11,9 +11,11 @@ import pytest
 
 from ckgen import bank_conflicts, bank_conflicts_halo
 from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of, in_rows
+from ckgen.function import PASS_THROUGH
 from ckgen.instance import Instance
+from ckgen.operation import BWD_DATA, BWD_WEIGHT
 from tests.cxx import compile_with
-from tests.specs import ROOT, default_expansion
+from tests.specs import ROOT, default_expansion, instances_of
 
 WIDEST_EPILOGUE_READ = 8  # columns that lie in one bank and are read side by side
 
@@ -78,7 +80,8 @@ def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 # With wgmma no lane reads what it multiplies.
-HALO = [i for i in default_expansion().instances if i.is_halo and not i.by_filter_rows]
+HALO = [i for i in instances_of(BWD_WEIGHT) if i.is_halo and not i.by_filter_rows]
+HALO_DATA = [i for i in instances_of(BWD_DATA) if i.is_halo and i.function == PASS_THROUGH]
 
 
 def test_halo_has_no_conflict_but_where_a_line_of_products_ends() -> None:
@@ -117,6 +120,22 @@ def test_halo_reads_all_channels_of_all_positions() -> None:
             for line in range(instance.k_per_block)
             for piece in range(instance.out_pitch // 16)
         }
+
+
+def test_halo_of_backward_data_has_no_conflict_and_reads_all_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(HALO_DATA) == 6
+    for instance in HALO_DATA:
+        found = bank_conflicts_halo.halo_conflicts(instance)
+        assert [item.what for item in found] == ["read A", "read B"] and all(item.extra == 0 for item in found)
+        read = {
+            b
+            for access in bank_conflicts_halo.halo_accesses(instance)
+            if access.what == "read A"
+            for b in access.bytes_of_lanes
+        }
+        assert {b for b in read if 7 <= b // 128 < 16} == set(range(7 * 128, 16 * 128, 16))
+    monkeypatch.setattr(bank_conflicts_halo, "swizzled", lambda slot, line: slot)
+    assert bank_conflicts_halo.halo_conflicts(HALO_DATA[0])[0].extra > 0
 
 
 @pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])

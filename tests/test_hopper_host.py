@@ -237,7 +237,7 @@ HALO_BUGS = {
     ),
     "too-few-blocks-in-a-ring": Bug(
         "conv/halo_geometry.hpp",
-        "g.blocks = stages + ceil_div(g.lead_rows, rows);",
+        "g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);",
         "g.blocks = stages;",
         ("LDS race", "a copy at"),
         HALO_STEPS,

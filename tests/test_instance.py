@@ -191,6 +191,9 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
+        if made.is_halo and made.a_rows:
+            assert made.acc_registers * made.block_size == made.k_per_block * 64
+            continue
         if made.is_halo:  # all taps of the block's groups, once for each share; of 8 channels, ten taps
             taps = 10 if made.n_per_block == 8 else 9
             products = made.groups_per_block * made.m_per_block * made.n_per_block * taps

@@ -29,7 +29,7 @@ def example(rule: str) -> Instance:
     bases = {HALO_FAMILIES: "halo_base", TMA_FAMILIES: "tma_base", COPY_FAMILIES: "tma_base"}
     kind = bases.get(found.families, "base")
     if found.operations == (BWD_DATA,):
-        kind = {"base": "data_base", "tma_base": "tma_data_base"}[kind]
+        kind = {"base": "data_base", "tma_base": "tma_data_base", "halo_base": "halo_data_base"}[kind]
     base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
@@ -40,6 +40,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["halo_data_base"]), ("sm_90a",)) == []
 
 
 def test_there_is_one_example_for_each_rule() -> None:
@@ -117,7 +118,7 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, data, tma_data = rule_sets()
+    mfma, tma, halo, data, tma_data, halo_data = rule_sets()
     of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
     of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
     assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
@@ -128,7 +129,9 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
-    of_halo = {rule.id for rule in RULES if "halo" in rule.families}
+    of_halo = {rule.id for rule in RULES if "halo" in rule.families and BWD_WEIGHT in rule.operations}
+    of_halo_data = {rule.id for rule in (*halo_data.rules, *halo_data.arch_rules)}
+    assert of_halo_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile"}
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
     assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}

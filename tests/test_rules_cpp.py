@@ -28,6 +28,7 @@ HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4,
 WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
 DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
+HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
 TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
 
 HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
@@ -126,8 +127,8 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 
 @pytest.mark.parametrize(
     "instance",
-    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA],
-    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma"],
+    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, HALO_DATA],
+    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma", "data-halo"],
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)

@@ -63,8 +63,8 @@ int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
                                buffered_bytes(t, p)};
         return p.out.lengths[1] * halo_strips(shape, t.halo.strip_limits()).per_image;
     }
-    const HaloShape shape{length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
-                          length(p.strides[1]),     length(p.dilations[0]),   length(p.dilations[1])};
+    const HaloShape shape = halo_shape(length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
+                                       length(p.strides[1]), length(p.dilations[0]), length(p.dilations[1]));
     const HaloGeometry rings = halo_geometry(shape, t.halo);
     return rings.lds_bytes > 0 ? p.out.lengths[1] * rings.steps_per_image : 0;
 }

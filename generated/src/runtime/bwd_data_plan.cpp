@@ -345,14 +345,20 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& p, const Fusion& fu
         a.dilation[0] = a.shift[0] = 1;
     }
     set_strides(a, t, p, pointwise);
-    set_k_tiles(a, t, p);
-    plan.reason = set_sizes(a, t, ndim);
-    if(!plan.reason.empty())
-        return plan;
-    plan.args = a;
-    plan.reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
-    if(plan.reason.empty() && needs_repack(t, p))
-        plan.reason = plan_copy(plan, t, p);
+    if(t.is_halo()) {
+        plan.args = a;
+        plan.reason = plan_halo(plan, t, p, compute_units);
+    } else {
+        set_k_tiles(a, t, p);
+        plan.reason = set_sizes(a, t, ndim);
+        if(!plan.reason.empty())
+            return plan;
+        plan.args = a;
+        plan.reason =
+            t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+        if(plan.reason.empty() && needs_repack(t, p))
+            plan.reason = plan_copy(plan, t, p);
+    }
     if(!plan.reason.empty())
         return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)

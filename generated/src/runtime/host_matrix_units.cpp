@@ -1,6 +1,7 @@
 // Copied by ckgen from templates/src/host_matrix_units.cpp. Do not edit; run: ckgen generate
 // What the host platform's warps and warpgroups do together: matrix loads, asynchronous matrix units, barriers of parts
 // of a workgroup.
+#include <algorithm>
 #include <limits>
 
 #include "ckgen/platform/host_workgroup.hpp"
@@ -136,10 +137,10 @@ Access MatrixUnits::by_warp(int lane, uint32 time, Site site) const {
 }
 
 void MatrixUnits::load(int first, const uint32* registers, const uint32 (&addresses)[32], uint16 (&rows)[32][8],
-                       Site site) {
+                       bool transposed, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
-    Load made{registers, lds.clocks.warp_operation(first), site, {}, {}};
+    Load made{registers, lds.clocks.warp_operation(first), transposed, site, {}, {}};
     for(int lane = 0; lane < Agents::kWarp; ++lane) {
         const Access access = by_warp(first + lane, made.time, site);
         if(addresses[lane] % 16 != 0)
@@ -164,7 +165,10 @@ void MatrixUnits::use(int first, const uint32* registers, int count, const bool*
             continue;
         for(int row = 0; row < count * 8; ++row) {
             const int lane = static_cast<int>(at) * 8 + row;
-            if(!matters[row] || load.used[lane])
+            const bool* const part = matters + row / 8 * 8;
+            const bool used =
+                load.transposed ? matters[row] : std::any_of(part, part + 8, [](bool one) { return one; });
+            if(!used || load.used[lane])
                 continue;
             load.used[lane] = true;
             group_.lds.mark(by_warp(first + lane, load.time, load.site), load.offsets[lane], 16, false);
@@ -177,9 +181,11 @@ namespace {
 struct MatrixAddress {
     uint32 address;
     uint32* registers;
+    bool transposed;
     Site site;
 
-    // Register j of a lane: rows lane % 4 * 2 and the next of matrix j, column lane / 4.
+    // Register j of a lane: of matrix j rows lane % 4 * 2 and the next, column lane / 4; not transposed columns lane %
+    // 4 * 2 and the next, row lane / 4.
     static void execute(void* const* lanes) {
         const auto of = [&](int lane) -> const MatrixAddress& {
             return *static_cast<const MatrixAddress*>(lanes[lane]);
@@ -189,18 +195,27 @@ struct MatrixAddress {
         for(int lane = 0; lane < 32; ++lane)
             addresses[lane] = of(lane).address;
         uint16 rows[32][8];
-        group.matrix.load(group.current() / 32 * 32, of(0).registers, addresses, rows, of(0).site);
+        group.matrix.load(group.current() / 32 * 32, of(0).registers, addresses, rows, of(0).transposed, of(0).site);
         for(int lane = 0; lane < 32; ++lane)
-            for(int j = 0; j < 4; ++j)
-                of(lane).registers[j] = rows[j * 8 + lane % 4 * 2][lane / 4] |
-                                        static_cast<uint32>(rows[j * 8 + lane % 4 * 2 + 1][lane / 4]) << 16;
+            for(int j = 0; j < 4; ++j) {
+                const int pair = lane % 4 * 2;
+                const int other = lane / 4;
+                const uint32 low = of(0).transposed ? rows[j * 8 + pair][other] : rows[j * 8 + other][pair];
+                const uint32 high = of(0).transposed ? rows[j * 8 + pair + 1][other] : rows[j * 8 + other][pair + 1];
+                of(lane).registers[j] = low | high << 16;
+            }
     }
 };
 
 }  // namespace
 
 void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site) {
-    MatrixAddress mine{address, r, site};
+    MatrixAddress mine{address, r, true, site};
+    collective_of(32, &mine, &MatrixAddress::execute, site);
+}
+
+void load_matrices(uint32 address, uint32 (&r)[4], Site site) {
+    MatrixAddress mine{address, r, false, site};
     collective_of(32, &mine, &MatrixAddress::execute, site);
 }
 

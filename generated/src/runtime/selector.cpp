@@ -25,6 +25,7 @@ constexpr int64 kOctave = 16;               // the unit of distances is a sixtee
 constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
+constexpr int64 kHaloChannels = 64;   // of the input, that a workgroup of family halo has
 constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time that a value takes from the cache, on an H200
 
 // The numbers of a problem that matter here.
@@ -120,6 +121,8 @@ int64 tiles(const InstanceFields& i, const Sizes& p) {
         int64 rows = p.batch;
         for(int d = 0; d < p.ndim; ++d)
             rows = product(rows, p.input[d]);
+        if(i.all_taps)
+            return product(ceil_div(rows, i.k_per_block), ceil_div(product(p.groups, p.c), kHaloChannels));
         return product(product(ceil_div(rows, i.m_per_block), p.groups), ceil_div(p.c, i.n_per_block));
     }
     const int64 columns = product(i.all_taps ? 1 : taps(p), p.c);
@@ -221,7 +224,9 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 auto rule_order(int position, const Sizes& sizes) {
     const InstanceFields& i = instance_fields().data[position];
     int64 values = i.m_per_block + i.n_per_block;
-    if(i.all_taps)
+    if(i.all_taps && is_data(i.operation))
+        values = 2 * kHaloChannels;
+    else if(i.all_taps)
         values = std::max(values, product(product(i.m_per_block, i.n_per_block), taps(sizes)) / kMacsAValue);
     return std::make_tuple(i.generic, product(tiles(i, sizes), values), -(i.a_vector + i.b_vector + i.c_vector),
                            i.any_filter, position);

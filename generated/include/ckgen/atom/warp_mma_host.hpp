@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/warp_mma_host.hpp. Do not edit; run: ckgen generate
-// mma.sync m16n8k16 as the host executes it: by the lane maps of atom/warp_mma.hpp.
+// mma.sync m16n8k16 and m16n8k8 as the host executes them: by the lane maps of atom/warp_mma.hpp.
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
@@ -7,24 +7,24 @@
 
 namespace ckgen::atom {
 
-// What one lane brings to its warp's multiplication.
-template <class T>
+// What one lane brings to its warp's multiplication of K indices of GEMM-K.
+template <class T, int K>
 struct WarpLane {
     float* c;
     const uint32* a;
     const uint32* b;
 
     static void execute(void* const* lanes) {
-        float rows[16][16];
-        float columns[16][8];
+        float rows[16][K];
+        float columns[K][8];
         for(int lane = 0; lane < 32; ++lane) {
             const WarpLane& mine = *static_cast<const WarpLane*>(lanes[lane]);
-            for(int r = 0; r < 4; ++r) {
+            for(int r = 0; r < K / 4; ++r) {
                 const auto pair = __builtin_bit_cast(Vec<T, 2>, mine.a[r]);
                 for(int e = 0; e < 2; ++e)
                     rows[WarpOperandA::row(lane, r)][WarpOperandA::position(lane, r) + e] = to_float(pair[e]);
             }
-            for(int r = 0; r < 2; ++r) {
+            for(int r = 0; r < K / 8; ++r) {
                 const auto pair = __builtin_bit_cast(Vec<T, 2>, mine.b[r]);
                 for(int e = 0; e < 2; ++e)
                     columns[WarpOperandB::position(lane, r) + e][WarpOperandB::column(lane)] = to_float(pair[e]);
@@ -33,7 +33,7 @@ struct WarpLane {
         check(lanes, rows, columns);
         float product[16][8] = {};
         for(int row = 0; row < 16; ++row)
-            for(int k = 0; k < 16; ++k)
+            for(int k = 0; k < K; ++k)
                 for(int column = 0; column < 8; ++column)
                     product[row][column] += rows[row][k] * columns[k][column];
         for(int lane = 0; lane < 32; ++lane)
@@ -44,10 +44,10 @@ struct WarpLane {
 
 private:
     // A position matters to one operand where the other has something else than zeros.
-    static void check(void* const* lanes, const float (&rows)[16][16], const float (&columns)[16][8]) {
-        bool in_a[16] = {};
-        bool in_b[16] = {};
-        for(int k = 0; k < 16; ++k) {
+    static void check(void* const* lanes, const float (&rows)[16][K], const float (&columns)[K][8]) {
+        bool in_a[K] = {};
+        bool in_b[K] = {};
+        for(int k = 0; k < K; ++k) {
             for(int row = 0; row < 16; ++row)
                 in_a[k] = in_a[k] || rows[row][k] != 0.f;
             for(int column = 0; column < 8; ++column)
@@ -56,17 +56,22 @@ private:
         platform::Workgroup& group = platform::Workgroup::running();
         const int first = group.current() / 32 * 32;
         const WarpLane& mine = *static_cast<const WarpLane*>(lanes[0]);
-        for(int r = 0; r < 4; ++r)
+        for(int r = 0; r < K / 4; ++r)
             group.matrix.use(first, mine.a + r, 1, in_b + WarpOperandA::position(0, r));
-        group.matrix.use(first, mine.b, 2, in_a);
+        group.matrix.use(first, mine.b, K / 8, in_a);
     }
 };
 
 template <class T>
 void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, T,
                   platform::Site site = platform::Site::here()) {
-    WarpLane<T> mine{c, a, b};
-    platform::collective_of(32, &mine, &WarpLane<T>::execute, site);
+    WarpLane<T, 16> mine{c, a, b};
+    platform::collective_of(32, &mine, &WarpLane<T, 16>::execute, site);
+}
+template <class T>
+void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, T, platform::Site site = platform::Site::here()) {
+    WarpLane<T, 8> mine{c, a, b};
+    platform::collective_of(32, &mine, &WarpLane<T, 8>::execute, site);
 }
 
 }  // namespace ckgen::atom

@@ -12,23 +12,40 @@
 
 namespace ckgen::conv {
 
+inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
+inline constexpr int kHaloMaxBox = 256;  // rows and columns that one copy can walk over
+
 // What the rings' shape depends on: 2D, filter 3x3. Lengths in positions.
 struct HaloShape {
-    int out_rows, out_columns;
-    int stride_rows, stride_columns;      // each 1 or 2
-    int dilation_rows, dilation_columns;  // input positions between taps
+    int rows, columns;              // that taps are applied at
+    int ring_rows, ring_columns;    // residues of rows and columns that have a ring of their own
+    int reach_rows, reach_columns;  // positions of a ring from an outermost tap to the other
+    int shared_columns = 0;         // zeros beside the image that end a row and stand before the next one too
 };
 
+// Of a weight gradient: taps are applied at the positions of the output.
+CKGEN_HD constexpr HaloShape halo_shape(int rows, int columns, int stride_rows, int stride_columns, int dilation_rows,
+                                        int dilation_columns) {
+    const int outer = kHaloTaps - 1;
+    return {rows,
+            columns,
+            stride_rows,
+            stride_columns,
+            outer * dilation_rows / stride_rows,
+            outer * dilation_columns / stride_columns};
+}
 CKGEN_HD constexpr HaloShape halo_shape(const BwdWeightArgs& p) {
-    return {p.out_length[0], p.out_length[1], p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]};
+    return halo_shape(p.out_length[0], p.out_length[1], p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]);
 }
 
 // `positions`: how many output positions the math warps take at once; `out_pitch`: bytes of one in shared memory;
 // `stages`: the most that are of use; `lds_bytes`: what rings and barriers may take.
 struct HaloLimits {
     int positions, out_pitch, stages, lds_bytes;
-    bool strips = false;   // no rings: conv/halo_strips.hpp
-    bool buffers = false;  // the strips' rows of the output may pass through a buffer
+    bool strips = false;              // no rings: conv/halo_strips.hpp
+    bool buffers = false;             // the strips' rows of the output may pass through a buffer
+    int64 step_bytes = 227 * 1024;    // what a step may bring to a ring
+    int64 latency_bytes = 48 * 1024;  // on their way at once, they hide the memory's latency
 
     CKGEN_HD constexpr StripLimits strip_limits() const { return {out_pitch, stages, lds_bytes, buffers}; }
 };
@@ -48,9 +65,6 @@ struct HaloGeometry {
     int32 lds_bytes;  // rings, output rows and barriers; 0 where they do not fit
 };
 
-inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
-inline constexpr int kHaloMaxBox = 256;  // rows and columns that one copy can walk over
-
 CKGEN_HD constexpr int64 round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
 
 // The rings for `rows` output rows a step and `stages` stages.
@@ -58,20 +72,19 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     HaloGeometry g{};
     g.rows = rows;
     g.stages = stages;
-    g.lead_rows = (kHaloTaps - 1) * s.dilation_rows / s.stride_rows;
-    g.blocks = stages + ceil_div(g.lead_rows, rows);
+    g.lead_rows = s.reach_rows;
     const int even = rows % 8 == 0 ? 1 : rows % 4 == 0 ? 2 : rows % 2 == 0 ? 4 : 8;
-    const int reach = (kHaloTaps - 1) * s.dilation_columns / s.stride_columns;
-    g.plane = static_cast<int32>(round_up(int64{s.out_columns} + reach, even));
+    g.plane = static_cast<int32>(round_up(int64{s.columns} + s.reach_columns - s.shared_columns, even));
+    g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);
     const int64 ring_bytes = int64{g.plane} * g.blocks * rows * kHaloPitch;
     const int64 slot_bytes = round_up(round_up(int64{rows} * g.plane, limits.positions) * limits.out_pitch, 1024);
     // 1024 bytes to begin at a multiple of them; two barriers of 8 bytes a stage.
-    const int64 bytes = ring_bytes * s.stride_rows * s.stride_columns + stages * (slot_bytes + 16) + 1024;
-    const bool fits =
-        bytes <= limits.lds_bytes && g.plane * s.stride_columns <= kHaloMaxBox && rows * s.stride_rows <= kHaloMaxBox;
+    const int64 bytes = ring_bytes * s.ring_rows * s.ring_columns + stages * (slot_bytes + 16) + 1024;
+    const bool fits = bytes <= limits.lds_bytes && ring_bytes / g.blocks <= limits.step_bytes &&
+                      g.plane * s.ring_columns <= kHaloMaxBox && rows * s.ring_rows <= kHaloMaxBox;
     g.ring_bytes = static_cast<int32>(fits ? ring_bytes : 0);
     g.slot_bytes = static_cast<int32>(fits ? slot_bytes : 0);
-    g.steps_per_image = ceil_div(s.out_rows + g.lead_rows, rows);
+    g.steps_per_image = ceil_div(s.rows + g.lead_rows, rows);
     g.lds_bytes = static_cast<int32>(fits ? round_up(bytes, 16) : 0);
     return g;
 }
@@ -79,19 +92,19 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
 // The rings that cost least: time goes with the positions of an image's output rows and with its steps, which round
 // them up and wait at barriers, and grows where fewer bytes than hide the memory's latency are on their way.
 CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const HaloLimits& limits) {
-    constexpr int64 latency_bytes = 48 * 1024;
+    const int64 latency_bytes = limits.latency_bytes;
     const int64 step_positions = 24 + limits.positions / 2;
     HaloGeometry best{};
     int64 best_cost = 0;
-    const int most = shape.out_rows < 32 ? shape.out_rows : 32;
+    const int most = shape.rows < 32 ? shape.rows : 32;
     for(int rows = 1; rows <= most; ++rows)
         for(int stages = 2; stages <= limits.stages; ++stages) {
             const HaloGeometry g = halo_rings(shape, limits, rows, stages);
             if(g.lds_bytes == 0)
                 break;
-            const int64 step = int64{g.ring_bytes} / g.blocks * shape.stride_rows * shape.stride_columns + g.slot_bytes;
+            const int64 step = int64{g.ring_bytes} / g.blocks * shape.ring_rows * shape.ring_columns + g.slot_bytes;
             const int64 on_the_way = step * (stages - 1) < latency_bytes ? step * (stages - 1) : latency_bytes;
-            const int64 positions = int64{shape.out_rows} * g.plane + g.steps_per_image * step_positions;
+            const int64 positions = int64{shape.rows} * g.plane + g.steps_per_image * step_positions;
             const int64 cost = positions * latency_bytes / on_the_way;
             if(best.lds_bytes == 0 || cost < best_cost)
                 best = g, best_cost = cost;

@@ -38,6 +38,7 @@ template <int Width, class Types, class Layouts>
 struct FusedInputs;
 template <int Width>
 struct FusedInputs<Width, Tuple<>, Tuple<>> {
+    FusedInputs() = default;
     template <int NDim>
     CKGEN_DEVICE FusedInputs(const platform::Thread&, const conv::BwdDataTensor*, const InputPlace<NDim>&) {}
 
@@ -54,6 +55,7 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     Vec<T, piece> values[Width / piece];
     FusedInputs<Width, Tuple<Types...>, Tuple<Layouts...>> others;
 
+    FusedInputs() = default;
     template <int NDim>
     CKGEN_DEVICE FusedInputs(const platform::Thread& thread, const conv::BwdDataTensor* tensors,
                              const InputPlace<NDim>& at)
@@ -74,23 +76,50 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     }
 };
 
-// Writes the function of `Width` sums to neighbouring channels of the input, the first of which is element `offset`. D
-// is read before that, by the thread that writes the same elements, so that a D tensor may be the input itself.
+// Moves D tensors' addresses to an element of the input: what is read there has place 0 then, but for its position.
+template <class Types, class Layouts>
+struct FusedAddresses;
+template <>
+struct FusedAddresses<Tuple<>, Tuple<>> {
+    template <int NDim>
+    static CKGEN_DEVICE void move(conv::BwdDataTensor*, const InputPlace<NDim>&) {}
+};
+template <class T, class... Types, class Layout, class... Layouts>
+struct FusedAddresses<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
+    template <int NDim>
+    static CKGEN_DEVICE void move(conv::BwdDataTensor* tensors, const InputPlace<NDim>& at) {
+        constexpr bool one = layout::one_a_channel<Layout>;
+        tensors->data += offset_of<one, layout::channels_last<Layout>>(at, tensors->strides) * int64{sizeof(T)};
+        FusedAddresses<Tuple<Types...>, Tuple<Layouts...>>::move(tensors + 1, at);
+    }
+};
+
 template <class D, int Width>
-CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
+
+// Writes the function of `Width` sums and of D to neighbouring channels of the input, from `target` on. D has been read
+// by the thread that writes the same elements, so that a D tensor may be the input itself.
+template <class D, int Width>
+CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
+                              const FusedInputsOf<D, Width>& inputs, typename D::In* target,
+                              const float (&sums)[Width]) {
     using In = typename D::In;
-    const FusedInputs<Width, typename D::DsDataType, typename D::DsLayout> inputs(thread, args.d, at);
-    In* target = reinterpret_cast<In*>(args.target) + offset;
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
     CKGEN_UNROLL
     for(int first = 0; first < Width; first += width) {
         Vec<In, width> results;
         CKGEN_UNROLL
         for(int e = 0; e < width; ++e)
-            results[e] = Convert<In>::from(inputs.apply(args.function, first + e, sums[first + e]));
+            results[e] = Convert<In>::from(inputs.apply(function, first + e, sums[first + e]));
         thread.global_store(target + first, results);
     }
+}
+// D is read here; the first channel is element `offset`.
+template <class D, int Width>
+CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+    const FusedInputsOf<D, Width> inputs(thread, args.d, at);
+    write_fused<D>(thread, args.function, inputs, reinterpret_cast<typename D::In*>(args.target) + offset, sums);
 }
 
 }  // namespace ckgen::epilogue

@@ -132,7 +132,7 @@ struct HaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout is NHWGC/GKYXC/NHWGK");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout has two dimensions and the groups beside the channels, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
@@ -242,6 +242,50 @@ struct DataTmaRules {
 // The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
 struct DataTmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+};
+
+// D has the fields and derived values of an instance (ckgen/instance/derived_halo.hpp), grouped_conv_bwd_data,
+// family halo.
+template <class D>
+struct DataHaloRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto stages = D::stages;
+    static constexpr auto ndim = D::ndim;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto units = D::units;
+    static constexpr auto shares = D::shares;
+    static constexpr auto acc_registers = D::acc_registers;
+    static constexpr auto lds_products_bytes = D::lds_products_bytes;
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
+    static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout has two dimensions and the groups beside the channels, as in NHWGC");
+    static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
+    static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
+    static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
+    static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
+    static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40 || (m_per_xdl == 64 && acc_registers <= 96), "halo-registers: accumulators and some 50 other registers fit a thread");
+    static_assert(lds_products_bytes + 16 * stages <= lds_bytes, "halo-products: the products of all shares fit shared memory, beside the barriers");
+};
+
+// The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct DataHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");

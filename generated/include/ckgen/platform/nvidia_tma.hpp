@@ -83,6 +83,8 @@ CKGEN_DEVICE void copy_bytes(uint32 target, const void* source, int bytes, uint3
         "l"(source), "r"(bytes), "r"(barrier)
         : "memory");
 }
+// Brings the 32 bytes around an address to the second-level cache.
+CKGEN_DEVICE void prefetch_sector(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 CKGEN_DEVICE Vec<uint32, 2> lds_load_8_bytes(uint32 address) {
     Vec<uint32, 2> value;
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(value[0]), "=r"(value[1]) : "r"(address) : "memory");
@@ -121,6 +123,14 @@ CKGEN_DEVICE void barrier_of(int number, int threads) {
 // Register j of lane i then holds column i / 4 of rows i % 4 * 2 and the next of matrix j. PTX ISA 9.0, 9.7.14.5.15.
 CKGEN_DEVICE void load_matrices_transposed(uint32 address, uint32 (&r)[4]) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// The same without transposition: register j of lane i holds columns i % 4 * 2 and the next of row i / 4 of matrix j.
+CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address)
                  : "memory");

@@ -5,6 +5,7 @@
 
 #include "ckgen/conv/bwd_data_args.hpp"
 #include "ckgen/conv/fusion.hpp"
+#include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/conv/problem_checks.hpp"
 #include "ckgen/conv/repack_plan.hpp"
 
@@ -32,6 +33,9 @@ struct BwdDataTraits {
     int scalars;       // of the function
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
     bool persistent;   // a workgroup a compute unit takes tiles in turn
+    HaloLimits halo;   // of family halo
+
+    bool is_halo() const { return halo.lds_bytes > 0; }
 };
 
 // What a run keeps in the workspace, one behind the other.

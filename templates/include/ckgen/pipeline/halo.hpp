@@ -11,6 +11,7 @@
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/pipeline/halo_walk.hpp"
 #include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::pipeline {
@@ -42,25 +43,6 @@ struct HaloKernel {
     // More accumulators than an even share of the registers holds.
     static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
     static_assert(D::out_pitch == 128, "the output's 64 channels are swizzled too");
-
-    // A walk over the steps of all images: the image, the step in it, and where its rows are.
-    struct Walk {
-        int image, step;
-        int block = 0;
-        int stage = 0;
-        int parity = 0;
-
-        CKGEN_DEVICE Walk(const conv::HaloGeometry& g, int index)
-            : image(index / g.steps_per_image), step(index - image * g.steps_per_image) {}
-        CKGEN_DEVICE void next(const conv::HaloGeometry& g) {
-            if(++step == g.steps_per_image)
-                step = 0, ++image;
-            if(++block == g.blocks)
-                block = 0;
-            if(++stage == g.stages)
-                stage = 0, parity ^= 1;
-        }
-    };
 
     // Addresses in shared memory: the rings, one for each pair of residues; the output rows; and at the very end, where
     // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
@@ -97,7 +79,7 @@ struct HaloKernel {
             const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
             const int step_bytes = block_bytes * p.stride[0] * p.stride[1] + g.rows * g.plane * D::out_pitch;
             const Share share(g, tile);
-            Walk walk(g, share.first);
+            HaloWalk walk(g, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
                 const uint32 full = rings.full(walk.stage);
                 platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);
@@ -160,7 +142,7 @@ struct HaloKernel {
         CKGEN_DEVICE void run(const platform::Thread& thread, const conv::BwdWeightTile& tile) {
             const conv::HaloGeometry& g = args_.rings;
             const Share share(g, tile);
-            Walk walk(g, share.first);
+            HaloWalk walk(g, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
                 platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);
                 if(i >= share.before)
@@ -197,7 +179,7 @@ struct HaloKernel {
             return i * p.dilation[d] / p.stride[d];
         }
 
-        CKGEN_DEVICE void multiply(const Walk& walk) {
+        CKGEN_DEVICE void multiply(const HaloWalk& walk) {
             const conv::HaloGeometry& g = args_.rings;
             // The step's output rows that exist, rounded outwards to the positions that all math warps take at once.
             const int before = walk.step * g.rows - g.lead_rows;

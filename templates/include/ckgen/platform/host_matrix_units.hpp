@@ -35,15 +35,18 @@ public:
 
     // A warp loads matrices: rows[lane] becomes the 16 bytes at addresses[lane], and `registers`, of its first lane,
     // stands for where they go. What is never multiplied with anything but zeros may be anything, so that the loads
-    // count as reads when the registers are used.
-    void load(int first, const uint32* registers, const uint32 (&addresses)[32], uint16 (&rows)[32][8], Site site);
-    // The warp multiplies with `count` of those registers. Row i of the first one's matrix matters if matters[i].
+    // count as reads when the registers are used. `transposed`: a row is one index of GEMM-K, else it has eight.
+    void load(int first, const uint32* registers, const uint32 (&addresses)[32], uint16 (&rows)[32][8], bool transposed,
+              Site site);
+    // The warp multiplies with `count` of those registers. Index i of GEMM-K in the first one's matrix matters if
+    // matters[i].
     void use(int first, const uint32* registers, int count, const bool* matters);
 
 private:
     struct Load {
         const uint32* registers;
         uint32 time;
+        bool transposed;
         Site site;
         int offsets[32];
         bool used[32];

@@ -67,6 +67,9 @@ inline constexpr bool kGridBarrier = false;
 inline void grid_barrier() {}
 void barrier_of(int number, int threads, Site site = Site::here());
 void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site = Site::here());
+void load_matrices(uint32 address, uint32 (&r)[4], Site site = Site::here());
+// There is no cache.
+inline void prefetch_sector(const void*) {}
 
 // Runs `execute(payloads)` once for the `lanes` neighbouring threads that this one is among, a divisor of the
 // workgroup, when all have come: Thread::collective for parts of a workgroup that are no logical wave.

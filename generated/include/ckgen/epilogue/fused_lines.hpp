@@ -1,0 +1,35 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/fused_lines.hpp. Do not edit; run: ckgen generate
+// D tensors on their way to the cache, on platforms with a copy engine.
+#pragma once
+
+#include "ckgen/epilogue/fused_output.hpp"
+#include "ckgen/platform/copy_engine.hpp"
+
+namespace ckgen::epilogue {
+
+// Asks for the sectors, 32 bytes each, of D tensors that hold `count` channels of a position, from that of `at` on, of groups of
+// `channels`. Where groups lie apart or repeat a value, reading them is not worth the wait.
+template <class Types, class Layouts>
+struct FusedLines;
+template <>
+struct FusedLines<Tuple<>, Tuple<>> {
+    template <int NDim>
+    static CKGEN_DEVICE void fetch(const conv::BwdDataTensor*, const InputPlace<NDim>&, int, int) {}
+};
+template <class T, class... Types, class Layout, class... Layouts>
+struct FusedLines<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
+    template <int NDim>
+    static CKGEN_DEVICE void fetch(const conv::BwdDataTensor* tensors, const InputPlace<NDim>& at, int count,
+                                   int channels) {
+        if constexpr(!layout::one_a_channel<Layout> && layout::channels_last<Layout>) {
+            const int64 offset = offset_of<false, true>(at, tensors->strides);
+            const char* first = tensors->data + offset * int64{sizeof(T)};
+            if(tensors->strides.group == channels)
+                for(int line = 0; line < count * static_cast<int>(sizeof(T)); line += 32)
+                    platform::prefetch_sector(first + line);
+        }
+        FusedLines<Tuple<Types...>, Tuple<Layouts...>>::fetch(tensors + 1, at, count, channels);
+    }
+};
+
+}  // namespace ckgen::epilogue
