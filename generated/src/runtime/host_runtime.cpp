@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "ckgen/platform/host_workgroup.hpp"
@@ -72,6 +73,7 @@ void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int 
     while(static_cast<int>(fibers_.size()) < threads)
         add_fiber();
     order_.resize(static_cast<size_t>(threads));
+    at_collective_.resize(static_cast<size_t>(threads / Agents::kWarp));
     lds.prepare(threads, lds_bytes);
 }
 
@@ -87,6 +89,7 @@ void Workgroup::run(uint32 block) {
         fibers_[i].state = State::ready;
         order_[i] = i;
     }
+    std::fill(at_collective_.begin(), at_collective_.end(), 0);
     try {
         while(round()) {
         }
@@ -118,13 +121,13 @@ void Workgroup::collective(int id, void* payload, void (*execute)(void* const*),
         lds.fail("the workgroup ends before thread " + std::to_string(first + lanes) + ", at " + text(site));
     fibers_[id].payload = payload;
     fibers_[id].execute = execute;
-    int arrived = 1;
-    for(int lane = first; lane < first + lanes; ++lane)
-        arrived += lane != id && fibers_[lane].state == State::at_collective;
-    if(arrived < lanes) {
+    const auto warps = at_collective_.begin() + first / Agents::kWarp;
+    if(std::accumulate(warps, warps + lanes / Agents::kWarp, 1) < lanes) {
+        ++at_collective_[static_cast<size_t>(id / Agents::kWarp)];
         wait(id, State::at_collective, site, 0);
         return;
     }
+    std::fill(warps, warps + lanes / Agents::kWarp, 0);
     void* payloads[Agents::kWarpgroup];
     for(int lane = first; lane < first + lanes; ++lane) {
         if(fibers_[lane].execute != execute)

@@ -66,12 +66,9 @@ public:
     // The same in two steps, for reads of which it shows later whether they matter.
     char* find(const Access& a, int offset, int bytes, bool write) {
         if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
-            fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
-                 " bytes at offset " + std::to_string(offset) + " is outside its " + std::to_string(data_.size()) +
-                 " bytes, " + said(a));
+            outside(a, offset, bytes, write);
         if(offset % 4 != 0 || bytes % 4 != 0)
-            fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                 " is not made of whole 4-byte words, " + said(a));
+            no_words(a, offset, bytes);
         return data_.data() + offset;
     }
     void mark(const Access& a, int offset, int bytes, bool write) {
@@ -144,7 +141,7 @@ private:
     void mark_read(const Access& a, int word) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
         if(mark.write_epoch < first_epoch_)
-            fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + said(a));
+            unwritten(a, word);
         check_writer(a, word, mark, "read");
         mark.read_site = a.site;
         if(clocks.active()) {
@@ -165,13 +162,29 @@ private:
         // What threads store and what works on its own go different ways to the same memory.
         if(a.agent >= first_asynchronous_ && mark.writer >= 0 && mark.writer < clocks.agents().threads &&
            mark.write_epoch >= first_epoch_ && !clocks.published(mark.writer, mark.write_time))
-            fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
-                 " of bytes that " + clocks.agents().name(mark.writer) + " stored at " + text(mark.write_site) +
-                 ", with no publish_lds_to_copies between");
+            unpublished(a, word, mark, what);
     }
 
-    [[noreturn]] void race(const Access& a, int word, const char* what, int other, Site other_site,
-                           const char* other_what) const {
+    // Reports are kept out of the checks, of which there is one for every access to a word.
+    [[noreturn, gnu::cold, gnu::noinline]] void outside(const Access& a, int offset, int bytes, bool write) const {
+        fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at offset " +
+             std::to_string(offset) + " is outside its " + std::to_string(data_.size()) + " bytes, " + said(a));
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void no_words(const Access& a, int offset, int bytes) const {
+        fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+             " is not made of whole 4-byte words, " + said(a));
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void unwritten(const Access& a, int word) const {
+        fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + said(a));
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void unpublished(const Access& a, int word, const WordMark& mark,
+                                                            const char* what) const {
+        fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
+             " of bytes that " + clocks.agents().name(mark.writer) + " stored at " + text(mark.write_site) +
+             ", with no publish_lds_to_copies between");
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void race(const Access& a, int word, const char* what, int other,
+                                                     Site other_site, const char* other_what) const {
         fail("LDS race at offset " + std::to_string(word * 4) + ": " + what + " by " + said(a) + " and " + other_what +
              " by " + (other == kSeveral ? std::string("several threads") : clocks.agents().name(other)) + " at " +
              text(other_site) + " with no barrier between");

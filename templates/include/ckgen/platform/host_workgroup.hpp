@@ -92,6 +92,7 @@ private:
     std::string failure_;
     std::vector<Fiber> fibers_;
     std::vector<int> order_;
+    std::vector<int> at_collective_;  // how many threads of each warp wait for their lanes
     jmp_buf scheduler_;
     const void* scheduler_stack_ = nullptr;
     size_t scheduler_stack_bytes_ = 0;
