@@ -155,8 +155,7 @@ private:
 
     void check_writer(const Access& a, int word, const WordMark& mark, const char* what) const {
         if(mark.mbarrier_epoch == first_epoch_)
-            fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
-                 " of an mbarrier, initialised at " + text(mark.write_site));
+            in_mbarrier(a, word, mark, what);
         if(mark.writer != a.self && !over(mark.writer, mark.write_time, mark.write_epoch, a.knows))
             race(a, word, what, mark.writer, mark.write_site, "write");
         // What threads store and what works on its own go different ways to the same memory.
@@ -176,6 +175,11 @@ private:
     }
     [[noreturn, gnu::cold, gnu::noinline]] void unwritten(const Access& a, int word) const {
         fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + said(a));
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void in_mbarrier(const Access& a, int word, const WordMark& mark,
+                                                            const char* what) const {
+        fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
+             " of an mbarrier, initialised at " + text(mark.write_site));
     }
     [[noreturn, gnu::cold, gnu::noinline]] void unpublished(const Access& a, int word, const WordMark& mark,
                                                             const char* what) const {
