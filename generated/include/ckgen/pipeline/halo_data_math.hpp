@@ -123,17 +123,16 @@ private:
         const int first = begin * g.plane;
         const int last = (rows - 1) * g.plane + args_.taps[1].cells - 1;
         const int start = first & ~15;
-        const int end = (last - start) / cells_at_once + 1;
+        const int end = start + ((last - start) / cells_at_once + 1) * cells_at_once;
         int ring_row = walk.block * g.rows - g.lead_rows;
         ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
         const uint32 ring_bytes = bytes(g.ring_bytes);
         point_at(walk.image);
-        int i = turn;
-        Cells cells{start + i * cells_at_once, first, last, first_row};
+        Cells cells{start + turn * cells_at_once, first, last, first_row};
         Inputs next[Stride * Stride];
-        if(read_ahead<Stride> && i < end)
+        if(read_ahead<Stride> && cells.at < end)
             read_all<Stride>(cells, next);
-        for(; i < end; i += math_shares) {
+        while(cells.at < end) {
             Inputs inputs[Stride * Stride];
             const Cells now = cells;
             cells.at += math_shares * cells_at_once;
@@ -160,7 +159,7 @@ private:
                 read<Position<Stride, 0>>(now, inputs[0]);
             positions<Stride, 0>(there, now, inputs);
         }
-        return i - end;
+        return (cells.at - end) / cells_at_once;
     }
 
     // Positions of each cell from number `Index` on.
