@@ -37,10 +37,7 @@ public:
         // The channels that a lane writes: a run of eight, which exchange() gives it.
         const int quarter = lane_ % 4;
         const int run = channels == 16 ? quarter % 2 * 2 + quarter / 2 : quarter;
-        const int channel = share.window * window + unit_ * unit + run * 8;
-        group_ = channel / channels;
-        channel_ = channel % channels;
-        inside_ = group_ < args.problem.groups;
+        channel_ = share.window * window + unit_ * unit + run * 8;
     }
 
     CKGEN_DEVICE void run() {
@@ -65,8 +62,9 @@ private:
     static constexpr int pairs = 4;  // of channels that a lane has of a cell
     // A pair of results before the lanes exchange them: with D tensors sums, else what is written.
     static constexpr int words = fused ? 2 : 1;
-    // D tensors' loads of all positions of a cell are started before the first is multiplied, where registers allow.
-    static constexpr bool hoisted = fused && channels < 32;
+    // D tensors' loads of all positions are started while the cells before are multiplied, where registers allow.
+    template <int Stride>
+    static constexpr bool read_ahead = fused && (channels < 32 || Stride == 1);
     struct Inputs {
         epilogue::FusedInputsOf<D, 2 * pairs> d[rounds][2];
     };
@@ -125,28 +123,30 @@ private:
         const int first = begin * g.plane;
         const int last = (rows - 1) * g.plane + args_.taps[1].cells - 1;
         const int start = first & ~15;
-        const int end = (last - start) / cells_at_once + 1;
+        const int end = start + ((last - start) / cells_at_once + 1) * cells_at_once;
         int ring_row = walk.block * g.rows - g.lead_rows;
         ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
         const uint32 ring_bytes = bytes(g.ring_bytes);
         point_at(walk.image);
-        int i = turn;
-        for(; i < end; i += math_shares) {
-            const Cells cells{start + i * cells_at_once, first, last, first_row};
+        Cells cells{start + turn * cells_at_once, first, last, first_row};
+        Inputs next[Stride * Stride];
+        if(read_ahead<Stride> && cells.at < end)
+            read_all<Stride>(cells, next);
+        while(cells.at < end) {
             Inputs inputs[Stride * Stride];
-            if constexpr(hoisted) {
-                read<Position<Stride, 0>>(cells, inputs[0]);
-                if constexpr(Stride == 2) {
-                    read<Position<Stride, 1>>(cells, inputs[1]);
-                    read<Position<Stride, 2>>(cells, inputs[2]);
-                    read<Position<Stride, 3>>(cells, inputs[3]);
-                }
+            const Cells now = cells;
+            cells.at += math_shares * cells_at_once;
+            if constexpr(read_ahead<Stride>) {
+                CKGEN_UNROLL
+                for(int n = 0; n < Stride * Stride; ++n)
+                    inputs[n] = next[n];
+                read_all<Stride>(cells, next);
             }
             Rows there;
             CKGEN_UNROLL
             for(int r = 0; r < rounds; ++r) {
                 // Lanes beside the step's cells read some of these, and write nothing.
-                const int cell = min_of(max_of(cells.at + r * 16 + lane_ % 16, first), last);
+                const int cell = min_of(max_of(now.at + r * 16 + lane_ % 16, first), last);
                 const uint32 in = bytes((ring_row * g.plane + cell) * conv::kHaloPitch);
                 CKGEN_UNROLL
                 for(int y = 0; y < side; ++y) {
@@ -154,21 +154,27 @@ private:
                     there.at[r][y] = places_.ring + (place < ring_bytes ? place : place - ring_bytes);
                 }
             }
-            position<Position<Stride, 0>>(there, cells, inputs[0]);
-            if constexpr(Stride == 2) {
-                position<Position<Stride, 1>>(there, cells, inputs[1]);
-                position<Position<Stride, 2>>(there, cells, inputs[2]);
-                position<Position<Stride, 3>>(there, cells, inputs[3]);
-            }
+            // Where registers are short D is read one position ahead.
+            if constexpr(fused && !read_ahead<Stride>)
+                read<Position<Stride, 0>>(now, inputs[0]);
+            positions<Stride, 0>(there, now, inputs);
         }
-        return i - end;
+        return (cells.at - end) / cells_at_once;
     }
 
-    // One position of each cell.
+    // Positions of each cell from number `Index` on.
+    template <int Stride, int Index>
+    CKGEN_DEVICE void positions(const Rows& rows, const Cells& cells, Inputs (&inputs)[Stride * Stride]) const {
+        constexpr bool another = Index + 1 < Stride * Stride;
+        if constexpr(another && fused && !read_ahead<Stride>)
+            read<Position<Stride, Index + 1>>(cells, inputs[Index + 1]);
+        position<Position<Stride, Index>>(rows, cells, inputs[Index]);
+        if constexpr(another)
+            positions<Stride, Index + 1>(rows, cells, inputs);
+    }
+
     template <class P>
-    CKGEN_DEVICE void position(const Rows& rows, const Cells& cells, Inputs& inputs) const {
-        if constexpr(fused && !hoisted)
-            read<P>(cells, inputs);
+    CKGEN_DEVICE void position(const Rows& rows, const Cells& cells, const Inputs& inputs) const {
         Accumulators acc;
         CKGEN_UNROLL
         for(int r = 0; r < rounds; ++r)
@@ -275,7 +281,7 @@ private:
         const int row = (cells.first_row + cell_row) * P::stride + args_.taps[0].at[P::tap / side];
         const int column = cell_column * P::stride + args_.taps[1].at[P::tap % side];
         const bool there = index >= cells.first && index <= cells.last && cell_column < args_.taps[1].cells &&
-                           inside_ && row < args_.problem.in_length[0] && column < args_.problem.in_length[1];
+                           inside() && row < args_.problem.in_length[0] && column < args_.problem.in_length[1];
         return {there, row, column};
     }
 
@@ -291,6 +297,13 @@ private:
             const epilogue::InputPlace<2> at{0, 0, 0, {place.there ? place.row : 0, place.there ? place.column : 0}};
             inputs.d[r][h] = epilogue::FusedInputsOf<D, 2 * pairs>(thread_, d_, at);
         }
+    }
+
+    template <int Stride, int Index = 0>
+    CKGEN_DEVICE void read_all(const Cells& cells, Inputs (&inputs)[Stride * Stride]) const {
+        read<Position<Stride, Index>>(cells, inputs[Index]);
+        if constexpr(Index + 1 < Stride * Stride)
+            read_all<Stride, Index + 1>(cells, inputs);
     }
 
     template <class P>
@@ -348,10 +361,12 @@ private:
         }
     }
 
+    CKGEN_DEVICE bool inside() const { return channel_ / channels < args_.problem.groups; }
+
     // The input and the D tensors where this lane's channels of an image begin.
     CKGEN_DEVICE void point_at(int image) {
         // Lanes past the last group point at the first, and write nothing.
-        const epilogue::InputPlace<2> at{inside_ ? group_ : 0, image, channel_, {0, 0}};
+        const epilogue::InputPlace<2> at{inside() ? channel_ / channels : 0, image, channel_ % channels, {0, 0}};
         target_ =
             reinterpret_cast<typename D::In*>(args_.problem.target) + epilogue::input_offset<D>(at, args_.problem.in);
         CKGEN_UNROLL
@@ -366,8 +381,7 @@ private:
     const Share& share_;
     const int exchange_lane_, lane_, unit_, math_share_;
     const bool strided_;
-    int group_, channel_;
-    bool inside_;
+    int channel_;  // of all groups together, the first that this lane writes
     typename D::In* target_ = nullptr;
     conv::BwdDataTensor d_[max_of(1, D::d_tensors)];
     uint32 row_shift_[side];

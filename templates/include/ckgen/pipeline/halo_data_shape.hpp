@@ -54,10 +54,17 @@ struct HaloDataShape {
     static constexpr int unit_matrices = unit_groups * taps * column_blocks * column_blocks;  // 8x8 weights each
     static constexpr int zero_bytes = 1024;  // zeros: what is left of the ring's first row
     static constexpr int weight_bytes = units * unit_matrices * 128;
-    // D's lines are in the cache from step to step, so that steps are short then.
-    static constexpr conv::HaloLimits limits{
-        math_shares * cells_at_once, 0,        D::stages, D::lds_bytes - zero_bytes - weight_bytes, false, false,
-        (fused ? 28 : 227) * 1024,   96 * 1024};
+    // The more channels a group has, the longer a step's products take while the next one comes. D's lines are in the
+    // cache from step to step, so that steps are short then.
+    static constexpr int latency_kib = channels == 32 ? 48 : 96;
+    static constexpr conv::HaloLimits limits{math_shares * cells_at_once,
+                                             0,
+                                             D::stages,
+                                             D::lds_bytes - zero_bytes - weight_bytes,
+                                             false,
+                                             false,
+                                             (fused ? 28 : 227) * 1024,
+                                             latency_kib * 1024};
 
     // Which of a unit's 8x8 matrices has the weights of a group, a slot and 8 channels of each kind. Those that one
     // instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
