@@ -31,7 +31,9 @@ struct BwdDataTraits {
     std::vector<DTensorTraits> d;
     int scalars;       // of the function
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
-    bool persistent;   // a workgroup a compute unit takes tiles in turn
+    bool persistent;   // `resident` workgroups a compute unit take tiles in turn
+    int resident;
+    int teams;  // tiles that such a workgroup has under way
 };
 
 // What a run keeps in the workspace, one behind the other.

@@ -23,9 +23,21 @@ struct CopyEngineDataFamily {
     // CK's numbers as far as they mean something here: an atom is not split among waves.
     template <class D>
     static BwdDataTypeFields type_fields(const char* class_name) {
-        return {class_name,  D::block_size, D::m_per_block, D::n_per_block, D::k_per_block,
-                8,           D::conv_spec,  D::m_per_xdl,   1,              1,
-                D::a_vector, D::a_vector,   D::b_vector,    D::b_vector,    D::c_vector};
+        return {class_name,
+                D::block_size,
+                D::m_per_block,
+                D::n_per_block,
+                D::k_per_block,
+                8,
+                D::conv_spec,
+                D::m_per_xdl,
+                1,
+                1,
+                D::a_vector,
+                D::a_vector,
+                D::b_vector,
+                D::b_vector,
+                D::c_vector};
     }
 };
 
