@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ckgen.derived import STAGE_BARRIER_BYTES, SWIZZLE_BYTES
+from ckgen.derived import STAGE_BARRIER_BYTES
 from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, WGMMA_ROWS, halo_unit
 from ckgen.hardware import DTYPES, NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.instance import Instance
@@ -150,7 +150,8 @@ def stages(instance: Instance) -> int:
         return COPY_MAX_STAGES
     if instance.uses_tma:
         most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
-        return max(2, min(COPY_MAX_STAGES, (most - SWIZZLE_BYTES) // (instance.lds_stage_bytes + STAGE_BARRIER_BYTES)))
+        stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
+        return max(2, min(COPY_MAX_STAGES, (most - instance.lds_beside_stages) // stage))
     if not instance.load_waves:
         return 1
     return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2

@@ -5,7 +5,7 @@ AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_
 
 from __future__ import annotations
 
-from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, HALO_LDS_BYTES, HaloDerived
+from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, HALO_LDS_BYTES, WGMMA_ROWS, HaloDerived
 from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
 from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
 
@@ -139,7 +139,7 @@ class Derived(HaloDerived):
 
     @property
     def acc_registers(self) -> int:
-        """Accumulator registers a lane; a warpgroup of 128 threads holds 64 rows of the tile."""
+        """Accumulator registers a lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile."""
         if self.by_filter_rows:
             return 3 * self.m_per_block // 2
         if self.is_halo and self.a_rows:
@@ -147,7 +147,7 @@ class Derived(HaloDerived):
         if self.is_halo:
             return (5 if self.n_per_block < HALO_ATOM[0] else 9) * (self.m_per_block // HALO_ATOM[1]) * 4
         if self.uses_tma:
-            return self.n_per_block // 2
+            return self.n_per_block // 2 * (self.m_per_xdl // WGMMA_ROWS)
         return self.m_xdl_per_wave * self.n_xdl_per_wave * self.m_per_xdl * self.m_per_xdl // WAVE_SIZE
 
     @property
@@ -216,9 +216,19 @@ class Derived(HaloDerived):
         if self.is_halo:
             return HALO_LDS_BYTES
         if self.uses_tma:
-            used = self.stages * (self.lds_stage_bytes + STAGE_BARRIER_BYTES) + SWIZZLE_BYTES
+            used = self.stages * (self.lds_stage_bytes + STAGE_BARRIER_BYTES) + self.lds_beside_stages
             return (used + 15) // 16 * 16
         return max(self.stages * self.lds_stage_bytes, self.lds_epilogue_bytes)
+
+    @property
+    def lds_store_bytes(self) -> int:
+        """Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels."""
+        return 16 * 2 * min(self.n_per_block, 128) if self.a_rows else 0
+
+    @property
+    def lds_beside_stages(self) -> int:
+        """Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own."""
+        return SWIZZLE_BYTES + 2 * self.math_waves * self.lds_store_bytes
 
     @property
     def vgpr_estimate(self) -> int:
@@ -253,7 +263,7 @@ DERIVED_NAMES = tuple(
     if isinstance(member, property) and member.fget and member.fget.__annotations__["return"] == "int"
 )
 _HALO_ONLY = ("groups_per_block", "unit_channels", "units", "shares", "out_pitch", "lds_products_bytes")
-_TMA_ONLY = ("wave_size", "warpgroups")
+_TMA_ONLY = ("wave_size", "warpgroups", "lds_store_bytes", "lds_beside_stages")
 _COMMON = ("ndim", "elem_bytes", "c_bytes", "block_size", "launch_threads", "acc_registers", "lds_bytes")
 MFMA_NAMES = tuple(name for name in DERIVED_NAMES if name not in (*_TMA_ONLY, *_HALO_ONLY))
 TMA_NAMES = (*_COMMON, "lds_stage_bytes", *_TMA_ONLY)

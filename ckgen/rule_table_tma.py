@@ -82,8 +82,9 @@ TMA_RULES: tuple[Rule, ...] = (
     Rule(
         "tma-tile",
         "tile",
-        "(m_per_block == 64 or m_per_block == 128) and m_per_xdl == 64",
-        "m_per_block is 64 or 128, in steps of wgmma's 64 rows",
+        "(m_per_block == 64 or m_per_block == 128) and (m_per_xdl == 64 or m_per_xdl == 128)"
+        " and m_per_xdl <= m_per_block",
+        "m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128",
         "m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
         "use m_per_block 64 or 128 and leave m_per_xdl out",
         "wgmma computes 64 rows a warpgroup; more than two warpgroups do not leave each other enough registers.",
@@ -115,11 +116,13 @@ TMA_RULES: tuple[Rule, ...] = (
     Rule(
         "tma-waves",
         "tile",
-        "load_waves == 2 and math_waves * 32 == m_per_block",
-        "one warpgroup of two waves loads, one for every 64 rows of the tile multiplies",
-        "{load_waves} load and {math_waves} math waves for m_per_block {m_per_block}",
+        "load_waves == 2"
+        " and (math_waves * m_per_xdl == 2 * m_per_block or (math_waves == 4 and m_per_xdl == m_per_block))",
+        "one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns",
+        "{load_waves} load and {math_waves} math waves for m_per_block {m_per_block}, m_per_xdl {m_per_xdl}",
         "leave `wave_ratio` out, or use [2, 2] for m_per_block 64 and [2, 4] for 128",
-        "wgmma is executed by warpgroups of 128 threads, each with its own 64 rows; one thread issues all copies.",
+        "wgmma is executed by warpgroups of 128 threads, each with its own 64 rows or 128; one thread issues all"
+        " copies.",
         ("wave_ratio", "tile"),
         TMA_FAMILIES,
     ),

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.element import encode
+from ckgen.element import ELEMENTS, encode
 from ckgen.errors import CkgenError
+from ckgen.function import PASS_THROUGH
 from ckgen.library import Library, LibraryError
+from ckgen.operation import BWD_DATA, BWD_WEIGHT
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.problem_sets import load_problems
 from ckgen.reference import tolerance
@@ -55,8 +57,8 @@ def library() -> Library:
 
 def names_of(library: Library, dtype: str) -> list[str]:
     """Instances of backward weight in layout NHWGC that take PLANE in any split."""
-    fit = {i.name for i in library.instances if (i.operation, i.dtype) == ("grouped_conv_bwd_weight", dtype)}
-    return [name for name in library.supporting(PLANE) if name in fit and "nhwgc" in name]
+    takers = [library.instance(name) for name in library.supporting(PLANE)]
+    return [instance.name for instance in takers if (instance.dtype, instance.layout) == (dtype, LAYOUT)]
 
 
 def first_of(library: Library, dtype: str) -> str:
@@ -168,7 +170,8 @@ COPIED = [
 def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, problem: ConvProblem, split_k: int) -> None:
     """They are copied into the workspace first; with split_k the partials lie there too."""
     takers = library.supporting(problem, split_k=split_k)
-    names = [i.name for i in library.instances if i.uses_tma and i.dtype == "f16" and i.name in takers]
+    copying = [i for i in library.instances if i.uses_tma and i.dtype == "f16" and i.name in takers]
+    names = [i.name for i in copying if i.operation == BWD_WEIGHT]
     if not names:
         pytest.skip(f"{PATH} has no f16 instance of the copy engine for 2D")
     data = make_data(problem, "f16", 5)
@@ -183,6 +186,35 @@ def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, proble
         library.run(name, problem, in_, wei, out, split_k=split_k)
         error = np.abs(wei.astype(np.float64) - data.expected.transpose(0, 1, 3, 4, 2))
         assert (error <= tolerance("f16", problem.gemm[2], data.scale, data.expected.transpose(0, 1, 3, 4, 2))).all()
+
+
+DATA_PROBLEMS = [
+    make_problem(batch=3, k=36, c=64, filter=(3, 3), input=(13, 12), pad=1),
+    make_problem(batch=2, k=200, c=136, filter=(3, 3), input=(25, 24), pad=1),
+    make_problem(groups=3, batch=2, k=48, c=72, filter=(2, 3), input=(7, 9), stride=(2, 1), pad=(1, 0)),
+    make_problem(batch=2, k=64, c=64, filter=(1, 1), input=(11, 12), stride=2),
+    make_problem(batch=2, k=24, c=8, filter=(3, 2), input=(13, 9), stride=(4, 2), dilation=2, pad=(2, 3)),
+]
+
+
+@pytest.mark.parametrize("problem", DATA_PROBLEMS, ids=str)
+@pytest.mark.parametrize("split_k", [1, 3, 9, -1])
+def test_backward_data_of_the_copy_engine(library: Library, problem: ConvProblem, split_k: int) -> None:
+    """Copied outputs, tiles that workgroups share, groups, positions without taps; a position of the input at a time in
+    another order than the output's."""
+    takers = library.supporting(problem, split_k=split_k)
+    copying = [i for i in library.instances if i.uses_tma and i.operation == BWD_DATA and i.name in takers]
+    plain = [i for i in copying if i.dtype == "f16" and i.function == PASS_THROUGH]
+    if not plain:
+        pytest.skip(f"{PATH} has no f16 instance of backward data of the copy engine for 2D")
+    data = make_data(problem, "f16", 5, BWD_DATA)
+    out = np.ascontiguousarray(data.tensors["out"].transpose(1, 3, 4, 0, 2))
+    wei = np.ascontiguousarray(data.tensors["wei"].transpose(0, 1, 3, 4, 2))
+    expected, allowed = (a.transpose(1, 3, 4, 0, 2) for a in (data.expected, data.allowance(ELEMENTS["f16"])))
+    for instance in plain:
+        in_ = np.full(problem.shape("in", instance.layout), np.nan, np.float16)
+        library.run(instance.name, problem, in_, wei, out, split_k=split_k)
+        assert (np.abs(in_.astype(np.float64) - expected) <= allowed).all(), instance.name
 
 
 def test_a_kernel_for_another_architecture_is_refused_by_name() -> None:
@@ -214,6 +246,4 @@ def test_bfloat16_travels_as_uint16_in_numpy(library: Library) -> None:
 
 
 def _bf16() -> Any:
-    from ckgen.element import ELEMENTS
-
     return ELEMENTS["bf16"]

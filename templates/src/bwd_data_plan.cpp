@@ -287,21 +287,22 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
         reason = check_copy_engine(t, p, a);
     if(!reason.empty())
         return reason;
-    plan.split_k = split_of_units(t, a, p, compute_units);
-    plan.units = units_of(t, a, p, plan.split_k, compute_units);
+    const int workgroups = compute_units * t.resident;
+    plan.split_k = split_of_units(t, a, p, workgroups);
+    plan.units = units_of(t, a, p, plan.split_k, workgroups);
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.tail} * schedule.split > kMostRows)
         return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
     const bool pieces = most_taps(a, p.ndim) * a.k_chunks > plan.units.k_tiles_per_chunk;
     plan.workspace.partial_bytes =
-        partial_slots(schedule, pieces, compute_units) * t.m_per_block * t.n_per_block * int64{sizeof(float)};
+        partial_slots(schedule, pieces, workgroups * t.teams) * t.m_per_block * t.n_per_block * int64{sizeof(float)};
     return {};
 }
 
 std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
     constexpr int64 alignment = 256;
     BwdDataWorkspace& workspace = plan.workspace;
-    plan.copy = repack_args(p, t.elem_bytes);
+    plan.copy = repack_args(p, t.elem_bytes, 1.);
     workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
     workspace.copy_bytes = int64{plan.copy.pitch} * t.elem_bytes;
     if(!multiply(workspace.copy_bytes, plan.copy.groups) || !multiply(workspace.copy_bytes, plan.copy.positions) ||

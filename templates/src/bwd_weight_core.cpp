@@ -66,7 +66,7 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
         const bool copies = plan.workspace.copy_bytes > 0;
         conv::RepackArgs copy{};
         if(copies) {
-            copy = conv::repack_args(a.problem, traits.elem_bytes);
+            copy = conv::repack_args(a.problem, traits.elem_bytes, conv::kMostPadding);
             copy.source = static_cast<const char*>(a.p_out);
             copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
         }

@@ -9,7 +9,7 @@ constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, a
 
 }  // namespace
 
-RepackArgs repack_args(const Problem& p, int elem_bytes) {
+RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
     RepackArgs args{};
     args.positions = p.gemm_k();
     args.groups = static_cast<int32>(p.groups());
@@ -19,9 +19,9 @@ RepackArgs repack_args(const Problem& p, int elem_bytes) {
     args.source_bytes =
         ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) *
         elem_bytes;
-    // Whole lines where they add no more than an eighth.
     const int lines = ceil_div(args.columns, kCopyLine) * kCopyLine;
-    args.pitch = lines <= args.columns + args.columns / 8 ? lines : ceil_div(args.columns, kCopyVector) * kCopyVector;
+    args.pitch =
+        lines - args.columns <= args.columns * padding ? lines : ceil_div(args.columns, kCopyVector) * kCopyVector;
     return args;
 }
 

@@ -96,6 +96,27 @@ TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
 // Whether all tiles have as many taps: else the short ones fill the last wave.
 bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
 
+// The class with number `number` of all dimensions.
+BwdDataClasses class_of_all(const BwdDataArgs& a, int number, int ndim) {
+    BwdDataClasses seen{};
+    seen.rows = a.images;
+    seen.all_taps = 1;
+    for(int d = ndim - 1; d >= 0; --d) {
+        const int classes = std::min(a.tilde[d], a.filter[d]);
+        seen.first[d] = number % classes;
+        number /= classes;
+        const BwdDataClass one = class_of_tap(a, d, seen.first[d]);
+        seen.start[d] = one.start;
+        seen.count[d] = one.count;
+        seen.origin[d] = one.origin;
+        seen.taps[d] = one.taps;
+        seen.by[d] = Divider::by(std::max(1, one.count));
+        seen.rows *= one.count;
+        seen.all_taps *= one.taps;
+    }
+    return seen;
+}
+
 }  // namespace
 
 int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
@@ -116,6 +137,11 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     } else {
         units.schedule = alike(a) ? share_tiles(work, 1, compute_units) : TileSchedule{units.tiles, 0, 1};
     }
+    units.n_tiles = Divider::by(a.n_tiles);
+    units.groups = Divider::by(a.groups);
+    units.m_tiles = Divider::by(a.m_tiles);
+    for(int number = 0; number < a.classes; ++number)
+        units.classes[number] = class_of_all(a, number, p.ndim);
     const int64 sums = sums_of(t.truncates, most_taps(a, p.ndim) * a.k);
     units.k_tiles_per_chunk = static_cast<int32>(divide_up(divide_up(work.k_tiles, split_k), divide_up(sums, split_k)));
     return units;

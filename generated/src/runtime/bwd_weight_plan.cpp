@@ -252,7 +252,7 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
     a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
     if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes);
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
         a.out_group_bytes = copy.pitch * bytes;
         a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
         a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;

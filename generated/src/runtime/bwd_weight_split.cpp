@@ -98,7 +98,7 @@ BwdWeightWorkspace workspace_of(const BwdWeightTraits& t, const Problem& p, cons
         workspace.partial_bytes = product(p.wei_elements(), args.split_k, 4);
     }
     if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes);
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
         workspace.copy_offset = divide_up(workspace.partial_bytes, kPartialAlignment) * kPartialAlignment;
         workspace.copy_bytes = product(copy.positions, copy.groups, int64{copy.pitch} * t.elem_bytes);
     }

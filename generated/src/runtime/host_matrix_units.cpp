@@ -12,8 +12,8 @@ void MatrixUnits::begin(int threads) {
     threads_.resize(static_cast<size_t>(threads));
     for(Thread& thread : threads_) {
         thread.fenced = thread.open = false;
-        thread.committed = thread.finished = thread.last_group = 0;
-        thread.registers = nullptr;
+        thread.committed = thread.finished = 0;
+        thread.held.clear();
     }
     loads_.assign(static_cast<size_t>(group_.lds.clocks.agents().warps()), {});
 }
@@ -34,9 +34,12 @@ void MatrixUnits::wait(int id, int pending, Site site) {
     thread.fenced = false;
     lds.track();
     lds.clocks.learn(id, lds.clocks.agents().warpgroup(id), thread.finished);
-    if(thread.registers != nullptr && thread.last_group <= thread.finished) {
-        std::copy(thread.sums.begin(), thread.sums.end(), thread.registers);
-        thread.registers = nullptr;
+    for(size_t i = thread.held.size(); i-- > 0;) {
+        const Sums& sums = thread.held[i];
+        if(sums.last_group > thread.finished)
+            continue;
+        std::copy(sums.values.begin(), sums.values.end(), sums.registers);
+        thread.held.erase(thread.held.begin() + static_cast<std::ptrdiff_t>(i));
     }
 }
 
@@ -108,23 +111,22 @@ void MatrixUnits::read_rows(int first, uint64 descriptor, uint16* elements, Site
         }
 }
 
-float* MatrixUnits::sums(int id, float* registers, int count, Site site) {
+float* MatrixUnits::sums(int id, float* registers, int count) {
     Thread& thread = of(id);
-    if(thread.registers == nullptr) {
-        thread.registers = registers;
-        thread.sums.assign(registers, registers + count);
-        std::fill(registers, registers + count, std::numeric_limits<float>::quiet_NaN());
-    }
-    if(thread.registers != registers)
-        group_.lds.fail("wgmma by " + group_.lds.said(group_.lds.by_thread(id, site)) +
-                        " sums in other registers while earlier sums are not waited for");
-    thread.last_group = thread.committed + 1;
-    return thread.sums.data();
+    const uint32 group = thread.committed + 1;
+    for(Sums& sums : thread.held)
+        if(sums.registers == registers) {
+            sums.last_group = group;
+            return sums.values.data();
+        }
+    thread.held.push_back({registers, {registers, registers + count}, group});
+    std::fill(registers, registers + count, std::numeric_limits<float>::quiet_NaN());
+    return thread.held.back().values.data();
 }
 
 std::string MatrixUnits::unfinished() const {
     for(const Thread& thread : threads_)
-        if(thread.registers != nullptr)
+        if(!thread.held.empty())
             return "the workgroup ends with no wgmma_wait for what was issued at " + text(thread.site);
     return {};
 }

@@ -57,7 +57,7 @@ struct WarpgroupThread {
                 product[row][column] = sums[column];
         }
         for(int thread = 0; thread < 128; ++thread) {
-            float* sums = group.matrix.sums(first + thread, of(thread).d, N / 2, of(0).site);
+            float* sums = group.matrix.sums(first + thread, of(thread).d, N / 2);
             for(int i = 0; i < N / 2; ++i)
                 sums[i] += product[WgmmaAccumulator::row(thread, i)][WgmmaAccumulator::column(thread, i)];
         }

@@ -9,6 +9,7 @@
 // width); unused entries are not read.
 #pragma once
 
+#include "ckgen/conv/divider.hpp"
 #include "ckgen/conv/tile_schedule.hpp"
 
 namespace ckgen::conv {
@@ -54,13 +55,25 @@ struct BwdDataArgs {
     int32 inverse[3];                     // of shift, modulo tilde: which class a position is in
 };
 
-// How a persistent kernel goes through the tiles of all classes. Positions without a tap are classes too, whose tiles
-// come last: one for each residue of the stride in each dimension, of which those that have taps are empty.
+// A class of positions of all dimensions together, as a kernel takes it.
+struct BwdDataClasses {
+    int32 start[3], count[3];  // positions start + stride * t of a dimension
+    int32 origin[3], taps[3], first[3];
+    Divider by[3];  // of count
+    int32 rows;     // M
+    int32 all_taps;
+};
+
+// How a persistent kernel goes through the tiles of all classes. What divides them is worked out beforehand: a division
+// takes longer than a short tile leaves time for. Positions without a tap are classes too, whose tiles come last: one
+// for each residue of the stride in each dimension, of which those that have taps are empty.
 struct BwdDataUnits {
     TileSchedule schedule;
     int32 first;              // number of the tile that the schedule begins with; past the last follows the first
     int32 tiles;              // of all classes
     int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
+    Divider n_tiles, groups, m_tiles;
+    BwdDataClasses classes[kMostClasses];
 };
 
 struct BwdDataTensor {

@@ -33,8 +33,10 @@ struct BwdDataTraits {
     std::vector<DTensorTraits> d;
     int scalars;       // of the function
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
-    bool persistent;   // a workgroup a compute unit takes tiles in turn
-    HaloLimits halo;   // of family halo
+    bool persistent;   // `resident` workgroups a compute unit take tiles in turn
+    int resident;
+    int teams;        // tiles that such a workgroup has under way
+    HaloLimits halo;  // of family halo
 
     bool is_halo() const { return halo.lds_bytes > 0; }
 };

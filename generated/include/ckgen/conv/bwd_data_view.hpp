@@ -23,6 +23,16 @@ struct Walk {
         }
         at[0] = number;
     }
+    // The same with the divisors of all lengths but the first.
+    CKGEN_DEVICE Walk(const int32 (&length)[NDim], const Divider* by, int number) {
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d > 0; --d) {
+            const int next = by[d - 1].quotient(number);
+            at[d] = number - next * length[d];
+            number = next;
+        }
+        at[0] = number;
+    }
     CKGEN_DEVICE void advance(const int32 (&length)[NDim], const Walk& step) {
         int carry = 0;
         CKGEN_UNROLL
@@ -53,18 +63,20 @@ struct BwdDataTile {
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_tile(const BwdDataArgs& args, const BwdDataUnits& units, int number) {
         BwdDataTile tile{};
-        uint32 block = static_cast<uint32>(number + units.first);
-        block -= block >= static_cast<uint32>(units.tiles) ? static_cast<uint32>(units.tiles) : 0;
-        tile.tapless = block >= args.tapped_blocks;
-        block -= tile.tapless ? args.tapped_blocks : 0;
-        tile.n_first = take(block, args.n_tiles) * D::n_per_block;
-        tile.group = take(block, args.groups);
-        tile.m_first = take(block, args.m_tiles) * D::m_per_block;
+        int block = number + units.first;
+        block -= block >= units.tiles ? units.tiles : 0;
+        tile.tapless = static_cast<uint32>(block) >= args.tapped_blocks;
+        block -= tile.tapless ? static_cast<int>(args.tapped_blocks) : 0;
+        tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
+        tile.group = take(block, units.groups, args.groups);
+        tile.m_first = take(block, units.m_tiles, args.m_tiles) * D::m_per_block;
+        tile.class_number = block;
+        tile.count[0] = args.images;
         if(tile.tapless)
-            tile.set_residues(args, static_cast<int>(block));
+            tile.set_residues(args, block);
         else
-            tile.set_classes(args, static_cast<int>(block));
-        tile.k_tiles = tile.tapless || tile.m_first >= tile.rows ? 0 : tile.all_taps() * args.k_chunks;
+            tile.set_classes(args, units.classes[block]);
+        tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
         return tile;
     }
     // Of a persistent kernel: a unit of its schedule.
@@ -74,7 +86,7 @@ struct BwdDataTile {
         const bool direct = unit < schedule.direct;
         const int split = direct ? 0 : (unit - schedule.direct) / schedule.tail;
         BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.tail);
-        if(!direct) {
+        if(!direct) {  // a division: only tiles that are shared come here
             const int share = ceil_div(tile.k_tiles, schedule.split);
             tile.k_tile_first = split * share;
             tile.k_tiles = max_of(0, min_of(share, tile.k_tiles - tile.k_tile_first));
@@ -112,22 +124,31 @@ private:
         return index;
     }
 
-    // The class of each dimension, by their number together.
-    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, int number) {
-        count[0] = rows = args.images;
-        class_number = number;
+    static CKGEN_DEVICE int take(int& number, const Divider& by, int length) {
+        const int next = by.quotient(number);
+        const int index = number - next * length;
+        number = next;
+        return index;
+    }
+
+    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, const BwdDataClasses& seen) {
+        rows = seen.rows;
+        k_tiles = seen.all_taps;
         CKGEN_UNROLL
-        for(int d = NDim - 1; d >= 0; --d)
-            number = set_class(args, d, number);
-        CKGEN_UNROLL
-        for(int d = 0; d < NDim; ++d)
-            rows *= count[d + 1];
+        for(int d = 0; d < NDim; ++d) {
+            start[d] = seen.start[d];
+            step[d] = args.stride[d];
+            count[d + 1] = seen.count[d];
+            origin[d] = seen.origin[d];
+            taps[d] = seen.taps[d];
+            first[d] = seen.first[d];
+        }
     }
 
     // The positions of a residue of the stride in each dimension, none if all have taps.
     CKGEN_DEVICE void set_residues(const BwdDataArgs& args, int number) {
         bool tapped = true;
-        count[0] = rows = args.images;
+        rows = args.images;
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d) {
             const int residues = min_of(args.stride[d], args.in_length[d]);
@@ -140,14 +161,6 @@ private:
             tapped = tapped && class_of(args, d, start[d]) >= 0;
         }
         rows = tapped ? 0 : rows;
-    }
-
-    CKGEN_DEVICE int all_taps() const {
-        int all = 1;
-        CKGEN_UNROLL
-        for(int d = 0; d < NDim; ++d)
-            all *= taps[d];
-        return all;
     }
 
     // Gives the number of the classes of the dimensions outside d.

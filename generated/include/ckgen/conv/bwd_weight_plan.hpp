@@ -95,7 +95,9 @@ int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
                                 int compute_units);
 
-// Whether the output is copied first; see repack_args().
+// Whether the output is copied first; see repack_args(). Every row is read for a few tiles only, so that longer rows
+// cost more than lines that are shared.
+inline constexpr double kMostPadding = 1. / 8.;
 bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
 
 // For kernels that read a copy of the output, the strides are those of the copy.

@@ -15,7 +15,8 @@ template <class D, class View>
 struct WgmmaPartials {
     using Args = typename View::Args;
     using Tile = typename View::Tile;
-    static constexpr int threads = D::warpgroups * 128;
+    static constexpr int rows = D::m_per_block / 64;  // of warpgroups
+    static constexpr int threads = rows * 128;
     static constexpr int blocks = D::n_per_block / 8;  // of 8 columns; a thread has four floats of each
     static constexpr int step = threads * 4;
     static constexpr int64 slot_floats = int64{blocks} * step;
@@ -48,7 +49,7 @@ struct WgmmaPartials {
     // the latency of the cache, so that a thread has eight loads under way.
     static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
         if(View::schedule(args).split < 8)
-            finish_parts<4>(thread, args, id);
+            finish_parts<View::Store::blocks_at_once>(thread, args, id);
         else
             finish_parts<1>(thread, args, id);
     }
@@ -59,14 +60,14 @@ private:
     static CKGEN_DEVICE void finish_parts(const platform::Thread& thread, const Args& args, int id) {
         constexpr int parts = blocks / PartBlocks;
         const conv::TileSchedule& schedule = View::schedule(args);
-        const int items = schedule.tail * parts * D::warpgroups;
+        const int items = schedule.tail * parts * rows;
         const int64 split_floats = schedule.tail * slot_floats;
         const int first = static_cast<int>(thread.block_id()) * D::warpgroups + id / 128;
         const int stride = static_cast<int>(thread.grid_size()) * D::warpgroups;
         for(int item = first; item < items; item += stride) {
-            const int owner = item % D::warpgroups * 128 + id % 128;
-            const int part = item / D::warpgroups % parts;
-            const int tail = item / D::warpgroups / parts;
+            const int owner = item % rows * 128 + id % 128;
+            const int part = item / rows % parts;
+            const int tail = item / rows / parts;
             const float* source = slot(args, tail, owner) + part * PartBlocks * step;
             constexpr int at_once = 8 / PartBlocks;
             float sums[4 * PartBlocks] = {};
@@ -77,8 +78,8 @@ private:
             for(; left > 0; --left)
                 source = add<1, PartBlocks>(thread, source, split_floats, sums);
             const typename View::Store store(thread, args, tile, owner);
-            if constexpr(PartBlocks == 4)
-                store.put_quad(part, sums);
+            if constexpr(PartBlocks > 1)
+                store.put(part, sums);
             else
                 store.put_block(part, sums);
         }

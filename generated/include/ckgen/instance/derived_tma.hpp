@@ -17,6 +17,7 @@ struct TmaDerived : Config {
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
+    using Config::m_per_xdl;
     using Config::math_waves;
     using Config::n_per_block;
     using Config::stages;
@@ -28,13 +29,17 @@ struct TmaDerived : Config {
 
     static constexpr int block_size = wave_size * math_waves;
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);
-    // A warpgroup is 128 threads; one of the math role holds 64 rows of the tile, n_per_block / 2 floats a thread.
+    // A warpgroup is 128 threads; one of the math role holds m_per_xdl rows of a tile, n_per_block / 2 floats a thread
+    // of each 64.
     static constexpr int warpgroups = math_waves / 2;
-    static constexpr int acc_registers = n_per_block / 2;
+    static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);
 
     static constexpr int lds_stage_bytes = (m_per_block + n_per_block) * k_per_block * 2;
+    // In which a warp of the math role puts results in order: 16 rows of up to 128 channels.
+    static constexpr int lds_store_bytes = WritesInput ? 16 * 2 * min_of(n_per_block, 128) : 0;
     // The swizzle wants stages to begin at multiples of 1024 bytes; a stage has two mbarriers of 8 bytes.
-    static constexpr int lds_bytes = ceil_div(stages * (lds_stage_bytes + 16) + 1024, 16) * 16;
+    static constexpr int lds_beside_stages = 1024 + 2 * math_waves * lds_store_bytes;
+    static constexpr int lds_bytes = ceil_div(stages * (lds_stage_bytes + 16) + lds_beside_stages, 16) * 16;
 };
 
 }  // namespace ckgen

@@ -90,10 +90,10 @@ struct TmaRules {
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && m_per_xdl == 64, "tma-tile: m_per_block is 64 or 128, in steps of wgmma's 64 rows");
+    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && math_waves * 32 == m_per_block, "tma-waves: one warpgroup of two waves loads, one for every 64 rows of the tile multiplies");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
@@ -232,10 +232,10 @@ struct DataTmaRules {
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && m_per_xdl == 64, "tma-tile: m_per_block is 64 or 128, in steps of wgmma's 64 rows");
+    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && math_waves * 32 == m_per_block, "tma-waves: one warpgroup of two waves loads, one for every 64 rows of the tile multiplies");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 

@@ -52,7 +52,7 @@ private:
         int position[ndim], image;
 
         CKGEN_DEVICE Rows(const Args& args, const Tile& tile) {
-            const conv::Walk<ndim + 1> first(tile.count, tile.m_first);
+            const conv::Walk<ndim + 1> first(tile.count, args.units.classes[tile.class_number].by, tile.m_first);
             image = first.at[0];
             CKGEN_UNROLL
             for(int d = 0; d < ndim; ++d)
@@ -60,27 +60,35 @@ private:
         }
     };
 
-    // A tile of GEMM-K: a tap of the class and tap_rows output channels under it. Copies always bring k_per_block;
-    // where that is more, what lies behind is not multiplied.
+    // A tile of GEMM-K: a tap of the class and tap_rows output channels under it. Taps are inside, for they read the
+    // same lines of the output. Of the output copies always bring k_per_block channels; where that is more, what
+    // lies behind is not multiplied.
     struct Step {
-        int chunk;
+        int channel;  // of the output, in the group
         conv::Walk<ndim> tap;
         uint16 offset[ndim];  // from the last tap to this one in the output, innermost first
         int column;           // of the weight's rows
 
-        CKGEN_DEVICE Step(const Args& args, const Tile& tile) {
-            const int first_tap = tile.k_tile_first / args.problem.k_chunks;
-            chunk = tile.k_tile_first - first_tap * args.problem.k_chunks;
-            tap = conv::Walk<ndim>(tile.taps, first_tap);
+        CKGEN_DEVICE Step(const Args& args, const Tile& tile) : channel(0), tap{} {
+            if(tile.k_tile_first > 0) {
+                int taps = 1;
+                CKGEN_UNROLL
+                for(int d = 0; d < ndim; ++d)
+                    taps *= tile.taps[d];
+                const int chunk = tile.k_tile_first / taps;
+                channel = chunk * args.problem.tap_rows;
+                tap = conv::Walk<ndim>(tile.taps, tile.k_tile_first - chunk * taps);
+            }
             find(args, tile);
         }
         CKGEN_DEVICE void advance(const Args& args, const Tile& tile) {
-            if(++chunk < args.problem.k_chunks)
-                return;
-            chunk = 0;
             conv::Walk<ndim> one{};
             one.at[ndim - 1] = 1;
             tap.advance(tile.taps, one);
+            if(tap.at[0] == tile.taps[0]) {
+                tap.at[0] = 0;
+                channel += args.problem.tap_rows;
+            }
             find(args, tile);
         }
 
@@ -99,14 +107,13 @@ private:
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
-        const int k = step.chunk * args.problem.tap_rows;
-        platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
-        platform::copy_pixels<ndim>(ring.data(), out, ring.full(), tile.group * args.out_group_channels + k,
+        platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + D::n_per_block * 2 * args.problem.tap_rows);
+        platform::copy_pixels<ndim>(ring.data(), out, ring.full(), tile.group * args.out_group_channels + step.channel,
                                     rows.position, rows.image, step.offset);
         CKGEN_UNROLL
         for(int j = 0; j < b_blocks; ++j)
             platform::copy_image_box(ring.data() + D::m_per_block * 128 + j * block_bytes, args.wei, ring.full(),
-                                     step.column + 64 * j, k, tile.group, 0);
+                                     step.column + 64 * j, step.channel, tile.group, 0);
     }
 };
 
@@ -127,7 +134,13 @@ struct WaveletTmaDataView {
 
     struct Store : epilogue::WgmmaInputStore<D> {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-            : epilogue::WgmmaInputStore<D>(thread, args.problem, tile, id) {}
+            : epilogue::WgmmaInputStore<D>(thread, args.problem, args.units, tile, id, lds_of_warp(thread)) {}
+
+    private:
+        static_assert(D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes, "of a warp");
+        static CKGEN_DEVICE int lds_of_warp(const platform::Thread& thread) {
+            return TmaRing<D>::end_byte() + (thread.uniform(thread.thread_id() / 32) - 4) * D::lds_store_bytes;
+        }
     };
 
     // A has a position of the class a row, B an output channel.
@@ -148,6 +161,7 @@ struct WaveletTmaDataKernel : TmaRoles<D, WaveletTmaDataView<D>, WaveletTmaDataL
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;
     static constexpr int rows_per_copy = D::m_per_block;
+    static constexpr int k_per_block = D::k_per_block;
 };
 
 }  // namespace ckgen::pipeline

@@ -25,6 +25,16 @@ struct HasSecondHalf<Kernel, decltype(static_cast<void>(&Kernel::has_second_half
     static constexpr bool value = true;
 };
 
+// Workgroups of a kernel that a multiprocessor is to hold at once, if it says: registers are shared out accordingly.
+template <class Kernel, class = void>
+struct Resident {
+    static constexpr int value = Kernel::lds_bytes > 100 * 1024 ? 1 : 0;
+};
+template <class Kernel>
+struct Resident<Kernel, decltype(static_cast<void>(Kernel::resident))> {
+    static constexpr int value = Kernel::resident;
+};
+
 // True for kernels that say `gpu_only`: the host platform has their plans alone, and says so.
 template <class Kernel, class = void>
 struct GpuOnly {

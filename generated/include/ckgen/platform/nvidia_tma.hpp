@@ -136,6 +136,16 @@ CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
                  : "memory");
 }
 
+// stmatrix.x4: four 8x8 matrices of 16-bit elements, lane i gives where row i % 8 of matrix i / 8 goes, 16 bytes of the
+// workgroup's LDS. Register j of lane i holds columns i % 4 * 2 and the next of row i / 4 of matrix j. PTX ISA 9.0,
+// 9.7.14.5.16.
+CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&r)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(
+                     lds_start() + static_cast<uint32>(byte_offset)),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
 // Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
 // all.
 template <int Count>

@@ -1,10 +1,11 @@
-// Where the accumulators of wgmma go in backward data: the function of each sum and of D tensors, lines of eight
-// channels at a time. See epilogue/wgmma_store.hpp for how the threads hold them.
+// Where the accumulators of wgmma go in backward data: the function of each sum and of D tensors. Each warp puts what
+// its threads hold (epilogue/wgmma_store.hpp) in order in shared memory of its own, so that whole 128-byte lines are
+// written: of halves of them the cache takes no more at once.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
-#include "ckgen/epilogue/lane_exchange.hpp"
+#include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::epilogue {
 
@@ -15,89 +16,160 @@ class WgmmaInputStore {
     using In = typename D::In;
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<ndim>;
+    using Place = InputPlace<ndim>;
 
 public:
-    // `id` counts the threads of the math role.
-    CKGEN_DEVICE WgmmaInputStore(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-        : thread_(thread), args_(args), lane_(id % platform::kExchangeLanes), columns_(args.n - tile.n_first) {
-        CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half) {
-            const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 2 * half);
-            there_[half] = row < tile.rows;
-            at_[half] = place_of(tile, conv::Walk<ndim + 1>(tile.count, there_[half] ? row : 0));
-            at_[half].channel = tile.n_first;
-            offset_[half] = input_offset<D>(at_[half], args.in);
+    static constexpr int blocks_at_once = 8;  // of 8 columns, that put() takes
+    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
+    static constexpr int line_bytes = 16 * 128;                // of the warp's 16 rows
+    static constexpr int lds_bytes = most_lines * line_bytes;  // of a warp
+
+    // `id` counts the threads that have the tile's rows, `lds` is where the warp's memory begins. Lane i % 16 works out
+    // where row i of the warp's goes.
+    CKGEN_DEVICE WgmmaInputStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
+                                 const Tile& tile, int id, int lds)
+        : thread_(thread), args_(args), lane_(id % 32), lds_(lds), columns_(args.n - tile.n_first) {
+        const int row = tile.m_first + id / 32 * 16 + lane_ % 16;
+        const bool there = row < tile.rows;
+        own_ = place_of(tile, walk(units, tile, there ? row : 0));
+        own_.channel = tile.n_first;
+        own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;
+        if constexpr(D::d_tensors == 0) {
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                offset_[i] = offset_of_row(lane_ / 8 + 4 * i);
         }
     }
 
-    // `acc`: 16 floats, those of four blocks of 8 columns from column 32 * quad on. All lanes take part.
-    CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
-        const int column = 32 * quad + lane_ % 4 * 8;
-        CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half) {
-            const bool there = there_[half] && column < columns_;
-            if constexpr(D::d_tensors == 0)
-                put_rounded(half, column, there, acc + 2 * half);
-            else
-                put_fused(half, column, there, acc + 2 * half);
+    // `acc`: 32 floats a line, those of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
+    template <int Lines = 1>
+    CKGEN_DEVICE void put(int first, const float* acc) const {
+        constexpr int at_once = min_of(Lines, most_lines);
+        if constexpr(D::d_tensors == 0) {
+            put_rounded<at_once>(first, acc);
+        } else {
+            CKGEN_UNROLL
+            for(int half = 0; half < 2 * at_once; ++half)
+                put_fused(64 * first + 32 * half, acc + 16 * half);
         }
+        if constexpr(Lines > at_once)
+            put<Lines - at_once>(first + at_once, acc + 32 * at_once);
     }
     // `acc`: 4 floats, those of 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
         CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half)
-            if(there_[half] && 8 * block < columns_)
-                write<2>(half, 8 * block + lane_ % 4 * 2, {acc[2 * half], acc[2 * half + 1]});
+        for(int half = 0; half < 2; ++half) {
+            const int row = lane_ / 4 + 8 * half;
+            const int64 offset = offset_of_row(row);
+            const Place at = place_of_row(row);
+            if(offset != kNone && 8 * block < columns_)
+                write<2>(at, offset, 8 * block + lane_ % 4 * 2, {acc[2 * half], acc[2 * half + 1]});
+        }
     }
 
 private:
-    // Without D tensors the function comes before the exchange, which then moves half as many bytes.
-    CKGEN_DEVICE void put_rounded(int half, int column, bool there, const float* acc) const {
-        const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, at_[half]);
-        int32 words[4];
+    static constexpr int64 kNone = -1;  // of a row past the last
+
+    static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
+        if(tile.tapless)
+            return {tile.count, row};
+        return {tile.count, units.classes[tile.class_number].by, row};
+    }
+    CKGEN_DEVICE int32 of_lane(int lane, int32 value) const {
+        constexpr int exchanging = platform::kExchangeLanes;  // several warps on the host
+        int32 result[1];
+        thread_.gather(value, thread_.thread_id() % exchanging / 32 * 32 + lane, result);
+        return result[0];
+    }
+    CKGEN_DEVICE int64 offset_of_row(int row) const {
+        const auto low = static_cast<uint32>(of_lane(row, static_cast<int32>(own_offset_)));
+        return static_cast<int64>(of_lane(row, static_cast<int32>(own_offset_ >> 32))) << 32 | low;
+    }
+    CKGEN_DEVICE Place place_of_row(int row) const {
+        Place at = own_;
+        at.image = of_lane(row, own_.image);
+        CKGEN_UNROLL
+        for(int d = 0; d < ndim; ++d)
+            at.position[d] = of_lane(row, own_.position[d]);
+        return at;
+    }
+
+    // Without D tensors what is written is put in order. The 16 bytes of each of eight rows, and all of a row, are in
+    // different banks.
+    template <int Lines>
+    CKGEN_DEVICE void put_rounded(int first, const float* acc) const {
+        const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, own_);
+        platform::sync_warp();  // what the warp put there before has been read
+        CKGEN_UNROLL
+        for(int pair = 0; pair < 4 * Lines; ++pair) {
+            uint32 words[4];  // two blocks, of each the upper and the lower eight rows
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                words[i] = __builtin_bit_cast(
+                    uint32, Vec<In, 2>{Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i])),
+                                       Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i + 1]))});
+            platform::store_matrices(
+                thread_, lds_ + pair / 4 * line_bytes + slot_byte(lane_ % 16, pair % 4 * 2 + lane_ / 16), words);
+        }
+        platform::sync_warp();
+        Vec<int32, 4> slots[Lines][4];
+        CKGEN_UNROLL
+        for(int line = 0; line < Lines; ++line)
+            CKGEN_UNROLL
+        for(int i = 0; i < 4; ++i)
+            slots[line][i] = thread_.template lds_load<Vec<int32, 4>>(lds_ + line * line_bytes +
+                                                                      slot_byte(lane_ / 8 + 4 * i, lane_ % 8));
+        In* const target = reinterpret_cast<In*>(args_.target) + (64 * first + lane_ % 8 * 8);
+        const int left = columns_ - (64 * first + lane_ % 8 * 8);
         CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
-            words[i] =
-                __builtin_bit_cast(int32, Vec<In, 2>{Convert<In>::from(none.apply(args_.function, 0, acc[4 * i])),
-                                                     Convert<In>::from(none.apply(args_.function, 0, acc[4 * i + 1]))});
-        exchange_lanes(thread_, lane_, words);
-        if(there)
-            thread_.global_store(reinterpret_cast<In*>(args_.target) + offset_[half] + column,
-                                 Vec<int32, 4>{words[0], words[1], words[2], words[3]});
+            CKGEN_UNROLL
+        for(int line = 0; line < Lines; ++line)
+            if(offset_[i] != kNone && 64 * line < left)
+                thread_.global_store(target + offset_[i] + 64 * line, slots[line][i]);
     }
-    CKGEN_DEVICE void put_fused(int half, int column, bool there, const float* acc) const {
-        int32 even[4];
-        int32 odd[4];
+
+    // With D tensors it is the sums of 32 columns that are put in order.
+    CKGEN_DEVICE void put_fused(int column, const float* acc) const {
+        platform::sync_warp();
         CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i) {
-            even[i] = __builtin_bit_cast(int32, acc[4 * i]);
-            odd[i] = __builtin_bit_cast(int32, acc[4 * i + 1]);
-        }
-        exchange_lanes(thread_, lane_, even);
-        exchange_lanes(thread_, lane_, odd);
-        float sums[8];
+        for(int i = 0; i < 8; ++i)
+            thread_.lds_store(lds_ + slot_byte(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                              Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
+        platform::sync_warp();
+        column += lane_ % 4 * 8;
         CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i) {
-            sums[2 * i] = __builtin_bit_cast(float, even[i]);
-            sums[2 * i + 1] = __builtin_bit_cast(float, odd[i]);
+        for(int half = 0; half < 2; ++half) {
+            const int row = lane_ / 4 + 8 * half;
+            const int64 offset = offset_of_row(row);
+            const Place at = place_of_row(row);
+            float sums[8];
+            CKGEN_UNROLL
+            for(int i = 0; i < 2; ++i) {
+                const auto four = thread_.template lds_load<Vec<float, 4>>(lds_ + slot_byte(row, lane_ % 4 * 2 + i));
+                CKGEN_UNROLL
+                for(int e = 0; e < 4; ++e)
+                    sums[4 * i + e] = four[e];
+            }
+            if(offset != kNone && column < columns_)
+                write<8>(at, offset, column, sums);
         }
-        if(there)
-            write<8>(half, column, sums);
     }
+    static CKGEN_DEVICE int slot_byte(int row, int slot) { return row * 128 + (slot ^ (row % 8)) * 16; }
+
     template <int Width>
-    CKGEN_DEVICE void write(int half, int column, const float (&sums)[Width]) const {
-        InputPlace<ndim> at = at_[half];
+    CKGEN_DEVICE void write(Place at, int64 offset, int column, const float (&sums)[Width]) const {
         at.channel += column;
-        write_fused<D>(thread_, args_, at, offset_[half] + column, sums);
+        write_fused<D>(thread_, args_, at, offset + column, sums);
     }
 
     const platform::Thread& thread_;
     const Args& args_;
-    int lane_;
+    int lane_, lds_;
     int32 columns_;  // of the input's channels, from the tile's first on
-    bool there_[2];
-    InputPlace<ndim> at_[2];  // of the thread's two rows, and the tile's first channel
-    int64 offset_[2];
+    Place own_;      // with the tile's first channel
+    int64 own_offset_;
+    int64 offset_[4];  // of the rows whose lines the thread writes
 };
 
 }  // namespace ckgen::epilogue

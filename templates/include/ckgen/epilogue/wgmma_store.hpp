@@ -23,15 +23,14 @@ public:
                   tile.n_first;
     }
 
-    // `acc`: 16 floats, those of four blocks of 8 columns from column 32 * quad on. All lanes take part.
-    CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
-        if constexpr(sizeof(Wei) == 2) {
-            put_lines(quad, acc);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < 4; ++i)
-                put_block(4 * quad + i, acc + 4 * i);
-        }
+    static constexpr int blocks_at_once = 4;  // of 8 columns, that put() takes
+
+    // `acc`: 16 floats a quad, those of four blocks of 8 columns, from column 32 * first on. All lanes take part.
+    template <int Quads = 1>
+    CKGEN_DEVICE void put(int first, const float* acc) const {
+        CKGEN_UNROLL
+        for(int quad = 0; quad < Quads; ++quad)
+            put_quad(first + quad, acc + 16 * quad);
     }
     // `acc`: 4 floats, those of 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
@@ -44,6 +43,15 @@ public:
     }
 
 private:
+    CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
+        if constexpr(sizeof(Wei) == 2) {
+            put_lines(quad, acc);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                put_block(4 * quad + i, acc + 4 * i);
+        }
+    }
     // Pairs of 16 bits would be stores of a fraction of a memory sector: each lane gets all of one block's 8 columns.
     CKGEN_DEVICE void put_lines(int quad, const float* acc) const {
         CKGEN_UNROLL

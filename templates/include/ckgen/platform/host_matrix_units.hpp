@@ -29,7 +29,7 @@ public:
     // The same of 64 columns that are rows of 64 positions in shared memory, 128 bytes each.
     void read_rows(int first, uint64 descriptor, uint16* elements, Site site);
     // The running sums of a thread. Its registers hold NaN until it waits.
-    float* sums(int id, float* registers, int count, Site site);
+    float* sums(int id, float* registers, int count);
     // Why the workgroup may not end yet, or nothing.
     std::string unfinished() const;
 
@@ -51,15 +51,18 @@ private:
         int offsets[32];
         bool used[32];
     };
+    struct Sums {
+        float* registers;
+        std::vector<float> values;
+        uint32 last_group;  // of those that change them
+    };
     struct Thread {
         bool fenced = false;
         bool open = false;  // issued something since the last commit
         uint32 committed = 0;
         uint32 finished = 0;
-        uint32 last_group = 0;  // of those that change the sums
-        float* registers = nullptr;
         Site site;
-        std::vector<float> sums;
+        std::vector<Sums> held;
     };
 
     // By the matrix unit of the warpgroup that begins at thread `first`.

@@ -75,6 +75,24 @@ inline void prefetch_sector(const void*) {}
 // workgroup, when all have come: Thread::collective for parts of a workgroup that are no logical wave.
 void collective_of(int lanes, void* payload, void (*execute)(void* const* payloads), Site site);
 
+// Four 8x8 matrices of a warp, whose lanes have pairs of their rows; each lane stores a row.
+struct MatrixRow {
+    uint32 pairs[4];
+    Vec<uint32, 4> row;
+
+    static void execute(void* const* lanes) {
+        const auto of = [&](int lane) -> MatrixRow& { return *static_cast<MatrixRow*>(lanes[lane]); };
+        for(int lane = 0; lane < 32; ++lane)
+            for(int word = 0; word < 4; ++word)
+                of(lane).row[word] = of(lane % 8 * 4 + word).pairs[lane / 8];
+    }
+};
+inline void store_matrices(const Thread& thread, int byte_offset, const uint32 (&r)[4], Site site = Site::here()) {
+    MatrixRow mine{{r[0], r[1], r[2], r[3]}, {}};
+    collective_of(32, &mine, &MatrixRow::execute, site);
+    thread.lds_store(byte_offset, mine.row, site);
+}
+
 // There are registers enough; that a whole warpgroup comes is checked.
 void move_registers(Site site);
 template <int Count>

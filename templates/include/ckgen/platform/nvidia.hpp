@@ -121,7 +121,7 @@ private:
 // multiprocessor's shared memory may have all registers too; for others the compiler weighs how many fit side by side.
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads,                                          \
-                                                 __VA_ARGS__::lds_bytes > 100 * 1024 ? 1 : 0)                          \
+                                                 ::ckgen::platform::Resident<__VA_ARGS__>::value)                      \
         SYMBOL(const __grid_constant__ __VA_ARGS__::Args args){CKGEN_KERNEL_BODY(__VA_ARGS__)} CKGEN_KERNEL_ENTRY(     \
             SYMBOL)
 

@@ -14,12 +14,15 @@
 
 namespace ckgen::tensor_operation::device {
 
-// Makes the tensor maps that the kernel's copies go through, and starts one workgroup a multiprocessor at most.
+// Makes the tensor maps that the kernel's copies go through, and starts as many workgroups as multiprocessors hold at
+// most.
 struct TmaDataFamily : CopyEngineDataFamily {
     template <class D>
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = CopyEngineDataFamily::traits<D>();
         traits.persistent = true;
+        traits.resident = pipeline::tma_resident<D>;
+        traits.teams = pipeline::tma_teams<D>;
         return traits;
     }
 
@@ -37,19 +40,19 @@ struct TmaDataFamily : CopyEngineDataFamily {
         args.units = units;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
-        for(int number = 0; number < p.classes; ++number) {
-            const platform::ImageMap walk = walk_of<Kernel>(p, number);
-            if(walk.ndim > 0)
-                args.out[number] = platform::image_map<T>(p.out, walk, Kernel::rows_per_copy);
-        }
+        for(int number = 0; number < p.classes; ++number)
+            if(units.classes[number].rows > 0)
+                args.out[number] =
+                    platform::image_map<T>(p.out, walk_of<Kernel>(p, units.classes[number]), Kernel::rows_per_copy);
         // Those without a unit help to add up.
         const int workgroups = Kernel::has_second_half(args) ? INT_MAX : units.schedule.units();
-        platform::launch<Kernel>(entry, static_cast<uint32>(std::min(workgroups, platform::compute_units())), args,
-                                 regions, stream);
+        platform::launch<Kernel>(
+            entry, static_cast<uint32>(std::min(workgroups, platform::compute_units() * Kernel::resident)), args,
+            regions, stream);
     }
 
 private:
-    // The weight as [group][K][taps * C], in boxes of 64 of K by 64 of a tap's channels.
+    // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels.
     template <int NDim>
     static platform::BoxMap weight_of(const conv::BwdDataArgs& p) {
         platform::BoxMap box{};
@@ -62,33 +65,32 @@ private:
         box.column_bytes = box.channels * 2;
         box.row_bytes = box.columns * box.column_bytes;
         box.image_bytes = box.row_bytes;
-        box.box_channels = box.box_columns = 64;
+        box.box_channels = 64;
+        box.box_columns = p.tap_rows;
         box.box_rows = box.column_step = box.row_step = 1;
         return box;
     }
 
-    // The output as the positions of a class walk through it under the class's last tap; ndim 0 if it has none.
+    // The output as the positions of a class walk through it under the class's last tap.
     template <class Kernel>
-    static platform::ImageMap walk_of(const typename Kernel::Problem& p, int number) {
+    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::BwdDataClasses& seen) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
         platform::ImageMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
+        // What lies outside a tensor takes the copy engine longer. The row of a copy of the output ends with zeros.
+        if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 64 * bytes)
+            image.channels = 64;
         image.images = p.images;
         image.image_bytes = p.out_image_bytes;
-        bool any = true;
-        for(int s = Kernel::ndim - 1; s >= 0; --s) {
-            const int d = Kernel::ndim - 1 - s;  // innermost first
-            const int classes = std::min(p.tilde[s], p.filter[s]);
-            const conv::BwdDataClass seen = conv::class_of_tap(p, s, number % classes);
-            number /= classes;
-            any = any && seen.count > 0;
+        for(int d = 0; d < Kernel::ndim; ++d) {
+            const int s = Kernel::ndim - 1 - d;  // innermost first
             image.length[d] = p.out_length[s];
             image.stride_bytes[d] = p.out_stride_bytes[s];
             image.step[d] = 1;
-            image.lower[d] = seen.origin - p.shift[s] * (seen.taps - 1);
-            image.upper[d] = image.lower[d] + seen.count - p.out_length[s];
+            image.lower[d] = seen.origin[s] - p.shift[s] * (seen.taps[s] - 1);
+            image.upper[d] = image.lower[d] + seen.count[s] - p.out_length[s];
         }
-        image.ndim = any ? Kernel::ndim : 0;
+        image.ndim = Kernel::ndim;
         return image;
     }
 };
