@@ -175,11 +175,12 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def measured_table() -> str:
-    """README's table of the newest measurements, those that the selector's table was made from, and its source."""
+def measured_table(operation: str) -> str:
+    """README's table of an operation's newest measurements, those that the selector's table was made from, and its
+    source."""
     from ckgen.results_digest import digest_headers, digest_rows
 
-    summary, files = _measured()
+    summary, files = _measured(operation)
     origin = summary.origin
     folder = files[-1].rsplit("/", 1)[0]
     where = f"{origin.device}, {origin.started[:10]}, {origin.software}"
@@ -190,20 +191,20 @@ def measured_table() -> str:
     return "\n".join(lines) + "\n" + _table(digest_headers(summary), digest_rows(summary))
 
 
-def measured_plot() -> str:
-    """docs/measured.svg: the plot of f16 times, from the code of `ckgen report`'s page."""
+def measured_plot(operation: str) -> str:
+    """docs/measured*.svg: the plot of an operation's f16 times, from the code of `ckgen report`'s page."""
     from ckgen.report import floor_plot
 
-    return floor_plot(_measured()[0], "f16")
+    return floor_plot(_measured(operation)[0], "f16", operation)
 
 
 @functools.cache
-def _measured() -> tuple[Summary, list[str]]:
+def _measured(operation: str) -> tuple[Summary, list[str]]:
     from ckgen.measured import load_tables
     from ckgen.results_digest import summary_of
     from ckgen.tune import read_measured
 
-    (table,) = (table for table in load_tables() if table.arch == MEASURED_ARCH)
+    (table,) = (table for table in load_tables() if (table.arch, table.operation) == (MEASURED_ARCH, operation))
     files = list(table.origin.results)
     measured = read_measured(files, ROOT)
     return summary_of(measured.rows, measured.runs.values()), files
@@ -222,17 +223,25 @@ def spliced(text: str, name: str, table: str) -> str:
 def pages() -> dict[str, str]:
     """Every generated page by path, README.md with its tables brought up to date."""
     from ckgen.cli.authoring import schema_text
+    from ckgen.operation import BWD_DATA, BWD_WEIGHT
 
+    tables = {
+        "cli": cli_table(),
+        "support": support_table(),
+        "measured": measured_table(BWD_WEIGHT),
+        "measured-data": measured_table(BWD_DATA),
+    }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name, table in (("cli", cli_table), ("support", support_table), ("measured", measured_table)):
-        readme = spliced(readme, name, table())
+    for name, table in tables.items():
+        readme = spliced(readme, name, table)
     return {
         "docs/cli.md": cli_page(),
         "docs/rules.md": rules_page(),
         "docs/support.md": support_page(),
         "docs/instances.md": instances_page(),
         "instances.schema.json": schema_text(),
-        "docs/measured.svg": measured_plot(),
+        "docs/measured.svg": measured_plot(BWD_WEIGHT),
+        "docs/measured_data.svg": measured_plot(BWD_DATA),
         "README.md": readme,
     }
 
