@@ -37,6 +37,7 @@ template <int Width, class Types, class Layouts>
 struct FusedInputs;
 template <int Width>
 struct FusedInputs<Width, Tuple<>, Tuple<>> {
+    FusedInputs() = default;
     template <int NDim>
     CKGEN_DEVICE FusedInputs(const platform::Thread&, const conv::BwdDataTensor*, const InputPlace<NDim>&) {}
 
@@ -53,6 +54,7 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     Vec<T, piece> values[Width / piece];
     FusedInputs<Width, Tuple<Types...>, Tuple<Layouts...>> others;
 
+    FusedInputs() = default;
     template <int NDim>
     CKGEN_DEVICE FusedInputs(const platform::Thread& thread, const conv::BwdDataTensor* tensors,
                              const InputPlace<NDim>& at)
@@ -73,13 +75,15 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     }
 };
 
-// Writes the function of `Width` sums to neighbouring channels of the input, the first of which is element `offset`. D
-// is read before that, by the thread that writes the same elements, so that a D tensor may be the input itself.
+template <class D, int Width>
+using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
+
+// Writes the function of `Width` sums and of the D tensors there to neighbouring channels of the input, the first of
+// which is element `offset`.
 template <class D, int Width>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+                              const FusedInputsOf<D, Width>& inputs, int64 offset, const float (&sums)[Width]) {
     using In = typename D::In;
-    const FusedInputs<Width, typename D::DsDataType, typename D::DsLayout> inputs(thread, args.d, at);
     In* target = reinterpret_cast<In*>(args.target) + offset;
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
     CKGEN_UNROLL
@@ -90,6 +94,14 @@ CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::
             results[e] = Convert<In>::from(inputs.apply(args.function, first + e, sums[first + e]));
         thread.global_store(target + first, results);
     }
+}
+// The same where D is read just before that, by the thread that writes the same elements, so that a D tensor may be the
+// input itself.
+template <class D, int Width>
+CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+    const FusedInputsOf<D, Width> inputs(thread, args.d, at);
+    write_fused<D>(thread, args, inputs, offset, sums);
 }
 
 }  // namespace ckgen::epilogue
