@@ -163,6 +163,8 @@ def test_derived_values_of_hoppers_wavelet() -> None:
         "acc_registers": 128,
         "lds_stage_bytes": 49152,
         "lds_bytes": 4 * 49152 + 1024 + 4 * 16,
+        "lds_store_bytes": 0,
+        "lds_beside_stages": 1024,
         "wave_size": 64,
         "warpgroups": 2,
     }

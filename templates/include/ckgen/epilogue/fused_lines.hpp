@@ -6,8 +6,8 @@
 
 namespace ckgen::epilogue {
 
-// Asks for the sectors, 32 bytes each, of D tensors that hold `count` channels of a position, from that of `at` on, of groups of
-// `channels`. Where groups lie apart or repeat a value, reading them is not worth the wait.
+// Asks for the sectors, 32 bytes each, of D tensors that hold `count` channels of a position, from that of `at` on, of
+// groups of `channels`. Where groups lie apart or repeat a value, reading them is not worth the wait.
 template <class Types, class Layouts>
 struct FusedLines;
 template <>

@@ -31,6 +31,7 @@ public:
         : thread_(thread), args_(args), lane_(id % 32), lds_(lds), columns_(args.n - tile.n_first) {
         const int row = tile.m_first + id / 32 * 16 + lane_ % 16;
         const bool there = row < tile.rows;
+        any_ = tile.m_first < tile.rows;
         own_ = place_of(tile, walk(units, tile, there ? row : 0));
         own_.channel = tile.n_first;
         own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;
@@ -48,9 +49,8 @@ public:
         if constexpr(D::d_tensors == 0) {
             put_rounded<at_once>(first, acc);
         } else {
-            CKGEN_UNROLL
-            for(int half = 0; half < 2 * at_once; ++half)
-                put_fused(64 * first + 32 * half, acc + 16 * half);
+            if(any_)
+                put_fused<at_once>(64 * first, acc);
         }
         if constexpr(Lines > at_once)
             put<Lines - at_once>(first + at_once, acc + 32 * at_once);
@@ -129,30 +129,48 @@ private:
                 thread_.global_store(target + offset_[i] + 64 * line, slots[line][i]);
     }
 
-    // With D tensors it is the sums of 32 columns that are put in order.
+    // With D tensors it is the sums of 32 columns that are put in order, when all of D has been asked for: a thread
+    // reads what it will write, and what lies outside is read from the tile's first place.
+    template <int Lines>
     CKGEN_DEVICE void put_fused(int column, const float* acc) const {
-        platform::sync_warp();
-        CKGEN_UNROLL
-        for(int i = 0; i < 8; ++i)
-            thread_.lds_store(lds_ + slot_byte(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
-                              Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
-        platform::sync_warp();
-        column += lane_ % 4 * 8;
+        const int own_column = lane_ % 4 * 8;
+        FusedInputsOf<D, 8> inputs[2 * Lines][2];
+        int64 offset[2];
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
-            const int row = lane_ / 4 + 8 * half;
-            const int64 offset = offset_of_row(row);
-            const Place at = place_of_row(row);
-            float sums[8];
+            offset[half] = offset_of_row(lane_ / 4 + 8 * half);
+            Place at = place_of_row(lane_ / 4 + 8 * half);
             CKGEN_UNROLL
-            for(int i = 0; i < 2; ++i) {
-                const auto four = thread_.template lds_load<Vec<float, 4>>(lds_ + slot_byte(row, lane_ % 4 * 2 + i));
-                CKGEN_UNROLL
-                for(int e = 0; e < 4; ++e)
-                    sums[4 * i + e] = four[e];
+            for(int part = 0; part < 2 * Lines; ++part) {
+                const int at_column = column + 32 * part + own_column;
+                at.channel = own_.channel + (at_column < columns_ ? at_column : 0);
+                inputs[part][half] = FusedInputsOf<D, 8>(thread_, args_.d, at);
             }
-            if(offset != kNone && column < columns_)
-                write<8>(at, offset, column, sums);
+        }
+        CKGEN_UNROLL
+        for(int part = 0; part < 2 * Lines; ++part) {
+            platform::sync_warp();
+            CKGEN_UNROLL
+            for(int i = 0; i < 8; ++i)
+                thread_.lds_store(lds_ + slot_byte(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                                  Vec<float, 2>{acc[16 * part + 2 * i], acc[16 * part + 2 * i + 1]});
+            platform::sync_warp();
+            CKGEN_UNROLL
+            for(int half = 0; half < 2; ++half) {
+                float sums[8];
+                CKGEN_UNROLL
+                for(int i = 0; i < 2; ++i) {
+                    const auto four = thread_.template lds_load<Vec<float, 4>>(
+                        lds_ + slot_byte(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
+                    CKGEN_UNROLL
+                    for(int e = 0; e < 4; ++e)
+                        sums[4 * i + e] = four[e];
+                }
+                const int at_column = column + 32 * part + own_column;
+                if(offset[half] != kNone && at_column < columns_)
+                    write_fused<D>(thread_, args_.function, inputs[part][half],
+                                   reinterpret_cast<typename D::In*>(args_.target) + offset[half] + at_column, sums);
+            }
         }
     }
     static CKGEN_DEVICE int slot_byte(int row, int slot) { return row * 128 + (slot ^ (row % 8)) * 16; }
@@ -169,6 +187,7 @@ private:
     int32 columns_;  // of the input's channels, from the tile's first on
     Place own_;      // with the tile's first channel
     int64 own_offset_;
+    bool any_;         // of the tile's rows is one
     int64 offset_[4];  // of the rows whose lines the thread writes
 };
 
