@@ -18,8 +18,10 @@ from ckgen.library import Library
 from ckgen.problem import ConvProblem
 from ckgen.reference import backward_weight, tolerance
 from ckgen.render import render_tree
+from tests.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[1]
+CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without a word
 
 
 def compile_with(folder: Path, arguments: Sequence[str]) -> None:
@@ -58,23 +60,20 @@ def replace_once(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-def link(folder: Path, tree: Path, flags: Sequence[str] = (), runtime: Sequence[str] = ()) -> Path:
-    """Compile a tree to a shared library, with ``runtime`` objects in place of the runtime's sources if given."""
-    sources = sorted(str(path) for path in (tree / "src").rglob("*.cpp"))
-    if runtime:
-        sources = [source for source in sources if "/src/runtime/" not in source]
-    library = folder / "libckgen_conv.so"
-    arguments = [
-        *flags,
-        f"-I{tree / 'include'}",
-        "-shared",
-        *sources,
-        *runtime,
-        "-o",
-        str(library),
-        "-lpthread",
-    ]
-    compile_with(folder, arguments)
+def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:
+    """Compile a tree to a shared library."""
+    sources = sorted((tree / "src").rglob("*.cpp"))
+    return shared_library(folder / "libckgen_conv.so", sources, [tree / "include"], flags)
+
+
+def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> Path:
+    """Compile sources to a shared library; objects that another one has too are taken from the store."""
+    options = ("-std=c++17", "-O1", "-fPIC", *flags)
+    try:
+        objects = [str(compiled("g++", source, options, include).path) for source in sources]
+    except Failed as failed:
+        raise AssertionError(f"g++ {ending(failed.status)}\n{failed.said[-4000:]}") from None
+    compile_with(library.parent, [*flags, "-shared", *objects, "-o", str(library), "-lpthread"])
     return library
 
 

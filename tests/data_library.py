@@ -20,6 +20,7 @@ from ckgen.function import BUILTINS, Function
 from ckgen.problem import ConvProblem
 from ckgen.reference import summing_allowance
 from ckgen.reference_data import DTensor, accumulations, allowance, backward_data, fused
+from tests.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "tests/data/data_host"
@@ -61,18 +62,9 @@ def build(folder: Path, flags: Sequence[str] = ("-O1",), leave_out: Sequence[str
     templates = ROOT / "templates"
     sources += [HERE / "shim.cpp", *(templates / f"src/{name}.cpp" for name in RUNTIME)]
     options = ["-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags]
-    options += [f"-I{folder}", f"-I{templates / 'include'}", f"-I{ROOT / 'generated/include'}", f"-I{HERE}"]
-
-    def compiled(source: Path) -> str:
-        target = folder / f"{source.stem}.o"
-        done = subprocess.run(
-            [compiler, *options, "-c", str(source), "-o", str(target)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-4000:]
-        return str(target)
-
+    include = [folder, templates / "include", ROOT / "generated/include", HERE]
     with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compiled, sources))
+        objects = list(pool.map(lambda source: str(compiled(compiler, source, options, include).path), sources))
     library = folder / "data.so"
     subprocess.run([compiler, *flags, "-shared", *objects, "-o", str(library), "-lpthread"], check=True)
     return library

@@ -1,4 +1,5 @@
-"""The real library: set `ci` of instances.yaml, generated and built for the host below build/test-host/.
+"""The real library: set `ci` of instances.yaml, generated and built for the host below build/ci/, as by
+`ckgen build --platform host --set ci`, so that the one has nothing left to compile after the other.
 
 The folder is kept between runs and between test processes; what has not changed is neither rendered anew nor
 compiled.
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from ckgen import outputs, source
 from ckgen.build import build
+from ckgen.cli.selection import DEFAULT_SPEC, Selection
+from ckgen.cli.workshop import BUILD
 from ckgen.context import load_context
 from ckgen.expand import expand_document
 from ckgen.filters import filtered
@@ -19,7 +22,11 @@ from ckgen.library import Library
 from ckgen.render import render_tree
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "build" / "test-host"
+
+
+def selection_of(set_name: str) -> Selection:
+    """What the command line makes of `--set`: the place of its tree too, which every file of it names."""
+    return Selection(DEFAULT_SPEC, set_name, (), BUILD / set_name / "tree")
 
 
 def names_of(library: Library, operation: str) -> list[str]:
@@ -30,13 +37,15 @@ def names_of(library: Library, operation: str) -> list[str]:
 def build_host_library(set_name: str = "ci") -> Path:
     """The path of the library. Raises CkgenError with the reason when a compiler is missing or a compilation
     fails; one process builds while others wait."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "lock").open("w") as lock:
+    selection = selection_of(set_name)
+    tree = ROOT / selection.out
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    with (tree.parent / "test-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         document = source.load(ROOT / "instances.yaml")
         expansion = expand_document(document)
         instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
-        command = f"ckgen generate --set {set_name}"
-        context = load_context("instances.yaml", document.text, command, expansion.sets, expansion.spec.own_functions)
-        outputs.apply(render_tree(instances, context), FOLDER / "tree")
-        return build(FOLDER / "tree", "host", FOLDER / "host", jobs=os.cpu_count() or 1).library
+        functions = expansion.spec.own_functions
+        context = load_context("instances.yaml", document.text, selection.command, expansion.sets, functions)
+        outputs.apply(render_tree(instances, context), tree)
+        return build(tree, "host", tree.parent / "host", jobs=os.cpu_count() or 1).library

@@ -12,7 +12,7 @@ import pytest
 
 from ckgen.c_api import CProblem
 from ckgen.problem import ConvProblem, make_problem
-from tests.cxx import ROOT, compile_with, write_tree
+from tests.cxx import CHECKED, ROOT, shared_library, write_tree
 from tests.trees import XDL
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
@@ -28,10 +28,9 @@ SHIM = ROOT / "tests/data/core_host/shim.cpp"
 def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("core")
     tree = write_tree(folder, [XDL])
-    sources = [str(tree / f"src/runtime/{name}.cpp") for name in SOURCES]
-    flags = ["-Wall", "-Wextra", "-Werror", f"-I{tree / 'include'}", "-shared"]
-    compile_with(folder, [*flags, *sources, str(SHIM), "-o", "core.so", "-lpthread"])
-    loaded = ctypes.CDLL(str(folder / "core.so"))
+    sources = [*(tree / f"src/runtime/{name}.cpp" for name in SOURCES), SHIM]
+    library = shared_library(folder / "core.so", sources, [tree / "include"], CHECKED)
+    loaded = ctypes.CDLL(str(library))
     loaded.reason.restype = ctypes.c_char_p
     loaded.head_reason.restype = ctypes.c_char_p
     loaded.workspace.restype = loaded.head_workspace.restype = ctypes.c_int64

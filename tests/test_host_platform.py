@@ -13,7 +13,7 @@ import pytest
 from ckgen.instance import Instance
 from ckgen.library import Library, LibraryError
 from ckgen.problem import make_problem
-from tests.cxx import compile_with, link, replace_once, run_instance, write_tree
+from tests.cxx import link, replace_once, run_instance, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
@@ -141,27 +141,17 @@ PLANTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The object files that do not depend on an instance, compiled once."""
-    folder = tmp_path_factory.mktemp("runtime")
-    tree = write_tree(folder, (XDL,))
-    sources = sorted(str(path) for path in (tree / "src/runtime").glob("*.cpp"))
-    compile_with(folder, [f"-I{tree / 'include'}", "-c", *sources])
-    return sorted(str(path) for path in folder.glob("*.o"))
-
-
-def build(folder: Path, runtime: list[str], instances: tuple[Instance, ...], plant: Plant | None = None) -> Library:
+def build(folder: Path, instances: tuple[Instance, ...], plant: Plant | None = None) -> Library:
     """A library of ``instances``, with ``plant`` in its headers."""
     tree = write_tree(folder, instances)
     if plant:
         replace_once(tree / "include/ckgen" / plant.header, plant.old, plant.new)
-    return Library(link(folder, tree, runtime=runtime))
+    return Library(link(folder, tree))
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
-def test_planted_bug_is_reported(plant: Plant, runtime: list[str], tmp_path: Path) -> None:
-    library = build(tmp_path, runtime, (plant.instance,), plant)
+def test_planted_bug_is_reported(plant: Plant, tmp_path: Path) -> None:
+    library = build(tmp_path, (plant.instance,), plant)
     with pytest.raises(LibraryError) as caught:
         run_instance(library, plant.instance.name, PROBLEM)
     message = str(caught.value)
@@ -170,10 +160,10 @@ def test_planted_bug_is_reported(plant: Plant, runtime: list[str], tmp_path: Pat
         assert word in message, message
 
 
-def test_sound_kernels_run_in_any_order(runtime: list[str], tmp_path: Path) -> None:
+def test_sound_kernels_run_in_any_order(tmp_path: Path) -> None:
     """No report without a bug, whatever order the waves and lanes run in."""
     instances = (WAVELET, XDL, XDL_TWO_STAGES)
-    library = build(tmp_path, runtime, instances)
+    library = build(tmp_path, instances)
     for instance in instances:
         for seed in (0, 1, 2, 99):
             library.configure_host(seed=seed)

@@ -23,7 +23,7 @@ INSTANCES = (
     Instance("wavelet_tma", LAYOUT, "bf16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",)),
     Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",)),
 )
-FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
 
 def run_sanitized(library: Path, script: str = "tests.sanitized_run") -> subprocess.CompletedProcess[str]:
