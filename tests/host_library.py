@@ -29,6 +29,11 @@ def selection_of(set_name: str) -> Selection:
     return Selection(DEFAULT_SPEC, set_name, (), BUILD / set_name / "tree")
 
 
+def tree_of(set_name: str = "ci") -> Path:
+    """The tree that build_host_library() generates."""
+    return ROOT / selection_of(set_name).out
+
+
 def names_of(library: Library, operation: str) -> list[str]:
     """The instances of a library that are of one operation, in its order."""
     return [instance.name for instance in library.instances if instance.operation == operation]
@@ -38,7 +43,7 @@ def build_host_library(set_name: str = "ci") -> Path:
     """The path of the library. Raises CkgenError with the reason when a compiler is missing or a compilation
     fails; one process builds while others wait."""
     selection = selection_of(set_name)
-    tree = ROOT / selection.out
+    tree = tree_of(set_name)
     tree.parent.mkdir(parents=True, exist_ok=True)
     with (tree.parent / "test-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -21,7 +21,7 @@ from ckgen.library import Library
 from ckgen.problem import make_problem
 from ckgen.run_data import make_data
 from ckgen.toolchain import find_toolchain
-from tests.host_library import FOLDER
+from tests.host_library import tree_of
 from tests.machine import matrix
 from tests.machine.accesses import Width, _to_registers, _transposed, signed, width_of
 from tests.machine.campaign import DATA_SAMPLE, Campaign, Result, in_table, problems_of
@@ -198,7 +198,7 @@ def campaign_of(host_library: Library, tmp_path_factory: pytest.TempPathFactory)
     def make(arch: str) -> Campaign:
         if arch not in made:
             folder = tmp_path_factory.mktemp("machine")
-            made[arch] = Campaign(Path(str(TINYGRAD)), host_library, FOLDER / "tree", arch, "", folder)
+            made[arch] = Campaign(Path(str(TINYGRAD)), host_library, tree_of(), arch, "", folder)
         return made[arch]
 
     return make

@@ -18,7 +18,7 @@ from ckgen.filters import filtered
 from ckgen.isa_compile import identify
 from ckgen.library import Library
 from ckgen.toolchain import find_toolchain
-from tests.host_library import FOLDER, build_host_library
+from tests.host_library import build_host_library, tree_of
 from tests.machine.campaign import Campaign, Result, in_table
 from tests.machine.table import TABLE, code_digests, is_current, read_table, table_text
 from tests.specs import default_expansion
@@ -50,7 +50,7 @@ def _results_on(arch: str, options: argparse.Namespace) -> Iterator[Result]:
     chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)
     names = [instance.name for instance in chosen if arch in instance.archs and in_table(instance)]
     compiler = identify(find_toolchain().device_compiler(arch)).release
-    campaign = Campaign(options.tinygrad, library, FOLDER / "tree", arch, compiler, FOLDER / "machine")
+    campaign = Campaign(options.tinygrad, library, tree_of(), arch, compiler, tree_of().parent / "machine")
     digests = code_digests(arch)
     kept = read_table(TABLE.read_text(encoding="utf-8")) if options.changed else {}
     begin = time.perf_counter()
