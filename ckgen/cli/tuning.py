@@ -121,6 +121,7 @@ def select_command(
     Examples:
       ckgen select G32 N32 K8 C8 3x3 on 100x100 s1 p1 --dtype bf16
       ckgen select --problems retinanet
+      ckgen select K64 C32 3x3 on 14x14 p1 --layout NHWGK/GKYXC/NHWGC  # backward data
       ckgen select K64 C32 3x3 on 14x14 p1 --library build/ci/host/libckgen_conv.so
     """
     from ckgen.library import Library
