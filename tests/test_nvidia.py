@@ -83,6 +83,8 @@ def test_every_instance_is_right_on_small_problems(library: Library, problems: s
     kinds = {each.name: [i.name for i in library.instances if i.operation in each.operations] for each in named}
     takers = {name for each in named for name in library.supporting(each.problem, kinds[each.name])}
     names = [instance.name for instance in library.instances if instance.ndim in ndims and instance.name in takers]
+    if not any(kinds.values()):
+        pytest.skip(f"{PATH} has no instance of the operation that {problems} is for")
     if problems == "tiny":
         assert len(names) == len(library.names), "the smallest set has a problem for every instance"
     generic = {(instance.ndim, instance.dtype) for instance in library.instances if instance.generic}
@@ -151,6 +153,7 @@ def test_dlpack_tensors_run_where_they_lie(library: Library) -> None:
 
 def test_a_kernel_that_faults_is_told(library: Library) -> None:
     """In a process of its own, because a fault takes the process's GPU context with it."""
+    first_of(library, "f16")  # skips where there is none
     command = [sys.executable, "-c", FAULT, str(PATH)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "raised: " in done.stderr, done.stderr
