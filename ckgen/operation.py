@@ -39,7 +39,6 @@ class Operation:
     order: tuple[TensorName, TensorName, TensorName]
     layouts: tuple[str, ...]
     dtypes: tuple[str, ...]
-    families: tuple[str, ...]
     fused: bool  # takes an element-wise function and D tensors
     a_rows: bool
     small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
@@ -66,7 +65,6 @@ OPERATIONS: dict[str, Operation] = {
                 "GNDHWC/GKZYXC/GNDHWK",
             ),
             ("f16", "bf16", "f32", "bf16_f32_bf16"),
-            FAMILIES,
             False,
             False,
             None,
@@ -92,7 +90,6 @@ OPERATIONS: dict[str, Operation] = {
                 "NGKDHW/GKZYXC/NGCDHW",
             ),
             ("f16", "bf16", "f32"),
-            FAMILIES,
             True,
             True,
             1,

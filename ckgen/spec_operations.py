@@ -1,4 +1,4 @@
-"""What a group asks of its operation: families, layouts, data types and functions that the operation has."""
+"""What a group asks of its operation: layouts, data types and functions that the operation has."""
 
 from __future__ import annotations
 
@@ -16,10 +16,6 @@ def foreign_words(spec: Spec, index: int, layers: Sequence[tuple[Axes, Path]]) -
     include and in its exclude entries."""
     group, path = spec.groups[index], spec.group_path(index)
     operation = OPERATIONS[group.operation]
-    if group.family not in operation.families:
-        message = f"{operation.name} has no family {group.family}"
-        help_text = f"its families: {', '.join(operation.families)}"
-        yield Diagnostic(spec.document.place(*path, "family"), "foreign-family", message, help_text)
     parts: list[tuple[Axes, Path]] = [
         (axes, (*path, key, number))
         for key in ("include", "exclude")

@@ -18,7 +18,7 @@ from ckgen.instance import (
     parse,
     primary,
 )
-from ckgen.operation import BWD_DATA, OPERATIONS, Operation
+from ckgen.operation import BWD_DATA, FAMILIES, OPERATIONS, Operation
 from tests.specs import default_expansion, instance
 
 NUMBERS = st.integers(1, 999)
@@ -28,7 +28,7 @@ FUNCTIONS = st.from_regex(r"[A-Z][A-Za-z0-9]*", fullmatch=True)
 def _instances(operation: Operation) -> st.SearchStrategy[Instance]:
     return st.builds(
         Instance,
-        family=st.sampled_from(operation.families),
+        family=st.sampled_from(FAMILIES),
         layout=st.sampled_from(operation.layouts),
         dtype=st.sampled_from(operation.dtypes),
         conv_spec=st.sampled_from(tuple(CONV_SPECS)),

@@ -164,9 +164,11 @@ def test_tune_asks_for_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None
     assert "relative to the current folder" in capsys.readouterr().err
 
 
-def test_select_command(capsys: pytest.CaptureFixture[str]) -> None:
-    problem = next(table for table in load_tables() if not table.predicted).rows[0]
-    words = ["select", *problem.problem.split(), "--dtype", problem.dtype]
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> None:
+    (table,) = (table for table in load_tables() if not table.predicted and table.operation == operation)
+    problem = table.rows[0]
+    words = ["select", *problem.problem.split(), "--dtype", problem.dtype, "--layout", problem.layout]
     assert main(words) == 0
     out = capsys.readouterr().out
     assert problem.candidates[0].name in out and "measured" in out
