@@ -19,6 +19,7 @@ from ckgen.rule import Rule
 from ckgen.rule_table import RULES
 
 ARCH_NAMES = ("lds_limit", "has_atom")
+LAYOUT_NAMES = ("ndim", "groups_outermost")  # all that derived values tell of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -47,6 +48,17 @@ class Checker:
             for family in FAMILIES
             for scope in ("domain", "tile", "instance", "arch")
         }
+        self._by_layout = {
+            (operation, family)
+            for rule in rules
+            if not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition))
+            for operation in rule.operations
+            for family in rule.families
+        }
+
+    def goes_by_layout(self, operation: str, family: str) -> bool:
+        """Whether a layout can make a difference to the rules that such instances keep."""
+        return (operation, family) in self._by_layout
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules an instance breaks.

@@ -211,3 +211,11 @@ def test_nvidia_runs_whatever_fits_into_its_shared_memory() -> None:
     assert set(CHECKER.nvidia_archs(large)) == fitting and {"sm_80", "sm_90a"} <= fitting < set(NVIDIA_ARCHES)
     for dtype in DTYPES:
         assert "sm_80" in CHECKER.nvidia_archs(instance(dtype=dtype))
+
+
+def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
+    """Expansion checks shapes of the others once for all layouts."""
+    kinds = {(operation, family) for operation in (BWD_WEIGHT, BWD_DATA) for family in FAMILIES}
+    assert {kind for kind in kinds if CHECKER.goes_by_layout(*kind)} == {
+        kind for kind in kinds if kind[1] in COPY_FAMILIES
+    }
