@@ -64,12 +64,9 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
         const conv::BwdWeightTraits& traits = kernel.traits;
         const conv::BwdWeightArgs args = args_of(plan, a);
         const bool copies = plan.workspace.copy_bytes > 0;
-        conv::RepackArgs copy{};
-        if(copies) {
-            copy = conv::repack_args(a.problem, traits.elem_bytes, conv::kMostPadding);
-            copy.source = static_cast<const char*>(a.p_out);
-            copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
-        }
+        conv::RepackArgs copy = plan.copy;
+        copy.source = static_cast<const char*>(a.p_out);
+        copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
         const int64 wei_elements = a.problem.wei_elements();
         const bool reduces = args.partial != nullptr && !traits.persistent;
         std::vector<Touched> touched{

@@ -218,7 +218,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* 
         plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
         return plan;
     }
-    const BwdWeightWorkspace workspace = workspace_of(t, p, args, compute_units);
+    const Workspace workspace = workspace_of(t, p, args, compute_units);
     if(workspace.partial_bytes < 0 || workspace.partial_bytes > (int64{1} << 46)) {
         plan.reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
         return plan;
@@ -229,6 +229,8 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* 
     }
     plan.split_k = split_k;
     plan.workspace = workspace;
+    if(workspace.copy_bytes > 0)
+        plan.copy = repack_args(p, t.elem_bytes, kMostPadding);
     plan.args = args;
     return plan;
 }

@@ -83,9 +83,8 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     return t.copy_engine && !boxes && buffered_bytes(t, p) == 0;
 }
 
-BwdWeightWorkspace workspace_of(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args,
-                                int compute_units) {
-    BwdWeightWorkspace workspace{};
+Workspace workspace_of(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
+    Workspace workspace{};
     const auto product = [](int64 a, int64 b, int64 c) {
         int64 result = 0;
         return __builtin_mul_overflow(a, b, &result) || __builtin_mul_overflow(result, c, &result) ? int64{-1} : result;

@@ -302,7 +302,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
 
 std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
     constexpr int64 alignment = 256;
-    BwdDataWorkspace& workspace = plan.workspace;
+    Workspace& workspace = plan.workspace;
     plan.copy = repack_args(p, t.elem_bytes, 1.);
     workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
     workspace.copy_bytes = int64{plan.copy.pitch} * t.elem_bytes;

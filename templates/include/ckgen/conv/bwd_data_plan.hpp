@@ -40,20 +40,11 @@ struct BwdDataTraits {
     bool is_halo() const { return halo.lds_bytes > 0; }
 };
 
-// What a run keeps in the workspace, one behind the other.
-struct BwdDataWorkspace {
-    int64 partial_bytes = 0;  // f32 partials
-    int64 copy_offset = 0;    // a multiple of 256
-    int64 copy_bytes = 0;     // a copy of the output with longer rows; 0 where it needs none
-
-    int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
-};
-
 // Everything that is known before memory is: made once for a problem, used by every run.
 struct BwdDataPlan {
     std::string reason;  // empty if the instance takes the problem; else nothing below is set
     int split_k = 1;     // what is used, also where the problem asks for -1
-    BwdDataWorkspace workspace;
+    Workspace workspace;
     BwdDataArgs args{};    // without pointers
     BwdDataUnits units{};  // of persistent kernels
     RepackArgs copy{};     // without pointers, where workspace.copy_bytes is not 0

@@ -48,21 +48,13 @@ constexpr BwdWeightTraits common_traits() {
             kTruncates && D::elem_bytes == 2};
 }
 
-// What a run keeps in the workspace, one behind the other.
-struct BwdWeightWorkspace {
-    int64 partial_bytes;  // f32 partials of all splits; 0 for split_k 1, unless that is cut into several sums
-    int64 copy_offset;    // a multiple of 256
-    int64 copy_bytes;     // a copy of the output with longer rows; 0 where it needs none
-
-    int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
-};
-
 // Everything that is known before memory is: made once for a problem, used by every run.
 struct BwdWeightPlan {
     std::string reason;  // empty if the instance takes the problem; else nothing below is set
     int split_k = 1;     // what is used, also where the problem asks for -1
-    BwdWeightWorkspace workspace{};
+    Workspace workspace{};
     BwdWeightArgs args{};  // without pointers
+    RepackArgs copy{};     // without pointers, where workspace.copy_bytes is not 0
 };
 
 // Pointers may be null (not yet allocated); others must be aligned.
@@ -91,8 +83,8 @@ int64 summed_tiles(const BwdWeightTraits& traits, const Problem& problem, int sp
 // With family halo: the steps, or strips, of all images; 0 where rows are too long for its shared memory.
 int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 
-BwdWeightWorkspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
-                                int compute_units);
+Workspace workspace_of(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
+                       int compute_units);
 
 // Whether the output is copied first; see repack_args(). Every row is read for a few tiles only, so that longer rows
 // cost more than lines that are shared.
