@@ -22,10 +22,11 @@ COPY_VECTORS = {
     (BWD_WEIGHT, "wavelet_tma"): (8, 64, 2),
     (BWD_WEIGHT, "halo"): (8, 8, 4),
     (BWD_DATA, "wavelet_tma"): (8, 8, 8),
+    (BWD_DATA, "stationary"): (8, 8, 8),
     (BWD_DATA, "halo"): (8, 8, 8),
 }
 COPY_LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
-COPY_MAX_STAGES = 6  # more hide no more latency
+COPY_MAX_STAGES = 6  # more hide no more latency where a stage is multiplied in 400 clocks
 HALO_WARPGROUPS = 3  # with wgmma, one for each row of the filter
 HALO_MATH_WARPS = 8  # as many as leave each other the registers of 180 accumulators
 
@@ -61,7 +62,7 @@ _HALO_REASONS = {
     "stages": "by rule: at most 6; how many fit follows from the problem",
     "vector": "by rule: 16 bytes of A and of B, four weights, in backward data 16 bytes",
 }
-_FAMILY_REASONS = {"wavelet_tma": _TMA_REASONS, "halo": _HALO_REASONS}
+_FAMILY_REASONS = {"wavelet_tma": _TMA_REASONS, "stationary": _TMA_REASONS, "halo": _HALO_REASONS}
 
 
 class Shape(NamedTuple):

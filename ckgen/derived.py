@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from ckgen.derived_halo import HALO_ATOM, HALO_CHANNELS, HALO_LDS_BYTES, WGMMA_ROWS, HaloDerived
 from ckgen.hardware import DTYPES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
-from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, TMA_FAMILIES
+from ckgen.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, STATIONARY_FAMILIES, TMA_FAMILIES
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage is empty
+WEIGHT_ELEMENTS = 64 * 1024  # of a B that stays: 128 KiB
 
 
 def wave_grid(math_waves: int, m_per_block: int, n_per_block: int) -> tuple[int, int]:
@@ -194,9 +195,9 @@ class Derived(HaloDerived):
 
     @property
     def lds_stage_bytes(self) -> int:
-        """Bytes of one LDS buffer: a tile of A and one of B."""
+        """Bytes of one LDS buffer: a tile of A and one of B, where that does not stay."""
         if self.uses_tma:
-            return (self.m_per_block + self.n_per_block) * self.k_per_block * 2
+            return (self.m_per_block + (0 if self.weight_rows else self.n_per_block)) * self.k_per_block * 2
         slots = self.m_per_block + self.a_pad + self.n_per_block + self.b_pad
         return self.planes * slots * LDS_SLOT
 
@@ -228,7 +229,18 @@ class Derived(HaloDerived):
     @property
     def lds_beside_stages(self) -> int:
         """Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own."""
-        return SWIZZLE_BYTES + 2 * self.math_waves * self.lds_store_bytes
+        return SWIZZLE_BYTES + self.lds_weight_bytes + 2 * self.math_waves * self.lds_store_bytes
+
+    @property
+    def weight_rows(self) -> int:
+        """Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage."""
+        return WEIGHT_ELEMENTS // self.n_per_block if self.family in STATIONARY_FAMILIES else 0
+
+    @property
+    def lds_weight_bytes(self) -> int:
+        """Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others."""
+        rows = self.weight_rows
+        return rows * self.n_per_block * 2 + (rows // 2 + 16 if rows else 0)
 
     @property
     def vgpr_estimate(self) -> int:
@@ -263,7 +275,7 @@ DERIVED_NAMES = tuple(
     if isinstance(member, property) and member.fget and member.fget.__annotations__["return"] == "int"
 )
 _HALO_ONLY = ("groups_per_block", "unit_channels", "units", "shares", "out_pitch", "lds_products_bytes")
-_TMA_ONLY = ("wave_size", "warpgroups", "lds_store_bytes", "lds_beside_stages")
+_TMA_ONLY = ("wave_size", "warpgroups", "lds_store_bytes", "lds_beside_stages", "weight_rows", "lds_weight_bytes")
 _COMMON = ("ndim", "elem_bytes", "c_bytes", "block_size", "launch_threads", "acc_registers", "lds_bytes")
 MFMA_NAMES = tuple(name for name in DERIVED_NAMES if name not in (*_TMA_ONLY, *_HALO_ONLY))
 TMA_NAMES = (*_COMMON, "lds_stage_bytes", *_TMA_ONLY)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from ckgen.layout import TensorName
 
 MFMA_FAMILIES = ("xdl", "wavelet")
-TMA_FAMILIES = ("wavelet_tma",)
+STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
+STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
+TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
 HALO_FAMILIES = ("halo",)
 COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
 FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
@@ -38,6 +40,7 @@ class Operation:
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
     layouts: tuple[str, ...]
+    families: tuple[str, ...]
     dtypes: tuple[str, ...]
     fused: bool  # takes an element-wise function and D tensors
     a_rows: bool
@@ -64,6 +67,7 @@ OPERATIONS: dict[str, Operation] = {
                 "GNHWC/GKYXC/GNHWK",
                 "GNDHWC/GKZYXC/GNDHWK",
             ),
+            (*MFMA_FAMILIES, *STREAMED_FAMILIES, *HALO_FAMILIES),
             ("f16", "bf16", "f32", "bf16_f32_bf16"),
             False,
             False,
@@ -89,6 +93,7 @@ OPERATIONS: dict[str, Operation] = {
                 "NGKHW/GKYXC/NGCHW",
                 "NGKDHW/GKZYXC/NGCDHW",
             ),
+            FAMILIES,
             ("f16", "bf16", "f32"),
             True,
             True,

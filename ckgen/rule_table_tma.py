@@ -5,7 +5,7 @@ Some hold for family halo too.
 
 from __future__ import annotations
 
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, TMA_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, STATIONARY_FAMILIES, STREAMED_FAMILIES, TMA_FAMILIES
 from ckgen.rule import Rule
 
 TMA_RULES: tuple[Rule, ...] = (
@@ -19,7 +19,7 @@ TMA_RULES: tuple[Rule, ...] = (
         "A bulk tensor copy needs rows of a multiple of 16 bytes; a swizzled box of B is 128 bytes, 64"
         " channels of one tap; an accumulator register pair is two weights side by side.",
         ("vector",),
-        TMA_FAMILIES,
+        STREAMED_FAMILIES,
         (BWD_WEIGHT,),
     ),
     Rule(
@@ -28,7 +28,7 @@ TMA_RULES: tuple[Rule, ...] = (
         "a_vector == 8 and b_vector == 8 and c_vector == 8",
         "A, B and C have units of 8 channels",
         "vectors {a_vector}x{b_vector}x{c_vector}",
-        "leave `vector` out: wavelet_tma of backward data has 8x8x8 only",
+        "leave `vector` out: {family} of backward data has 8x8x8 only",
         "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes.",
         ("vector",),
         TMA_FAMILIES,
@@ -37,11 +37,11 @@ TMA_RULES: tuple[Rule, ...] = (
     Rule(
         "tma-stages",
         "domain",
-        "stages >= 2 and stages <= 8",
-        "the ring has 2 to 8 stages",
+        "stages >= 2 and stages <= 12",
+        "the ring has 2 to 12 stages",
         "{stages} stages for family {family}",
-        "use 2 to 8, or leave `stages` out",
-        "One stage is filled while another is multiplied; more than 8 hide no more latency than the memory has.",
+        "use 2 to 12, or leave `stages` out",
+        "One stage is filled while another is multiplied; more than 12 hide no more latency than the memory has.",
         ("stages",),
         TMA_FAMILIES,
     ),
@@ -61,7 +61,7 @@ TMA_RULES: tuple[Rule, ...] = (
         "domain",
         "not groups_outermost",
         "the layout has the groups beside the channels, as in NHWGC",
-        "wavelet_tma has no layouts with groups outermost",
+        "{family} has no layouts with groups outermost",
         "use a layout like NHWGC/GKYXC/NHWGK, or family xdl",
         "The kernel's tensor maps have one row of G x C channels for each position.",
         ("layout",),
@@ -101,6 +101,17 @@ TMA_RULES: tuple[Rule, ...] = (
         "B is copied in boxes of 64 channels, and one wgmma takes at most 256 columns.",
         ("tile",),
         TMA_FAMILIES,
+    ),
+    Rule(
+        "stationary-n",
+        "tile",
+        "n_per_block == 128 or n_per_block == 256",
+        "n_per_block of family stationary is 128 or 256",
+        "n_per_block is {n_per_block}",
+        "use 128 for up to 512 terms a sum, 256 for up to 256",
+        "128 KiB of the weight stay, whole tiles of GEMM-K; with fewer columns A would be read too often.",
+        ("tile",),
+        STATIONARY_FAMILIES,
     ),
     Rule(
         "tma-k",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, HALO_FAMILIES, MFMA_FAMILIES, OPERATIONS, TMA_FAMILIES
+from ckgen.operation import BWD_DATA, BWD_WEIGHT, HALO_FAMILIES, MFMA_FAMILIES, OPERATIONS, STATIONARY_FAMILIES, STREAMED_FAMILIES
 from ckgen.rule_table import RULES
 from ckgen.rules import ARCH_NAMES, names_in
 
@@ -71,10 +71,11 @@ def rule_sets() -> tuple[RuleSet, ...]:
     """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
     return (
         _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
-        _rule_set("Tma", BWD_WEIGHT, TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Tma", BWD_WEIGHT, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
         _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
         _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
-        _rule_set("Tma", BWD_DATA, TMA_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Tma", BWD_DATA, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Stationary", BWD_DATA, STATIONARY_FAMILIES, "ckgen/instance/derived_tma.hpp"),
         _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
     )
 

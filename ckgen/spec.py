@@ -105,6 +105,7 @@ class OperationDefaults(Limited):
     xdl: Limited | None = Field(None, description="Defaults of family xdl.")
     wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
     wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
+    stationary: Axes | None = Field(None, description="Defaults of family stationary.")
     halo: Axes | None = Field(None, description="Defaults of family halo.")
 
 
@@ -121,7 +122,7 @@ class Group(Limited):
     name: GroupName = Field(description="Unique name, for messages.")
     family: FamilyName = Field(
         description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own;"
-        " halo: Hopper's for 3x3 filters of few channels."
+        " stationary: its weight stays in shared memory; halo: Hopper's for 3x3 filters of few channels."
     )
     operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
     generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
@@ -178,6 +179,7 @@ _MODELS: dict[str, type[Model]] = {
     "xdl": Limited,
     "wavelet": Limited,
     "wavelet_tma": Axes,
+    "stationary": Axes,
     "halo": Axes,
     "limits": Limits,
     "main": LoopLimits,

@@ -1,4 +1,4 @@
-"""What a group asks of its operation: layouts, data types and functions that the operation has."""
+"""What a group asks of its operation: families, layouts, data types and functions that the operation has."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ def foreign_words(spec: Spec, index: int, layers: Sequence[tuple[Axes, Path]]) -
         for key in ("include", "exclude")
         for number, axes in enumerate(getattr(group, key))
     ]
+    if group.family not in operation.families:
+        place = find_place(spec.document, (*path, "family"))
+        message = f"{operation.name} has no family {group.family}"
+        yield Diagnostic(place, "foreign-family", message, did_you_mean(group.family, operation.families))
     tables = {"layout": operation.layouts, "dtype": operation.dtypes, "function": _functions(spec, operation)}
     for axis, known in tables.items():
         given = [(axes, where) for axes, where in layers if getattr(axes, axis) is not None]

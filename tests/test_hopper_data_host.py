@@ -19,7 +19,7 @@ from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.run_data import make_data
 from tests.cxx import CHECKED, link, replace_once, write_tree
-from tests.test_hopper_host import Bug
+from tests.planted_bugs import Bug, check_bug
 
 TMA = Instance(
     *("wavelet_tma", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 8, 8, 6),
@@ -31,9 +31,12 @@ WIDE = replace(TMA, m_per_block=64, n_per_block=256, stages=4, dtype="bf16")
 SMALL = replace(TMA, m_per_block=64, n_per_block=64, math_waves=2)
 RESIDUAL = replace(SMALL, function="AddResidual")
 BILINEAR = replace(TURNS, function="Bilinear", dtype="bf16")
+STATIONARY = replace(TURNS, family="stationary", stages=4)
+STATIONARY_WIDE = replace(STATIONARY, m_per_block=64, n_per_block=256, m_per_xdl=64, stages=6, dtype="bf16")
+STATIONARY_RESIDUAL = replace(STATIONARY, m_per_block=64, m_per_xdl=64, stages=6, function="AddResidual")
 TMA_1D = replace(SMALL, layout="NWGK/GKXC/NWGC")
 TMA_3D = replace(TMA, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
-ALL = (TMA, TURNS, WIDE, SMALL, RESIDUAL, BILINEAR, TMA_1D, TMA_3D)
+ALL = (TMA, TURNS, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL, TMA_1D, TMA_3D)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -97,6 +100,14 @@ def test_splits_are_reproducible_to_the_bit_and_told(library: Library) -> None:
     assert library.workspace_size(TMA.name, problem) == 0
 
 
+def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
+    """128 KiB hold 512 rows of 128 columns: of 9 taps of 136 channels in tiles of 48, ten tiles each."""
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 1) == 3
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 2) == 3
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 5) == 5
+    assert library.split_k(STATIONARY.name, PROBLEMS["without taps"], 1) == 1
+
+
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 terms instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, TURNS))
@@ -140,8 +151,8 @@ BUGS = {
     ),
     "copies-into-the-other-operand": Bug(
         "pipeline/wavelet_tma_data.hpp",
-        "ring.data() + D::m_per_block * 128 + j * block_bytes,",
-        "ring.data() + D::m_per_block * 64 + j * block_bytes,",
+        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
+        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
@@ -160,14 +171,14 @@ BUGS = {
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "device/impl/grouped_conv_bwd_data_wavelet_tma.hpp",
+        "device/impl/tma_data_family.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "device/impl/grouped_conv_bwd_data_wavelet_tma.hpp",
+        "device/impl/tma_data_family.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/wavelet_tma_data.hpp"),
@@ -227,19 +238,57 @@ BUGS = {
 
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
-    bug = BUGS[name]
-    tree = write_tree(tmp_path, (TURNS,))
-    replace_once(tree / "include/ckgen" / bug.header, bug.old, bug.new)
-    library = Library(link(tmp_path, tree))
-    said = []
-    for seed in (0, 1, 2):
-        library.configure_host(seed=seed)
-        if not bug.words:  # nothing but the result can tell
-            with pytest.raises(AssertionError):
-                run(library, TURNS.name, bug.problem)
-            continue
-        with pytest.raises(LibraryError) as caught:
-            run(library, TURNS.name, bug.problem)
-        said.append(str(caught.value))
-        assert "workgroup" in said[-1]
-    assert not bug.words or any(all(word in message for word in bug.words) for message in said), said
+    check_bug(BUGS[name], TURNS, run, tmp_path)
+
+
+# More columns than a tile has, so that the weight changes, and more units than workgroups.
+COLUMNS = make_problem(batch=3, k=136, c=264, filter=[1, 1], input=[19, 20])
+STATIONARY_BUGS = {
+    "a-weight-is-not-awaited": Bug(
+        "pipeline/tma_roles.hpp",
+        "                platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());\n",
+        "                (void)weight.parity();\n",
+        ("LDS", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "a-weight-is-overwritten": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "            if(changes && weight.changed > 1)\n",
+        "            if(changes && weight.changed < 0)\n",
+        ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "a-weight-is-given-up-too-early": Bug(
+        "pipeline/tma_roles.hpp",
+        "platform::mbarrier_init(ring.weight_empty(), D::warpgroups);",
+        "platform::mbarrier_init(ring.weight_empty(), 1);",
+        ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "all-tiles-have-one-parity": Bug(
+        "pipeline/tma_ring.hpp",
+        "parities ^= ~0u >> (32 - tile.k_tiles);",
+        "parities = ~parities;",
+        ("LDS",),
+        make_problem(batch=3, k=64, c=64, filter=[3, 3], input=[21, 22], stride=2, pad=1),
+    ),
+    "the-weight-of-other-columns": Bug(
+        "conv/bwd_data_view.hpp",
+        "tile.weight = block * args.classes + kind;",
+        "tile.weight = kind;",
+        (),
+        COLUMNS,
+    ),
+    "runs-overlap": Bug(
+        "conv/tile_schedule.hpp",
+        "units * (workgroup + 1) / workgroups)",
+        "units * (workgroup + 1) / workgroups - 1)",
+        (),
+        COLUMNS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATIONARY_BUGS)
+def test_planted_bug_of_a_weight_that_stays_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(STATIONARY_BUGS[name], STATIONARY, run, tmp_path)

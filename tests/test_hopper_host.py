@@ -127,19 +127,6 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
         run_instance(library, HALO_16.name, halo_problem(HALO_16, "plain"), split_k)
 
 
-@dataclass(frozen=True)
-class Bug:
-    """Replace ``old`` by ``new`` in ``header``. In some schedules the report may be about another consequence of the
-    same bug, so all must report and one must have all of ``words``; a bug without words leaves every access in order,
-    and only the result can tell."""
-
-    header: str
-    old: str
-    new: str
-    words: tuple[str, ...]
-    problem: ConvProblem
-
-
 # More steps than the rings hold, and more tiles than there are workgroups.
 TMA_STEPS = make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 HALO_STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
@@ -481,20 +468,6 @@ def mappings() -> int:
 def test_planted_bug_is_reported(key: tuple[str, str], tmp_path: Path) -> None:
     bug = BUGS[key]
     instance = TMA if key[0] == "tma" else HALO_8
-    tree = write_tree(tmp_path, (instance,))
-    replace_once(tree / "include/ckgen" / bug.header, bug.old, bug.new)
-    library = Library(link(tmp_path, tree))
-    said = []
     before = mappings()
-    for seed in (0, 1, 2):
-        library.configure_host(seed=seed)
-        if not bug.words:  # nothing but the result can tell
-            with pytest.raises(AssertionError):
-                run_instance(library, instance.name, bug.problem)
-            continue
-        with pytest.raises(LibraryError) as caught:
-            run_instance(library, instance.name, bug.problem)
-        said.append(str(caught.value))
-        assert "workgroup" in said[-1]
-    assert not bug.words or any(all(word in message for word in bug.words) for message in said), said
+    check_bug(bug, instance, run_instance, tmp_path)
     assert not bug.words or mappings() < before + 200, "a report gives the stacks of its threads back"

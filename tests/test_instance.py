@@ -165,9 +165,15 @@ def test_derived_values_of_hoppers_wavelet() -> None:
         "lds_bytes": 4 * 49152 + 1024 + 4 * 16,
         "lds_store_bytes": 0,
         "lds_beside_stages": 1024,
+        "weight_rows": 0,
+        "lds_weight_bytes": 0,
         "wave_size": 64,
         "warpgroups": 2,
     }
+    stays = parse("grouped_conv2d_bwd_data_stationary_nhwgk_gkyxc_nhwgc_f16_default_64x256x64_w2x4_xdl64_v8x8x8_s6")
+    assert (stays.lds_stage_bytes, stays.weight_rows) == (64 * 64 * 2, 256)
+    assert stays.lds_weight_bytes == 128 * 1024 + (256 // 16 + 2) * 8
+    assert stays.lds_bytes == 6 * (8192 + 16) + 1024 + stays.lds_weight_bytes + 8 * 4096
 
 
 def test_narrow_tiles_are_padded_and_f32_has_half_the_k() -> None:

@@ -12,7 +12,17 @@ import yaml
 from ckgen.derived import derived_names
 from ckgen.hardware import ARCHES, DTYPES, MATRIX_ARCHES, NVIDIA_ARCHES
 from ckgen.instance import FIELD_NAMES, Instance
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, COPY_FAMILIES, FAMILIES, HALO_FAMILIES, MFMA_FAMILIES, TMA_FAMILIES
+from ckgen.operation import (
+    BWD_DATA,
+    BWD_WEIGHT,
+    COPY_FAMILIES,
+    FAMILIES,
+    HALO_FAMILIES,
+    MFMA_FAMILIES,
+    STATIONARY_FAMILIES,
+    STREAMED_FAMILIES,
+    TMA_FAMILIES,
+)
 from ckgen.rule import Rule
 from ckgen.rule_table import RULES
 from ckgen.rules import Checker, names_in
@@ -26,9 +36,10 @@ CHECKER = Checker()
 
 def example(rule: str) -> Instance:
     found = next(other for other in RULES if other.id == rule)
-    bases = {HALO_FAMILIES: "halo_base", TMA_FAMILIES: "tma_base", COPY_FAMILIES: "tma_base"}
+    tma = dict.fromkeys((STREAMED_FAMILIES, TMA_FAMILIES, COPY_FAMILIES), "tma_base")
+    bases = {**tma, STATIONARY_FAMILIES: "stationary_base", HALO_FAMILIES: "halo_base"}
     kind = bases.get(found.families, "base")
-    if found.operations == (BWD_DATA,):
+    if found.operations == (BWD_DATA,) and kind != "stationary_base":
         kind = {"base": "data_base", "tma_base": "tma_data_base", "halo_base": "halo_data_base"}[kind]
     base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
@@ -39,6 +50,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["data_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_data_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_data_base"]), ("sm_90a",)) == []
 
@@ -95,7 +107,8 @@ def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     of_families = set.intersection(*(set(derived_names(family)) for family in rule.families))
     known = {*FIELD_NAMES, *of_families, "pointwise", "groups_outermost", "lds_limit", "has_atom"}
     assert set(names_in(rule.condition)) <= known
-    kinds = (FAMILIES, MFMA_FAMILIES, TMA_FAMILIES, HALO_FAMILIES, COPY_FAMILIES)
+    tma = (STREAMED_FAMILIES, STATIONARY_FAMILIES, TMA_FAMILIES)
+    kinds = (FAMILIES, MFMA_FAMILIES, *tma, HALO_FAMILIES, COPY_FAMILIES)
     assert set(rule.families) in [set(kind) for kind in kinds], "families that share a struct"
     for node in ast.walk(ast.parse(rule.condition, mode="eval")):
         assert not isinstance(node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr)
@@ -118,7 +131,7 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, data, tma_data, halo_data = rule_sets()
+    mfma, tma, halo, data, tma_data, stationary, halo_data = rule_sets()
     of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
     of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
     assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
@@ -127,6 +140,7 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families and BWD_WEIGHT in rule.operations}
     of_tma_data = {rule.id for rule in (*tma_data.rules, *tma_data.arch_rules)}
     assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
+    assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_data == {"stationary-n"}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if "halo" in rule.families and BWD_WEIGHT in rule.operations}

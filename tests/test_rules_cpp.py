@@ -30,6 +30,7 @@ WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4
 DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
 HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
 TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
+STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
 
 HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
@@ -39,6 +40,8 @@ def derived_of(instance: Instance, struct: str) -> str:
     """The C++ type of an instance's derived values over its struct."""
     prefix = prefix_of(instance)
     kind, writes_input = prefix.removeprefix("Data"), prefix.startswith("Data")
+    if kind == "Stationary":
+        return f"ckgen::TmaDerived<{struct}, true, true>"
     return f"ckgen::{kind}Derived<{struct}, true>" if writes_input else f"ckgen::{kind}Derived<{struct}>"
 
 
@@ -127,8 +130,8 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 
 @pytest.mark.parametrize(
     "instance",
-    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, HALO_DATA],
-    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma", "data-halo"],
+    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, STATIONARY, HALO_DATA],
+    ids="xdl wavelet wavelet_tma halo halo-wgmma data data-wavelet_tma stationary data-halo".split(),
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)

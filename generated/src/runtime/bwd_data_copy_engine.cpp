@@ -121,9 +121,10 @@ BwdDataClasses class_of_all(const BwdDataArgs& a, int number, int ndim) {
 
 int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
     const TileWork work = work_of(t, a, p.ndim);
-    if(p.split_k > 0)
-        return static_cast<int>(std::min<int64>(p.split_k, work.k_tiles));
-    return alike(a) ? static_cast<int>(fill_waves(work, compute_units)) : 1;
+    // What is to stay has to fit.
+    const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
+    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? fill_waves(work, compute_units) : 1;
+    return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
 }
 
 BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units) {
@@ -131,7 +132,11 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     const TileWork work = work_of(t, a, p.ndim);
     const auto tapped = static_cast<int32>(a.tapped_blocks);
     units.tiles = static_cast<int32>(grid_size(a));
-    if(split_k > 1) {
+    units.class_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
+    units.all_classes = Divider::by(units.class_count);
+    if(t.weight_rows > 0) {  // neighbouring units have the same weight, so that there is no last wave to split
+        units.schedule = split_k > 1 ? TileSchedule{0, units.tiles, split_k} : TileSchedule{units.tiles, 0, 1};
+    } else if(split_k > 1) {
         units.schedule = {units.tiles - tapped, tapped, split_k};
         units.first = units.tiles > tapped ? tapped : 0;
     } else {

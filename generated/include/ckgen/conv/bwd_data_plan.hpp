@@ -36,6 +36,7 @@ struct BwdDataTraits {
     bool persistent;   // `resident` workgroups a compute unit take tiles in turn
     int resident;
     int teams;        // tiles that such a workgroup has under way
+    int weight_rows;  // of GEMM-K that stay in LDS while such a workgroup goes through neighbouring tiles, else 0
     HaloLimits halo;  // of family halo
 
     bool is_halo() const { return halo.lds_bytes > 0; }

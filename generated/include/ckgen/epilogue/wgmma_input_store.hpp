@@ -6,6 +6,7 @@
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
+#include "ckgen/epilogue/fused_lines.hpp"
 #include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::epilogue {
@@ -40,6 +41,20 @@ public:
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
                 offset_[i] = offset_of_row(lane_ / 8 + 4 * i);
+        }
+    }
+
+    // Brings what the store will read of D tensors to the cache. Half of a row's channels a lane.
+    static CKGEN_DEVICE void prefetch(const Args& args, const conv::BwdDataUnits& units, const Tile& tile, int id) {
+        if constexpr(D::d_tensors > 0) {
+            const int row = tile.m_first + id / 32 * 16 + id % 16;
+            if(row < tile.rows) {
+                Place at = place_of(tile, walk(units, tile, row));
+                const int first = id % 32 / 16 * (D::n_per_block / 2);
+                at.channel = tile.n_first + first;
+                FusedLines<typename D::DsDataType, typename D::DsLayout>::fetch(
+                    args.d, at, min_of(D::n_per_block / 2, args.n - at.channel), args.n);
+            }
         }
     }
 

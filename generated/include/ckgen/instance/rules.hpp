@@ -86,7 +86,7 @@ struct TmaRules {
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 64 && c_vector == 2, "tma-vectors: A is copied in units of 8 channels, B in boxes of 64, C is written in pairs");
-    static_assert(stages >= 2 && stages <= 8, "tma-stages: the ring has 2 to 8 stages");
+    static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
@@ -228,7 +228,7 @@ struct DataTmaRules {
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
-    static_assert(stages >= 2 && stages <= 8, "tma-stages: the ring has 2 to 8 stages");
+    static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
@@ -242,6 +242,46 @@ struct DataTmaRules {
 // The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
 struct DataTmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+};
+
+// D has the fields and derived values of an instance (ckgen/instance/derived_tma.hpp), grouped_conv_bwd_data,
+// family stationary.
+template <class D>
+struct DataStationaryRules {
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto stages = D::stages;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto warpgroups = D::warpgroups;
+    static constexpr auto acc_registers = D::acc_registers;
+    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
+    static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
+    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
+    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
+    static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
+    static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+};
+
+// The same for one architecture: its bytes of LDS, and whether it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct DataStationaryArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");

@@ -11,11 +11,13 @@
 //   unit(args, u), tile(args, number)     the Tile of a unit, and that of a tile of the result
 //   rows(args, tile)                      rows of the product
 //   steps(args), multiply<Steps>()        products of 16 positions of GEMM-K in a stage: how many, and all of them
+// and in family stationary, where B stays while neighbouring units have the same,
+//   weight_tile_bytes(args)               from a tile of B to the next
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/wgmma_partials.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/pipeline/tma_ring.hpp"
 
 namespace ckgen::pipeline {
 
@@ -28,42 +30,9 @@ inline constexpr int tma_resident = 2 * (D::lds_bytes + 1024) <= 228 * 1024 ? 2 
 template <class D>
 inline constexpr int tma_teams = D::warpgroups * D::m_per_xdl / D::m_per_block;
 
-// Where a stage and its barriers lie in shared memory.
-template <class D>
-struct TmaRing {
-    uint32 base;
-    int stage = 0;
-    int parity = 0;
-
-    CKGEN_DEVICE uint32 data() const { return base + static_cast<uint32>(stage * D::lds_stage_bytes); }
-    CKGEN_DEVICE uint32 full() const { return base + D::stages * D::lds_stage_bytes + static_cast<uint32>(stage) * 16; }
-    CKGEN_DEVICE uint32 empty() const { return full() + 8; }
-    // Swizzled stages begin at multiples of 1024.
-    static CKGEN_DEVICE uint32 start() { return (platform::lds_start() + 1023u) & ~1023u; }
-    // Of the workgroup's LDS, the first byte behind the ring and the teams' barriers.
-    static CKGEN_DEVICE int end_byte() {
-        return static_cast<int>(start() - platform::lds_start()) + D::stages * (D::lds_stage_bytes + 16) + 16;
-    }
-    // Where a team waits for its turn, behind the last stage's barriers: 16 bytes that rounding `base` up leaves over.
-    CKGEN_DEVICE uint32 turn(int team) const {
-        return base + D::stages * (D::lds_stage_bytes + 16) + static_cast<uint32>(team) * 8;
-    }
-    CKGEN_DEVICE void next() {
-        if(++stage == D::stages) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-    CKGEN_DEVICE void skip(int count) {
-        const int rounds = (stage + count) / D::stages;
-        stage += count - rounds * D::stages;
-        parity ^= rounds & 1;
-    }
-};
-
 // Warpgroups either share a unit, 64 rows each, or are teams of one that take units by turns, all their rows each, so
-// that one stores its results while another multiplies. A team begins to multiply when the one before it has its
-// products: parities tell a stage's phase from the one before, and from none further ahead.
+// that one stores its results while another multiplies. A team begins to multiply when the one before it has begun its
+// last products: parities tell a stage's phase from the one before, and from none further ahead.
 template <class D, class View>
 struct TmaMathRole {
     using Args = typename View::Args;
@@ -83,103 +52,162 @@ struct TmaMathRole {
         const int workgroup = static_cast<int>(thread.block_id());
         int turn = 0;
         int parity = team == 0 ? 1 : 0;  // of the team's turn
-        const int step = static_cast<int>(thread.grid_size());
-        typename View::Tile next = View::unit(args, workgroup < schedule.units() ? workgroup : 0);
-        for(int u = workgroup; u < schedule.units(); u += step) {
+        const conv::UnitRun run = tma_units<D>(thread, schedule);
+        typename View::Tile next = View::unit(args, run.first < run.end ? run.first : 0);
+        TmaWeight<D> weight;
+        for(int u = run.first; u < run.end; u += run.step) {
             const typename View::Tile tile = next;
             const bool mine = turn == team;
             turn = turn + 1 == teams ? 0 : turn + 1;
+            if constexpr(D::stationary)
+                if(weight.changes(tile) && weight.changed > 1 && id == 0)
+                    platform::mbarrier_arrive(ring.weight_empty());
             if(!mine) {
                 ring.skip(tile.k_tiles);
-                next = View::unit(args, u + step < schedule.units() ? u + step : u);
+                next = View::unit(args, u + run.step < run.end ? u + run.step : u);
                 continue;
             }
             const bool direct = u < schedule.direct;
             float* const slot = Partials::slot(
                 args, direct ? schedule.tail_units() + workgroup * teams + team : u - schedule.direct, 0);
+            if(direct) {
+                CKGEN_UNROLL
+                for(int b = 0; b < own_blocks; ++b)
+                    View::Store::prefetch(args, tile, (first_block + b) * 128 + id);
+            }
             Registers acc[own_blocks];
             if constexpr(teams > 1) {
                 platform::mbarrier_wait(ring.turn(team), parity);
                 parity ^= 1;
             }
             int k = 0;
-            do {
+            uint32 last;
+            while(true) {
                 const int left = tile.k_tiles - k;
-                const int end = k + (left < View::chunk(args) ? left : View::chunk(args));
-                sum(args, ring, first_block, id, end - k, acc);
-                CKGEN_UNROLL
-                for(int b = 0; b < own_blocks; ++b) {
-                    const int owner = (first_block + b) * 128 + id;
-                    const bool keeps = Partials::has_rows(args, tile, owner);
-                    if(k > 0 && keeps)
-                        Partials::add_to(thread, slot + owner * 4, acc[b]);
-                    if(keeps && (!direct || end < tile.k_tiles))
-                        Partials::keep(thread, slot + owner * 4, acc[b]);
+                const bool more = left > View::chunk(args);
+                last = issue(args, ring, weight_tile(args, weight, k), first_block, id, more ? View::chunk(args) : left,
+                             acc);
+                if constexpr(teams > 1) {
+                    if(!more)
+                        break;
+                    settle(last, id, acc);
                 }
-                k = end;
-            } while(k < tile.k_tiles);
+                add_piece(thread, args, tile, slot, first_block, id, k > 0, more || !direct, acc);
+                if(!more)
+                    break;
+                k += View::chunk(args);
+            }
             if constexpr(teams > 1) {
                 platform::barrier_of(1 + warpgroup, 128);  // all have seen their turn, also of a unit without products
                 if(id == 0)
                     platform::mbarrier_arrive(ring.turn(team + 1 == teams ? 0 : team + 1));
             }
-            // Worked out while the results are written.
-            next = View::unit(args, u + step < schedule.units() ? u + step : u);
+            next = View::unit(args, u + run.step < run.end ? u + run.step : u);
             if(direct) {
-                CKGEN_UNROLL
-                for(int b = 0; b < own_blocks; ++b)
-                    write(thread, args, tile, (first_block + b) * 128 + id, acc[b]);
+                write<0>(thread, args, tile, slot, first_block, id, last, k > 0, acc);
+            } else if constexpr(teams > 1) {
+                settle(last, id, acc);
+                add_piece(thread, args, tile, slot, first_block, id, k > 0, true, acc);
             }
         }
     }
 
 private:
-    // acc = the products of the next k_tiles stages. A loop for each number of steps: a branch among a stage's products
+    static CKGEN_DEVICE TmaWeightTile<D> weight_tile(const Args& args, const TmaWeight<D>& weight, int k) {
+        if constexpr(D::stationary) {
+            const uint32 bytes = View::weight_tile_bytes(args);
+            return {k, weight.parities >> k, TmaRing<D>::weight() + static_cast<uint32>(k) * bytes, bytes};
+        } else {
+            return {};
+        }
+    }
+    // acc = the products of the next k_tiles stages. Of a team they only begin: what does not need them is worked out
+    // beside the last. Gives what settle() wants. A loop for each number of steps: a branch among a stage's products
     // would make them wait for each other.
-    static CKGEN_DEVICE void sum(const Args& args, TmaRing<D>& ring, int first_block, int id, int k_tiles,
-                                 Registers (&acc)[own_blocks]) {
-        CKGEN_UNROLL
-        for(int i = 0; i < own_blocks * D::n_per_block / 2; ++i)
-            acc[i / (D::n_per_block / 2)][i % (D::n_per_block / 2)] = 0.f;
+    static CKGEN_DEVICE uint32 issue(const Args& args, TmaRing<D>& ring, TmaWeightTile<D> weight, int first_block,
+                                     int id, int k_tiles, Registers (&acc)[own_blocks]) {
+        if constexpr(teams == 1)
+            clear(acc);
         const int steps = View::steps(args);
         if(steps == 4)
-            add_stages<4>(ring, first_block, id, k_tiles, acc);
-        else if(steps == 3)
-            add_stages<3>(ring, first_block, id, k_tiles, acc);
-        else if(steps == 2)
-            add_stages<2>(ring, first_block, id, k_tiles, acc);
-        else
-            add_stages<1>(ring, first_block, id, k_tiles, acc);
+            return issue_stages<4>(ring, weight, first_block, id, k_tiles, acc);
+        if(steps == 3)
+            return issue_stages<3>(ring, weight, first_block, id, k_tiles, acc);
+        if(steps == 2)
+            return issue_stages<2>(ring, weight, first_block, id, k_tiles, acc);
+        return issue_stages<1>(ring, weight, first_block, id, k_tiles, acc);
     }
     template <int Steps>
-    static CKGEN_DEVICE void add_stages(TmaRing<D>& ring, int first_block, int id, int k_tiles,
-                                        Registers (&acc)[own_blocks]) {
+    static CKGEN_DEVICE uint32 issue_stages(TmaRing<D>& ring, TmaWeightTile<D> weight, int first_block, int id,
+                                            int k_tiles, Registers (&acc)[own_blocks]) {
         uint32 previous = 0;  // the empty barrier of the stage whose products may still run
-        for(int k = 0; k < k_tiles; ++k, ring.next()) {
+        for(int k = 0; k < k_tiles; ++k, ring.next(), weight.next()) {
+            if constexpr(D::stationary)
+                platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());
             platform::mbarrier_wait(ring.full(), ring.parity);
             atom::wgmma_fence();
             CKGEN_UNROLL
             for(int b = 0; b < own_blocks; ++b)
                 View::template multiply<Steps>(ring.data() + (first_block + b) * block_bytes,
-                                               ring.data() + a_blocks * block_bytes, acc[b]);
+                                               D::stationary ? weight.data : ring.data() + a_blocks * block_bytes,
+                                               acc[b], teams == 1 || k > 0);
             atom::wgmma_commit();
             atom::wgmma_wait<1>();
             if(previous != 0 && id == 0)
                 platform::mbarrier_arrive(previous);
             previous = ring.empty();
         }
+        if constexpr(teams == 1)
+            finish(previous, id, acc);
+        return previous;
+    }
+    static CKGEN_DEVICE void finish(uint32 last, int id, Registers (&acc)[own_blocks]) {
         atom::wgmma_wait<0>();
         CKGEN_UNROLL
         for(int b = 0; b < own_blocks; ++b)
             atom::wgmma_done(acc[b]);
-        if(previous != 0 && id == 0)
-            platform::mbarrier_arrive(previous);
+        if(last != 0 && id == 0)
+            platform::mbarrier_arrive(last);
+    }
+    // Ends what a team began by issue(): `last` is the empty barrier of the last stage, 0 where there was none.
+    static CKGEN_DEVICE void settle(uint32 last, int id, Registers (&acc)[own_blocks]) {
+        finish(last, id, acc);
+        if(last == 0)
+            clear(acc);
+    }
+    static CKGEN_DEVICE void clear(Registers (&acc)[own_blocks]) {
+        CKGEN_UNROLL
+        for(int i = 0; i < own_blocks * D::n_per_block / 2; ++i)
+            acc[i / (D::n_per_block / 2)][i % (D::n_per_block / 2)] = 0.f;
+    }
+    // Adds the pieces of a sum before this one, and keeps it for those after it.
+    static CKGEN_DEVICE void add_piece(const platform::Thread& thread, const Args& args,
+                                       const typename View::Tile& tile, float* slot, int first_block, int id, bool adds,
+                                       bool keeps, Registers (&acc)[own_blocks]) {
+        CKGEN_UNROLL
+        for(int b = 0; b < own_blocks; ++b) {
+            const int owner = (first_block + b) * 128 + id;
+            const bool has_rows = Partials::has_rows(args, tile, owner);
+            if(adds && has_rows)
+                Partials::add_to(thread, slot + owner * 4, acc[b]);
+            if(keeps && has_rows)
+                Partials::keep(thread, slot + owner * 4, acc[b]);
+        }
     }
 
+    template <int Block>
     static CKGEN_DEVICE void write(const platform::Thread& thread, const Args& args, const typename View::Tile& tile,
-                                   int id, const Registers& acc) {
-        const typename View::Store store(thread, args, tile, id);
-        store.template put<D::n_per_block / 8 / View::Store::blocks_at_once>(0, acc);
+                                   float* slot, int first_block, int id, uint32 last, bool adds,
+                                   Registers (&acc)[own_blocks]) {
+        const typename View::Store store(thread, args, tile, (first_block + Block) * 128 + id);
+        if constexpr(Block == 0 && teams > 1) {
+            settle(last, id, acc);
+            if(adds)
+                add_piece(thread, args, tile, slot, first_block, id, true, false, acc);
+        }
+        store.template put<D::n_per_block / 8 / View::Store::blocks_at_once>(0, acc[Block]);
+        if constexpr(Block + 1 < own_blocks)
+            write<Block + 1>(thread, args, tile, slot, first_block, id, last, adds, acc);
     }
 };
 
@@ -194,7 +222,7 @@ struct TmaRoles {
     static constexpr bool moves_registers = D::warpgroups == 2 && D::acc_registers == 128;
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
-        const TmaRing<D> ring{TmaRing<D>::start()};
+        const TmaRing<D> ring = TmaRing<D>::first();
         const int id = thread.thread_id();
         if(id == 0) {
             for(TmaRing<D> each = ring; each.parity == 0; each.next()) {
@@ -204,6 +232,11 @@ struct TmaRoles {
             if constexpr(tma_teams<D> > 1)
                 for(int team = 0; team < tma_teams<D>; ++team)
                     platform::mbarrier_init(ring.turn(team), 1);
+            if constexpr(D::stationary) {
+                for(int tile = 0; tile < D::weight_rows / 16; ++tile)
+                    platform::mbarrier_init(ring.weight_full(tile), 1);
+                platform::mbarrier_init(ring.weight_empty(), D::warpgroups);
+            }
             platform::mbarrier_publish();
         }
         thread.barrier();

@@ -132,16 +132,18 @@ struct WaveletTmaView {
     struct Store : epilogue::WgmmaStore<typename D::Wei> {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
             : epilogue::WgmmaStore<typename D::Wei>(thread, args.problem, tile, id) {}
+        static CKGEN_DEVICE void prefetch(const Args&, const Tile&, int) {}
     };
     // Both operands have a position of GEMM-K a row.
     static CKGEN_DEVICE constexpr int steps(const Args&) { return D::k_per_block / 16; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2]) {
+    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         constexpr uint32 block_bytes = D::k_per_block * 128;
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
             atom::wgmma<typename D::Out, D::n_per_block>(acc, atom::wgmma_descriptor(a + k * 2048, block_bytes),
-                                                         atom::wgmma_descriptor(b + k * 2048, block_bytes));
+                                                         atom::wgmma_descriptor(b + k * 2048, block_bytes),
+                                                         accumulate || k > 0);
     }
 };
 

@@ -69,16 +69,16 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
 // clang-format off: operand lists
 #define CKGEN_WGMMA_24(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %15, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n24k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11" \
         "}, %12, %13, accumulate, 1, 1, %14, 1;\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 #define CKGEN_WGMMA_64(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %35, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
@@ -87,10 +87,10 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 #define CKGEN_WGMMA_96(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %51, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n96k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -102,10 +102,10 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
         "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 #define CKGEN_WGMMA_128(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %67, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -120,10 +120,10 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
         "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
         "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 #define CKGEN_WGMMA_192(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %99, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n192k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -144,10 +144,10 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), \
         "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), \
         "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 #define CKGEN_WGMMA_256(TYPE) \
     asm volatile( \
-        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, 1, 0;\n" \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %131, 0;\n" \
         "wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE " {" \
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -174,12 +174,12 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]), \
         "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
         "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
 // clang-format on
 
 // d += A * B for m64, N columns and 16 positions. a, b: descriptors, B's of an MN-major operand. T: half_t or bhalf_t.
 template <class T, int N, Major A = Major::mn>
-CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b) {
+CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1) {
     static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256,
                   "the column counts that instances use");
     if constexpr(N == 24 && IsSame<T, half_t>::value) {

@@ -29,6 +29,7 @@ template <class T, int N, Major A>
 struct WarpgroupThread {
     float* d;
     uint64 a, b;
+    int accumulate;
     platform::Site site;
 
     static void execute(void* const* threads) {
@@ -58,7 +59,8 @@ struct WarpgroupThread {
         for(int thread = 0; thread < 128; ++thread) {
             float* sums = group.matrix.sums(first + thread, of(thread).d, N / 2);
             for(int i = 0; i < N / 2; ++i)
-                sums[i] += product[WgmmaAccumulator::row(thread, i)][WgmmaAccumulator::column(thread, i)];
+                sums[i] = (of(thread).accumulate ? sums[i] : 0.f) +
+                          product[WgmmaAccumulator::row(thread, i)][WgmmaAccumulator::column(thread, i)];
         }
     }
 
@@ -78,8 +80,8 @@ private:
 };
 
 template <class T, int N, Major A = Major::mn>
-void wgmma(float (&d)[N / 2], uint64 a, uint64 b, platform::Site site = platform::Site::here()) {
-    WarpgroupThread<T, N, A> mine{d, a, b, site};
+void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1, platform::Site site = platform::Site::here()) {
+    WarpgroupThread<T, N, A> mine{d, a, b, accumulate, site};
     platform::collective_of(128, &mine, &WarpgroupThread<T, N, A>::execute, site);
 }
 

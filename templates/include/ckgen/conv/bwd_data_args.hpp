@@ -71,7 +71,8 @@ struct BwdDataUnits {
     int32 first;              // number of the tile that the schedule begins with; past the last follows the first
     int32 tiles;              // of all classes
     int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
-    Divider n_tiles, groups, m_tiles;
+    int32 class_count;        // with the residues of the stride, where positions have no tap
+    Divider n_tiles, groups, m_tiles, all_classes;
     BwdDataClasses classes[kMostClasses];
 };
 

@@ -52,6 +52,7 @@ struct BwdDataTile {
     int k_tile_first, k_tiles;
     int rows;                       // M
     int class_number;               // of the classes with taps; persistent kernels know it
+    int weight;                     // which class, columns and group: number of B in kernels where that stays
     bool tapless;                   // rows are all positions; those without a tap are written
     int32 count[NDim + 1];          // images, positions
     int32 start[NDim], step[NDim];  // position t of a dimension is input position start + step * t
@@ -64,17 +65,27 @@ struct BwdDataTile {
         BwdDataTile tile{};
         int block = number + units.first;
         block -= block >= units.tiles ? units.tiles : 0;
-        tile.tapless = static_cast<uint32>(block) >= args.tapped_blocks;
-        block -= tile.tapless ? static_cast<int>(args.tapped_blocks) : 0;
+        int kind = 0;  // classes with taps, then residues
+        int m_tile = 0;
+        if constexpr(D::stationary) {  // B changes as seldom as it can: classes without taps want none
+            kind = take(block, units.all_classes, units.class_count);
+            m_tile = take(block, units.m_tiles, args.m_tiles);
+            tile.weight = block * args.classes + kind;
+        }
         tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
         tile.group = take(block, units.groups, args.groups);
-        tile.m_first = take(block, units.m_tiles, args.m_tiles) * D::m_per_block;
-        tile.class_number = block;
+        if constexpr(!D::stationary) {
+            m_tile = take(block, units.m_tiles, args.m_tiles);
+            kind = block;
+        }
+        tile.m_first = m_tile * D::m_per_block;
         tile.count[0] = args.images;
+        tile.tapless = kind >= args.classes;
+        tile.class_number = tile.tapless ? kind - args.classes : kind;
         if(tile.tapless)
-            tile.set_residues(args, block);
+            tile.set_residues(args, tile.class_number);
         else
-            tile.set_classes(args, units.classes[block]);
+            tile.set_classes(args, units.classes[kind]);
         tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
         return tile;
     }

@@ -17,6 +17,21 @@ struct TileSchedule {
     CKGEN_HD constexpr int32 units() const { return direct + tail_units(); }
 };
 
+// The units of a workgroup.
+struct UnitRun {
+    int32 first, end, step;
+};
+// By turns, so that workgroups are at neighbouring units at a time.
+CKGEN_HD constexpr UnitRun units_by_turns(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
+    return {workgroup, schedule.units(), workgroups};
+}
+// Or an even share of neighbouring units each.
+CKGEN_HD constexpr UnitRun units_in_a_row(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
+    const int64 units = schedule.units();
+    return {static_cast<int32>(units * workgroup / workgroups),
+            static_cast<int32>(units * (workgroup + 1) / workgroups), 1};
+}
+
 // What a persistent kernel has to do: tiles, each of k_tiles along GEMM-K, and how long those take.
 struct TileWork {
     int64 tiles;

@@ -24,20 +24,24 @@ struct WaveletTmaDataLoadRole {
     using Args = WaveletTmaDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
-    static constexpr int block_bytes = D::k_per_block * 128;  // 64 input channels of a stage
-    static constexpr int b_blocks = D::n_per_block / 64;
 
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
-        const int units = args.units.schedule.units();
-        for(int u = static_cast<int>(thread.block_id()); u < units; u += static_cast<int>(thread.grid_size())) {
+        const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
+        TmaWeight<D> weight;
+        for(int u = run.first; u < run.end; u += run.step) {
             const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
             if(tile.k_tiles == 0)
                 continue;
             const platform::TensorMap& out = args.out[tile.class_number];
+            const bool changes = D::stationary && weight.changes(tile);
+            if(changes && weight.changed > 1)
+                platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
             const Rows rows(args, tile);
             Step step(args, tile);
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
+                if(changes && leader)
+                    copy_weight_to_stay(args, ring, tile, step, k);
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
                 if(leader)
                     copy_tile(args, ring, out, tile, rows, step);
@@ -106,13 +110,27 @@ private:
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
-        platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + D::n_per_block * 2 * args.problem.tap_rows);
+        const int weight_bytes = D::stationary ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
+        platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + weight_bytes);
         platform::copy_pixels<ndim>(ring.data(), out, ring.full(), tile.group * args.out_group_channels + step.channel,
                                     rows.position, rows.image, step.offset);
+        if constexpr(!D::stationary)
+            copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128, ring.full(), tile, step);
+    }
+    // Rows: of 64 input channels, from one box's first to the next one's.
+    template <int Rows>
+    static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
+                                         const Step& step) {
         CKGEN_UNROLL
-        for(int j = 0; j < b_blocks; ++j)
-            platform::copy_image_box(ring.data() + D::m_per_block * 128 + j * block_bytes, args.wei, ring.full(),
-                                     step.column + 64 * j, step.channel, tile.group, 0);
+        for(int j = 0; j < D::n_per_block / 64; ++j)
+            platform::copy_image_box(target + j * Rows * 128, args.wei, full, step.column + 64 * j, step.channel,
+                                     tile.group, 0);
+    }
+    static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
+                                                 const Step& step, int k) {
+        platform::mbarrier_expect(ring.weight_full(k), D::n_per_block * 2 * args.problem.tap_rows);
+        copy_weight<D::weight_rows>(args, TmaRing<D>::weight() + static_cast<uint32>(k * args.problem.tap_rows * 128),
+                                    ring.weight_full(k), tile, step);
     }
 };
 
@@ -134,6 +152,9 @@ struct WaveletTmaDataView {
     struct Store : epilogue::WgmmaInputStore<D> {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
             : epilogue::WgmmaInputStore<D>(thread, args.problem, args.units, tile, id, lds_of_warp(thread)) {}
+        static CKGEN_DEVICE void prefetch(const Args& args, const Tile& tile, int id) {
+            epilogue::WgmmaInputStore<D>::prefetch(args.problem, args.units, tile, id);
+        }
 
     private:
         static_assert(D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes, "of a warp");
@@ -144,13 +165,17 @@ struct WaveletTmaDataView {
 
     // A has a position of the class a row, B an output channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / 16; }
+    static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
+        return static_cast<uint32>(args.problem.tap_rows) * 128;
+    }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2]) {
-        constexpr uint32 block_bytes = D::k_per_block * 128;
+    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
+        constexpr uint32 block_bytes = (D::stationary ? D::weight_rows : D::k_per_block) * 128;
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
             atom::wgmma<typename D::Out, D::n_per_block, atom::Major::k>(
-                acc, atom::wgmma_row_descriptor(a + k * 32), atom::wgmma_descriptor(b + k * 2048, block_bytes));
+                acc, atom::wgmma_row_descriptor(a + k * 32), atom::wgmma_descriptor(b + k * 2048, block_bytes),
+                accumulate || k > 0);
     }
 };
 
