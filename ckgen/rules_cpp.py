@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, HALO_FAMILIES, MFMA_FAMILIES, OPERATIONS, STATIONARY_FAMILIES, STREAMED_FAMILIES
+from ckgen.operation import (
+    BWD_DATA,
+    BWD_WEIGHT,
+    HALO_FAMILIES,
+    MFMA_FAMILIES,
+    OPERATIONS,
+    STATIONARY_FAMILIES,
+    STREAMED_FAMILIES,
+)
 from ckgen.rule_table import RULES
 from ckgen.rules import ARCH_NAMES, names_in
 

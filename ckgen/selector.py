@@ -82,6 +82,8 @@ def chain(
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own.keys(), tables):
         for candidate in neighbour.candidates:
+            if not neighbour.exact and _overflows(own[candidate.name], problem):
+                continue
             found.setdefault(candidate.name, _choice(candidate, neighbour, own[candidate.name], problem))
     for instance in sorted(own.values(), key=lambda instance: _rule_order(instance, problem)):
         found.setdefault(instance.name, Choice(instance.name, -1, "generic" if instance.generic else "rule"))
@@ -149,6 +151,11 @@ def _terms(instance: Instance, problem: ConvProblem) -> int:
     return _product((problem.k, *(_ceil(taps, tilde(stride, dilation)) for taps, stride, dilation in axes)))
 
 
+def _overflows(instance: Instance, problem: ConvProblem) -> bool:
+    """Whether sums are longer than the part of the weight that is to stay in LDS: partials are written instead."""
+    return 0 < instance.weight_rows < _terms(instance, problem)
+
+
 def _tiles(instance: Instance, problem: ConvProblem) -> int:
     """Tiles of all groups' gradients; one of family halo has all taps. Backward data: as if all positions were of one
     residue class."""
@@ -164,7 +171,7 @@ def _tiles(instance: Instance, problem: ConvProblem) -> int:
     return _product((rows, _ceil(columns, instance.n_per_block)))
 
 
-def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, int, bool, str]:
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, str]:
     """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
     cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
     halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
@@ -178,6 +185,7 @@ def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, int, in
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
     return (
         instance.generic,
+        _overflows(instance, problem),
         _product((_tiles(instance, problem), values)),
         -vectors,
         instance.conv_spec == "Default",

@@ -27,9 +27,7 @@ class Bug:
     problem: ConvProblem
 
 
-def check_bug(
-    bug: Bug, instance: Instance, run: Callable[[Library, str, ConvProblem], None], folder: Path
-) -> Library:
+def check_bug(bug: Bug, instance: Instance, run: Callable[[Library, str, ConvProblem], None], folder: Path) -> Library:
     """Build ``instance`` with the bug in ``folder`` and fail unless ``run`` shows it in every schedule; ``run`` raises
     AssertionError for a wrong result. Gives the library."""
     tree = write_tree(folder, (instance,))

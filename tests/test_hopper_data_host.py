@@ -14,7 +14,7 @@ from ckgen.d_tensors import d_slots
 from ckgen.element import decode, element_of, encode
 from ckgen.instance import Instance
 from ckgen.layout import to_logical, to_physical
-from ckgen.library import Library, LibraryError
+from ckgen.library import Library
 from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.run_data import make_data

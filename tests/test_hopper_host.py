@@ -3,15 +3,16 @@ hides are reported with the lines that have them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ckgen.instance import Instance
-from ckgen.library import Library, LibraryError, UnsupportedProblem
+from ckgen.library import Library, UnsupportedProblem
 from ckgen.problem import ConvProblem, make_problem
 from tests.cxx import CHECKED, link, replace_once, run_instance, write_tree
+from tests.planted_bugs import Bug, check_bug
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 64, 2, 6, archs=("sm_90a",))
@@ -358,7 +359,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "one-stage-too-many": Bug(
-        "pipeline/tma_roles.hpp",
+        "pipeline/tma_ring.hpp",
         "if(++stage == D::stages) {",
         "if(++stage > D::stages) {",
         ("LDS write", "a copy at ckgen/pipeline/wavelet_tma.hpp"),

@@ -131,7 +131,7 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 @pytest.mark.parametrize(
     "instance",
     [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, STATIONARY, HALO_DATA],
-    ids="xdl wavelet wavelet_tma halo halo-wgmma data data-wavelet_tma stationary data-halo".split(),
+    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma", "stationary", "data-halo"],
 )
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)

@@ -8,6 +8,7 @@ import pytest
 
 from ckgen.instance import Instance
 from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
+from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.selector import FARTHEST, Choice, chain, runs_on, same_arch
 from tests.specs import WEIGHT_LAYOUTS
@@ -132,6 +133,23 @@ def test_the_rule_takes_the_least_traffic_and_the_generic_comes_last() -> None:
     narrow = make_problem(batch=32, k=64, c=64, filter=(1, 1), input=(50, 50))
     assert names(big) == [TMA.name, XDL.name, SMALL.name, LAST.name]
     assert names(narrow) == [SMALL.name, XDL.name, TMA.name, LAST.name]
+
+
+def test_a_weight_that_does_not_fit_stays_for_nobody() -> None:
+    """128 KiB hold 256 rows of 256 columns: K = 256 under one tap, K = 512 not."""
+    layout = "NHWGK/GKYXC/NHWGC"
+    ring = replace(TMA, operation=BWD_DATA, layout=layout, m_per_block=64, b_vector=8, c_vector=8)
+    stays = replace(ring, family="stationary")
+    deep = replace(POINT, k=512)
+    known = table((POINT, [(stays, 1, 10.0), (ring, 1, 11.0)]))
+    known = replace(known, operation=BWD_DATA, rows=tuple(replace(row, layout=layout) for row in known.rows))
+
+    def picks(problem: ConvProblem, *tables: Table) -> list[str]:
+        return [choice.name for choice in chain(problem, "f16", layout, "sm_90a", (ring, stays), tables)]
+
+    assert picks(POINT) == picks(POINT, known) == [stays.name, ring.name]
+    assert picks(replace(POINT, input=(60, 60)), known) == [stays.name, ring.name]
+    assert picks(deep) == picks(deep, known) == [ring.name, stays.name]
 
 
 def test_instances_for_other_architectures_are_left_out() -> None:

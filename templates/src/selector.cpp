@@ -114,6 +114,9 @@ int64 terms_of(const InstanceFields& i, const Sizes& p) {
     return result;
 }
 
+// Whether sums are longer than the part of the weight that is to stay in LDS, so that partials are written instead.
+bool overflows(const InstanceFields& i, const Sizes& p) { return i.weight_rows > 0 && terms_of(i, p) > i.weight_rows; }
+
 // Tiles of all groups' gradients. Backward data: as if all positions were of one class.
 int64 tiles(const InstanceFields& i, const Sizes& p) {
     if(is_data(i.operation)) {
@@ -227,8 +230,8 @@ auto rule_order(int position, const Sizes& sizes) {
         values = 2 * kHaloChannels;
     else if(i.all_taps)
         values = std::max(values, product(product(i.m_per_block, i.n_per_block), taps(sizes)) / kMacsAValue);
-    return std::make_tuple(i.generic, product(tiles(i, sizes), values), -(i.a_vector + i.b_vector + i.c_vector),
-                           i.any_filter, position);
+    return std::make_tuple(i.generic, overflows(i, sizes), product(tiles(i, sizes), values),
+                           -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
@@ -238,10 +241,10 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
         for(const MeasuredCandidate& c : neighbour.candidates) {
             const auto position = static_cast<std::size_t>(c.instance);
-            if(!own[position])
+            const InstanceFields& fields = instance_fields().data[position];
+            if(!own[position] || (!neighbour.exact && overflows(fields, sizes)))
                 continue;
             own[position] = false;
-            const InstanceFields& fields = instance_fields().data[position];
             found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
                              neighbour.predicted ? SelectedBy::Predicted
                              : neighbour.exact   ? SelectedBy::Measured

@@ -22,6 +22,7 @@ struct InstanceFields {
     const char* archs;  // separated by blanks; empty: all
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
+    int weight_rows;  // of GEMM-K that stay in LDS: family stationary, else 0
     bool any_filter;  // its conv_spec is Default
     bool all_taps;    // a tile has the weights of all taps: family halo
     bool generic;
