@@ -10,6 +10,7 @@
 //   schedule(), partials(), chunk()       of Args: the TileSchedule, the workspace, tiles of GEMM-K of one sum
 //   unit(args, u), tile(args, number)     the Tile of a unit, and that of a tile of the result
 //   rows(args, tile)                      rows of the product
+//   plans_ahead                           the next unit is worked out beside the last products: there are registers
 //   steps(args), multiply<Steps>()        products of 16 positions of GEMM-K in a stage: how many, and all of them
 // and in family stationary, where B stays while neighbouring units have the same,
 //   weight_tile_bytes(args)               from a tile of B to the next
@@ -102,13 +103,16 @@ struct TmaMathRole {
                 if(id == 0)
                     platform::mbarrier_arrive(ring.turn(team + 1 == teams ? 0 : team + 1));
             }
-            next = View::unit(args, u + run.step < run.end ? u + run.step : u);
+            if constexpr(View::plans_ahead)
+                next = View::unit(args, u + run.step < run.end ? u + run.step : u);
             if(direct) {
                 write<0>(thread, args, tile, slot, first_block, id, last, k > 0, acc);
             } else if constexpr(teams > 1) {
                 settle(last, id, acc);
                 add_piece(thread, args, tile, slot, first_block, id, k > 0, true, acc);
             }
+            if constexpr(!View::plans_ahead)
+                next = View::unit(args, u + run.step < run.end ? u + run.step : u);
         }
     }
 
@@ -172,8 +176,12 @@ private:
     // Ends what a team began by issue(): `last` is the empty barrier of the last stage, 0 where there was none.
     static CKGEN_DEVICE void settle(uint32 last, int id, Registers (&acc)[own_blocks]) {
         finish(last, id, acc);
-        if(last == 0)
+        if(last == 0) {
             clear(acc);
+            CKGEN_UNROLL
+            for(int b = 0; b < own_blocks; ++b)
+                atom::wgmma_done(acc[b]);  // keeps this a branch: selecting each register takes 400 clocks
+        }
     }
     static CKGEN_DEVICE void clear(Registers (&acc)[own_blocks]) {
         CKGEN_UNROLL
@@ -195,6 +203,7 @@ private:
         }
     }
 
+    // The first store is made before the products are waited for; for more there are no registers.
     template <int Block>
     static CKGEN_DEVICE void write(const platform::Thread& thread, const Args& args, const typename View::Tile& tile,
                                    float* slot, int first_block, int id, uint32 last, bool adds,

@@ -118,6 +118,7 @@ private:
 
 template <class D>
 struct WaveletTmaView {
+    static constexpr bool plans_ahead = true;
     using Args = WaveletTmaArgs;
     using Tile = conv::BwdWeightTile;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.problem.schedule; }

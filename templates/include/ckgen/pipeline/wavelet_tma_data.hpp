@@ -136,6 +136,7 @@ private:
 
 template <class D>
 struct WaveletTmaDataView {
+    static constexpr bool plans_ahead = D::d_tensors == 0;
     using Args = WaveletTmaDataArgs<D>;
     using Tile = conv::BwdDataTile<D::Layout::ndim>;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
