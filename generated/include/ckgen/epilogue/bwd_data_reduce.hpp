@@ -19,7 +19,6 @@ struct BwdDataReduceKernel {
     // Positions of all images and groups.
     static CKGEN_HD int64 rows_of(const conv::BwdDataArgs& args) {
         int64 rows = static_cast<int64>(args.images) * args.groups;
-        CKGEN_UNROLL
         for(int d = 0; d < D::kernel_ndim; ++d)
             rows *= args.in_length[d];
         return rows;
