@@ -51,8 +51,8 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     assert all(row["generic"] == "yes" and row["xdl"] == "32" for row in rows)
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
-    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"5"}
-    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 45
+    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"6"}
+    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 54
     assert rows[0]["archs"] == "gfx90a gfx942 gfx950 gfx1100 gfx1201 sm_90a"
     assert support_matrix([instance()])[0][-2] == "no"
 
