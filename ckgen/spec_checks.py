@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
-from ckgen.operation import OPERATIONS
+from ckgen.operation import COPY_FAMILIES, OPERATIONS
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
 from ckgen.spec_limits import Limits
 from ckgen.spec_operations import foreign_words
 
 # The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
-WAVE_KEYS = {"wave_ratio": ("wavelet", "wavelet_tma", "stationary", "halo"), "block_size": ("xdl",)}
+WAVE_KEYS = {"wave_ratio": ("wavelet", *COPY_FAMILIES), "block_size": ("xdl",)}
 LIMIT_ROLES = {"xdl": ("main",), "wavelet": ("math", "load")}  # the loops that limits can be about
 NEED_WAVES = ("wavelet", "xdl")
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise

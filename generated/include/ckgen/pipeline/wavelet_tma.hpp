@@ -29,8 +29,8 @@ struct WaveletTmaLoadRole {
 
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
-        const int units = args.problem.schedule.units();
-        for(int u = static_cast<int>(thread.block_id()); u < units; u += static_cast<int>(thread.grid_size())) {
+        const conv::UnitRun run = tma_units<D>(thread, args.problem.schedule);
+        for(int u = run.first; u < run.end; u += run.step) {
             const auto tile = conv::BwdWeightTile::of_unit<D>(args.problem, u);
             Column columns[b_blocks];
             CKGEN_UNROLL

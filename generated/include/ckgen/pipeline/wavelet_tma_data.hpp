@@ -29,7 +29,7 @@ struct WaveletTmaDataLoadRole {
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
         const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
-        TmaWeight<D> weight;
+        TmaWeight weight;
         for(int u = run.first; u < run.end; u += run.step) {
             const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
             if(tile.k_tiles == 0)

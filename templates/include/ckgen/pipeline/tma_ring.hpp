@@ -56,7 +56,6 @@ CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv:
 }
 
 // Which B stays, as a role comes to its units. Both roles see it change at the same unit.
-template <class D>
 struct TmaWeight {
     int number = -1, k_first = 0;
     int changed = 0;        // how often
@@ -75,7 +74,6 @@ struct TmaWeight {
     }
 };
 // Its tile for a stage.
-template <class D>
 struct TmaWeightTile {
     int tile;
     uint32 parities, data, bytes;

@@ -54,7 +54,7 @@ struct TmaMathRole {
         int parity = team == 0 ? 1 : 0;  // of the team's turn
         const conv::UnitRun run = tma_units<D>(thread, schedule);
         typename View::Tile next = View::unit(args, run.first < run.end ? run.first : 0);
-        TmaWeight<D> weight;
+        TmaWeight weight;
         for(int u = run.first; u < run.end; u += run.step) {
             const typename View::Tile tile = next;
             const bool mine = turn == team;
@@ -116,7 +116,7 @@ struct TmaMathRole {
     }
 
 private:
-    static CKGEN_DEVICE TmaWeightTile<D> weight_tile(const Args& args, const TmaWeight<D>& weight, int k) {
+    static CKGEN_DEVICE TmaWeightTile weight_tile(const Args& args, const TmaWeight& weight, int k) {
         if constexpr(D::stationary) {
             const uint32 bytes = View::weight_tile_bytes(args);
             return {k, weight.parities >> k, TmaRing<D>::weight() + static_cast<uint32>(k) * bytes, bytes};
@@ -127,8 +127,8 @@ private:
     // acc = the products of the next k_tiles stages. Of a team they only begin: what does not need them is worked out
     // beside the last. Gives what settle() wants. A loop for each number of steps: a branch among a stage's products
     // would make them wait for each other.
-    static CKGEN_DEVICE uint32 issue(const Args& args, TmaRing<D>& ring, TmaWeightTile<D> weight, int first_block,
-                                     int id, int k_tiles, Registers (&acc)[own_blocks]) {
+    static CKGEN_DEVICE uint32 issue(const Args& args, TmaRing<D>& ring, TmaWeightTile weight, int first_block, int id,
+                                     int k_tiles, Registers (&acc)[own_blocks]) {
         if constexpr(teams == 1)
             clear(acc);
         const int steps = View::steps(args);
@@ -141,7 +141,7 @@ private:
         return issue_stages<1>(ring, weight, first_block, id, k_tiles, acc);
     }
     template <int Steps>
-    static CKGEN_DEVICE uint32 issue_stages(TmaRing<D>& ring, TmaWeightTile<D> weight, int first_block, int id,
+    static CKGEN_DEVICE uint32 issue_stages(TmaRing<D>& ring, TmaWeightTile weight, int first_block, int id,
                                             int k_tiles, Registers (&acc)[own_blocks]) {
         uint32 previous = 0;  // the empty barrier of the stage whose products may still run
         for(int k = 0; k < k_tiles; ++k, ring.next(), weight.next()) {
