@@ -19,6 +19,13 @@ from dataclasses import dataclass
 EXIT_DRIFT = 1
 EXIT_USAGE = 2
 
+# What others call a data type: numpy, PyTorch, Composable Kernel and the usual abbreviations.
+_OTHER_WORDS = {
+    **dict.fromkeys(("fp16", "float16", "half", "half_t"), "f16"),
+    **dict.fromkeys(("bfloat16", "bhalf", "bhalf_t"), "bf16"),
+    **dict.fromkeys(("fp32", "float32", "float"), "f32"),
+}
+
 # A line longer than this is cut around the caret, so that a minified file cannot flood the terminal.
 _EXCERPT_WIDTH = 100
 
@@ -93,7 +100,13 @@ def format_diagnostics(diagnostics: Iterable[Diagnostic], texts: Mapping[str, st
 
 
 def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
-    """The known names most like `name` (case does not matter), best first; empty when none is close."""
+    """The known names most like `name` (case does not matter), best first; empty when none is close.
+
+    Another word for a known name is that name alone, however unlike it is spelled.
+    """
+    word = _OTHER_WORDS.get(name.casefold())
+    if word in known:
+        return [word]
     folded: dict[str, str] = {}
     for candidate in known:
         folded.setdefault(candidate.casefold(), candidate)

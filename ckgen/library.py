@@ -19,13 +19,16 @@ from dataclasses import dataclass
 from ckgen.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
 from ckgen.d_tensors import d_slots, scalar_values
 from ckgen.element import Array
+from ckgen.errors import did_you_mean
 from ckgen.function import PASS_THROUGH
+from ckgen.hardware import DTYPES
 from ckgen.layout import CHANNELS_LAST, TENSORS, TensorName, tensors_first_to_last
 from ckgen.library_base import Catalogue
 from ckgen.operands import Operands, Tensor
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.problem import ConvProblem
-from ckgen.selector import SOURCES, TIMED, Choice
+from ckgen.selector import SOURCES, Choice
+from ckgen.targets import DEVICES, check_archs
 from ckgen.tensors import logical_strides, require, view
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -83,6 +86,9 @@ class Library(Catalogue):
         function: str = PASS_THROUGH,
     ) -> tuple[Choice, ...]:
         """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
+        if dtype not in DTYPES:
+            raise LibraryError(f"there is no dtype `{dtype}`", did_you_mean(dtype, tuple(DTYPES)))
+        check_archs([arch] if arch else [], DEVICES)
         found = (CCandidate * (most or len(self.names)))()
         count = ctypes.c_int32()
         operation = BWD_DATA if layout in OPERATIONS[BWD_DATA].layouts else BWD_WEIGHT
@@ -95,9 +101,8 @@ class Library(Catalogue):
         return tuple(self._choice(candidate) for candidate in found[: count.value])
 
     def _choice(self, found: CCandidate) -> Choice:
-        source = SOURCES[found.source]
-        time = round(found.microseconds, 1) if source in TIMED else None
-        return Choice(self.names[found.instance], found.split_k, source, time)
+        time = round(found.microseconds, 1) or None
+        return Choice(self.names[found.instance], found.split_k, SOURCES[found.source], time)
 
     def run(
         self,

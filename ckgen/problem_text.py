@@ -2,7 +2,7 @@
 
     G32 N32 K8 C8 3x3 on 100x100 s2 p1
 
-Groups, images, output and input channels a group, filter, input; then stride, dilation, pads on the left and, after
+Groups, images, output and input channels per group (in any order), filter, input; then stride, dilation, pads on the left and, after
 a colon, on the right where they differ. One number stands for all dimensions.
 """
 
@@ -15,7 +15,7 @@ from ckgen.errors import CkgenError, Diagnostic
 
 _EDGES = r"\d+(?:x\d+)*"
 _PROBLEM = re.compile(
-    rf"(?:G(?P<groups>\d+) )?(?:N(?P<batch>\d+) )?K(?P<k>\d+) C(?P<c>\d+) (?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
+    rf"(?P<sizes>(?:[GNKC]\d+ )+)(?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
     rf"(?: s(?P<strides>{_EDGES}))?(?: d(?P<dilations>{_EDGES}))?"
     rf"(?: p(?P<left_pads>{_EDGES})(?::(?P<right_pads>{_EDGES}))?)?",
     re.ASCII,
@@ -29,16 +29,18 @@ def problem_fields(text: str) -> dict[str, Any]:
     One group, one image, stride and dilation 1 and no pads may be left out. CkgenError for a text of another form.
     """
     match = _PROBLEM.fullmatch(" ".join(text.split()))
-    if match is None:
+    words = match["sizes"].split() if match else []
+    sizes = {word[0]: int(word[1:]) for word in words}
+    if match is None or len(sizes) < len(words) or not {"K", "C"} <= sizes.keys():
         message = f"{text!r} is not the text of a problem"
         raise CkgenError((Diagnostic(None, "problem-text", message, f"write it as `{EXAMPLE}`"),))
     ndim = match["input"].count("x") + 1
     left = _edges(match["left_pads"] or "0", ndim)
     return {
-        "groups": int(match["groups"] or 1),
-        "batch": int(match["batch"] or 1),
-        "k": int(match["k"]),
-        "c": int(match["c"]),
+        "groups": sizes.get("G", 1),
+        "batch": sizes.get("N", 1),
+        "k": sizes["K"],
+        "c": sizes["C"],
         "filter": _edges(match["filter"], 1),
         "input": _edges(match["input"], 1),
         "strides": _edges(match["strides"] or "1", ndim),

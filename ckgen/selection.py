@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ckgen.errors import CkgenError, Diagnostic
-from ckgen.instance import parse
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.hardware import DTYPES
+from ckgen.instance import Instance, parse
 from ckgen.layout import CHANNELS_LAST
 from ckgen.library import Library
 from ckgen.measured import Table, load_tables
+from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
-from ckgen.selector import TIMED, Choice, chain, same_arch
+from ckgen.selector import Choice, chain, same_arch
+from ckgen.takes import takes
+from ckgen.targets import DEVICES, check_archs
 
 
 def select(
@@ -22,15 +26,18 @@ def select(
     arch: str | None = None,
     library: Library | str | os.PathLike[str] | None = None,
     tables: Sequence[Table] | None = None,
+    instances: Iterable[Instance] = (),
 ) -> Choice:
-    """The likely fastest instance for a problem, measured, by neighbours, by rule or generic: see ckgen.selector.
+    """The likely fastest instance for a problem, measured or predicted: see ckgen.selector.
 
     ``layout`` is channels-last (NHWGC and so on) unless given. With ``library``, a Library or its path, the choice is
     what that library holds and supports, on the current device unless ``arch`` says otherwise; UnsupportedProblem
-    when it has nothing. Without one it is the first candidate of what was measured on ``arch`` (default: the only
-    architecture that something was measured on) or predicted for it, and nobody was asked whether it supports the
-    problem, which is certain for source `measured` alone; CkgenError when there is nothing like the problem.
+    when it has nothing. Without one it is the best, for ``arch`` (default: the only architecture that something was
+    measured on), of ``instances`` and of those that the tables of the architecture name. Whether an instance takes the
+    problem is then known by its filter, vectors and groups alone (ckgen.takes); source `measured` is certain.
+    CkgenError when none takes it, and for a data type, layout or architecture that there is not.
     """
+    check_words(dtype, layout, arch)
     if library is not None:
         loaded = library if isinstance(library, Library) else Library(library)
         return loaded.select(problem, dtype, layout=layout, arch=arch)
@@ -38,19 +45,31 @@ def select(
     where = arch or _only_arch(known)
     own = [table for table in known if same_arch(table.arch, where)]
     names = dict.fromkeys(c.name for table in own for row in table.rows for c in row.candidates)
-    found = chain(problem, dtype, layout or CHANNELS_LAST[problem.ndim], where, map(parse, names), own)
-    best = next((choice for choice in found if choice.source in TIMED), None)
-    if best is None:
-        raise _nothing(f"nothing like {problem} in {dtype} was measured on {where}", "ask a library: library=PATH")
-    return best
+    every = {name: parse(name) for name in names} | {instance.name: instance for instance in instances}
+    form = layout or CHANNELS_LAST[problem.ndim]
+    takers = [instance for instance in every.values() if instance.layout == form and takes(instance, problem)]
+    found = chain(problem, dtype, form, where, takers, own)
+    if not found:
+        help = "name a spec or a library that has instances for it"
+        raise _error("select", f"no known instance for {form} {dtype} on {where} takes {problem}", help)
+    return found[0]
+
+
+def check_words(dtype: str, layout: str | None, arch: str | None) -> None:
+    """CkgenError for a data type, layout or architecture that there is not, with the nearest that there is."""
+    layouts = tuple(dict.fromkeys(text for operation in OPERATIONS.values() for text in operation.layouts))
+    for what, word, known in (("dtype", dtype, tuple(DTYPES)), ("layout", layout, layouts)):
+        if word is not None and word not in known:
+            raise _error(f"unknown-{what}", f"there is no {what} `{word}`", did_you_mean(word, known) or f"known: {', '.join(known)}")
+    check_archs([arch] if arch else [], DEVICES)
 
 
 def _only_arch(tables: Sequence[Table]) -> str:
     archs = sorted({table.arch for table in tables if not table.predicted})
     if len(archs) != 1:
-        raise _nothing(f"there are tables for {', '.join(archs) or 'no architecture'}", "say which: arch=NAME")
+        raise _error("select", f"there are tables for {', '.join(archs) or 'no architecture'}", "say which: arch=NAME")
     return archs[0]
 
 
-def _nothing(message: str, help: str) -> CkgenError:
-    return CkgenError((Diagnostic(None, "select", message, help),))
+def _error(rule: str, message: str, help: str) -> CkgenError:
+    return CkgenError((Diagnostic(None, rule, message, help),))

@@ -6,17 +6,17 @@ The chain of candidates, best first:
 2. neighbour: the nearest measured problems of the same layout and data type, 1x1 filters among themselves. The
    distance is the sum over groups, K, C, filter taps and GEMM-K of how many octaves (factors of two) they differ.
    split_k is scaled so that the number of workgroups stays, and raised where sums would get longer than any that
-   was found right.
+   was found right. Where nothing was measured, the table and its neighbours are the cost model's: predicted.
 3. rule: what nothing was measured for. Least traffic through tiles first, then the widest vectors.
-4. generic: takes every valid problem.
+4. generic: takes every valid problem. It comes last, but where it was measured on this very problem.
 
-A library then takes the first one that it holds and that supports the problem. The same chain in C++ is
+All but the first are predictions, and a time is given for the problem itself alone. A library then takes the first one that it holds and that supports the problem. The same chain in C++ is
 templates/src/selector.cpp; all arithmetic is in integers, so that both agree to the last candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -33,7 +33,6 @@ from ckgen.residue import tilde
 
 Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
 SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
-TIMED: tuple[Source, ...] = ("measured", "neighbour", "predicted")  # those that come with microseconds
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
 MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
@@ -44,14 +43,33 @@ CEILING = 1 << 40  # products saturate here, far above any problem that a librar
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` were measured on
-    ``problem``: the problem itself or its neighbour; None and empty where nothing was."""
+    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` are those of the
+    problem that was asked for, measured or by the cost model; None where there are none. ``problem`` is the problem of
+    the table that the choice comes from: the one asked for or its neighbour; empty where it is unknown."""
 
     name: str
     split_k: int
     source: Source
     microseconds: float | None = None
     problem: str = ""
+
+    @property
+    def answer(self) -> str:
+        """`measured`: on this very problem; all else is `predicted`."""
+        return "measured" if self.source == "measured" else "predicted"
+
+    @property
+    def basis(self) -> str:
+        """What the answer rests on, in words."""
+        near = self.problem or "a problem nearby"
+        if self.source == "predicted":
+            return "cost model" if self.microseconds is not None else f"cost model, for {near}"
+        return {
+            "measured": "this problem",
+            "neighbour": f"nearest measured problem, {near}",
+            "rule": "rule: least traffic",
+            "generic": "rule: nothing else takes it",
+        }[self.source]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +98,7 @@ def chain(
     key = (layout, dtype, function)
     own = {i.name: i for i in instances if (i.layout, i.dtype, i.function) == key and runs_on(i.archs, arch)}
     found: dict[str, Choice] = {}
-    for neighbour in _neighbours(problem, dtype, layout, arch, own.keys(), tables):
+    for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
         for candidate in neighbour.candidates:
             if not neighbour.exact and _overflows(own[candidate.name], problem):
                 continue
@@ -108,18 +126,24 @@ def _plain(arch: str) -> str:
 
 
 def _neighbours(
-    problem: ConvProblem, dtype: str, layout: str, arch: str, names: Iterable[str], tables: Sequence[Table]
+    problem: ConvProblem, dtype: str, layout: str, arch: str, own: Mapping[str, Instance], tables: Sequence[Table]
 ) -> list[_Neighbour]:
-    """The measured problems to pick from, the problem itself first, of what instances called ``names`` have."""
-    known = frozenset(names)
+    """The measured problems to pick from, the problem itself first, of what the instances called by ``own`` have.
+
+    A generic instance counts where it was measured on the problem itself: that it alone took a neighbour, or moves as
+    few bytes as the others, says nothing of this problem."""
     found: list[_Neighbour] = []
     for table in tables:
         for row in table.rows if same_arch(table.arch, arch) else ():
-            candidates = tuple(candidate for candidate in row.candidates if candidate.name in known)
-            if row.dtype != dtype or row.layout != layout or not candidates:
+            if row.dtype != dtype or row.layout != layout:
                 continue
             other = ConvProblem(**problem_fields(row.problem))
             exact, distance = other == problem, _distance(problem, other)
+            measured = exact and not table.predicted
+            known = (c for c in row.candidates if c.name in own and (measured or not own[c.name].generic))
+            candidates = tuple(known)
+            if not candidates:
+                continue
             if exact or (_single_tap(other) == _single_tap(problem) and distance <= FARTHEST):
                 found.append(_Neighbour(exact, table.predicted, distance, other, candidates))
     return sorted(found, key=lambda item: (not item.exact, item.distance))[:NEIGHBOURS]
@@ -130,7 +154,8 @@ def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, pro
     if not neighbour.exact:
         split_k = _scaled(candidate, instance, neighbour.problem, problem)
     source: Source = "predicted" if neighbour.predicted else "measured" if neighbour.exact else "neighbour"
-    return Choice(candidate.name, split_k, source, candidate.microseconds, str(neighbour.problem))
+    time = candidate.microseconds if neighbour.exact else None
+    return Choice(candidate.name, split_k, source, time, str(neighbour.problem))
 
 
 def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:

@@ -3,6 +3,9 @@
 A predicted table has the form of a measured one and is used in the same way, but the selector calls what it picks from
 it `predicted`. It is made from the committed table of machine code, the spec and the problem sets that come with ckgen;
 measurements of that architecture replace it.
+
+The generic instance is ranked where it alone takes a problem. The model counts bytes, and an instance that loads one
+element at a time moves the same bytes as one that loads eight: by its number the generic one would be among the first.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
 from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
 from ckgen.problem_sets import load_problems
+from ckgen.takes import takes
 
 PROBLEM_SETS = ("retinanet", "ck_bwd_weight", "ck_bwd_data")
 FASTEST = 3
@@ -66,6 +70,7 @@ def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: 
         return
     layout = OPERATIONS[instances[0].operation].layouts[problem.ndim - 1]
     takers = [i for i in instances if i.layout == layout and i.dtype == dtype and takes(i, problem)]
+    takers = [i for i in takers if not i.generic] or takers
     best = _kept(rank(takers, problem, book)) if takers else []
     if best:
         candidates = (Candidate(p.instance.name, p.split_k, round(p.seconds * 1e6, 1), UNLIMITED) for p in best)
@@ -73,22 +78,11 @@ def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: 
 
 
 def _kept(ranked: Sequence[Prediction]) -> list[Prediction]:
-    """The fastest few, and of those after them the first of each family and the first generic one."""
+    """The fastest few, and of those after them the first of each family."""
     kept: list[Prediction] = []
-    kinds: set[str] = set()
+    families: set[str] = set()
     for prediction in ranked:
-        kind = "generic" if prediction.instance.generic else prediction.instance.family
-        if len(kept) < FASTEST or kind not in kinds:
+        if len(kept) < FASTEST or prediction.instance.family not in families:
             kept.append(prediction)
-            kinds.add(kind)
+            families.add(prediction.instance.family)
     return kept
-
-
-def takes(instance: Instance, problem: ConvProblem) -> bool:
-    """Whether the channels and the filter of a problem are what an instance is for; a library knows the rest."""
-    one = all(size == 1 for size in (*problem.filter, *problem.strides))
-    unpadded = not any((*problem.left_pads, *problem.right_pads))
-    if instance.pointwise and not (one and unpadded):
-        return False
-    wide = problem.c % instance.b_vector == 0 and problem.c % instance.c_vector == 0
-    return problem.k % instance.a_vector == 0 and wide

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +15,10 @@ from ckgen.cli.options import PATH, json_option
 from ckgen.measured import TABLES, Table
 
 if TYPE_CHECKING:
+    from ckgen.instance import Instance
     from ckgen.selector import Choice
 
-HEADERS = ("problem", "instance", "split_k", "source", "us", "measured on")
+HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 OPERATION = "grouped_conv_bwd_weight"
 
 
@@ -101,6 +104,7 @@ def _check(tables: Path) -> int:
 @click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
 @click.option("--arch", metavar="NAME", help="Default: the library's device, or the one that has a table.")
 @click.option("--library", type=PATH, help="Choose among what this library holds and supports.")
+@click.option("--spec", type=PATH, help="Without --library: choose among this file's instances too. [instances.yaml]")
 @json_option
 def select_command(
     words: tuple[str, ...],
@@ -109,13 +113,15 @@ def select_command(
     layout: str | None,
     arch: str | None,
     library: Path | None,
+    spec: Path | None,
     as_json: bool,
 ) -> int:
     """Say which instance, with which split-K factor, the selector picks for a problem, and what it knows of it.
 
-    `measured` is the fastest right one of this very problem, `neighbour` that of the nearest measured one, `predicted`
-    what the cost model says on architectures without measurements, `rule` and `generic` are what is left. Without
-    --library nobody is asked whether the instance supports the problem.
+    `measured` is the fastest right one of this very problem on this architecture. All else is `predicted`: by the
+    nearest measured problem, by the cost model on architectures without measurements, or by rule. A time is shown
+    where it is that of this very problem. Without --library it is known of an instance what its filter, vectors and
+    groups take, and a library may still refuse. Exit 1 when there is nothing for a problem; its row says why.
 
     \b
     Examples:
@@ -125,25 +131,57 @@ def select_command(
       ckgen select K64 C32 3x3 on 14x14 p1 --library build/ci/host/libckgen_conv.so
     """
     from ckgen.library import Library
+    from ckgen.measured import load_tables
     from ckgen.problem import ConvProblem
     from ckgen.problem_sets import load_problems
     from ckgen.problem_text import problem_fields
-    from ckgen.selection import select
+    from ckgen.selection import check_words, select
 
     if bool(words) == (problems is not None):
         raise click.UsageError("give one problem, or --problems")
+    check_words(dtype, layout, arch)
     named = [item.problem for item in load_problems(problems)] if problems else []
     asked = named or [ConvProblem(**problem_fields(" ".join(words)))]
     loaded = Library(library) if library else None
-    chosen = [(one, select(one, dtype, layout=layout, arch=arch, library=loaded)) for one in asked]
+    given: dict[str, Any] = {"layout": layout, "arch": arch, "library": loaded, "tables": load_tables()}
+    if loaded is None:
+        given["instances"] = _instances(spec)
+    answers = [(one, _answer(partial(select, one, dtype, **given))) for one in asked]
     if as_json:
-        console.say_json([{"asked": str(one), **asdict(choice)} for one, choice in chosen])
+        console.say_json([_record(str(one), answer) for one, answer in answers])
     else:
-        console.show_table(HEADERS, [_row(str(one), choice) for one, choice in chosen], right=("split_k", "us"))
-    return 0
+        console.show_table(HEADERS, [_row(str(one), answer) for one, answer in answers], right=("split_k", "us"))
+    return 1 if any(isinstance(answer, str) for _, answer in answers) else 0
 
 
-def _row(asked: str, choice: Choice) -> tuple[str, ...]:
-    time = "-" if choice.microseconds is None else f"{choice.microseconds:.1f}"
-    split_k = "chosen" if choice.split_k < 0 else str(choice.split_k)
-    return asked, choice.name, split_k, choice.source, time, choice.problem or "-"
+def _instances(spec: Path | None) -> tuple[Instance, ...]:
+    """The instances of a spec; without one, of the current folder's if it has any."""
+    from ckgen.cli.selection import DEFAULT_SPEC, load
+
+    if spec is None and not DEFAULT_SPEC.is_file():
+        return ()
+    return load(spec or DEFAULT_SPEC).expansion.instances
+
+
+def _answer(ask: Callable[[], Choice]) -> Choice | str:
+    """What the selector says, or why it has nothing to say."""
+    from ckgen.errors import CkgenError
+
+    try:
+        return ask()
+    except CkgenError as error:
+        return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+
+
+def _record(asked: str, answer: Choice | str) -> dict[str, object]:
+    if isinstance(answer, str):
+        return {"asked": asked, "error": answer}
+    return {"asked": asked, **asdict(answer), "answer": answer.answer, "basis": answer.basis}
+
+
+def _row(asked: str, answer: Choice | str) -> tuple[str, ...]:
+    if isinstance(answer, str):
+        return asked, "-", "-", "none", "-", answer
+    time = "-" if answer.microseconds is None else f"{answer.microseconds:.1f}"
+    split_k = "chosen" if answer.split_k < 0 else str(answer.split_k)
+    return asked, answer.name, split_k, answer.answer, time, answer.basis

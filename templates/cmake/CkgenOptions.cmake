@@ -47,10 +47,13 @@ if(CKGEN_SANITIZE AND NOT CKGEN_PLATFORM STREQUAL "host")
 endif()
 
 if(CKGEN_PLATFORM STREQUAL "amd")
-    # AMDGPU_TARGETS is the older name; hip's own package sets it, so it counts only where GPU_TARGETS is not given.
-    if(NOT GPU_TARGETS AND AMDGPU_TARGETS)
-        set(GPU_TARGETS "${AMDGPU_TARGETS}")
-    endif()
+    # AMDGPU_TARGETS is the older name; hip's own package sets it, so it counts only where nothing else is given.
+    # CMAKE_HIP_ARCHITECTURES is CMake's own name, which a project around this one may have set.
+    foreach(_ckgen_name IN ITEMS CMAKE_HIP_ARCHITECTURES AMDGPU_TARGETS)
+        if(NOT GPU_TARGETS AND ${_ckgen_name})
+            set(GPU_TARGETS "${${_ckgen_name}}")
+        endif()
+    endforeach()
     set(GPU_TARGETS "${GPU_TARGETS}" CACHE STRING "AMD architectures to compile for, as in gfx90a;gfx942")
     set(CKGEN_GPU_TARGETS "${GPU_TARGETS}")
     if(NOT CKGEN_GPU_TARGETS)

@@ -211,7 +211,11 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
         const Sizes other = sizes_of(row);
         Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
         std::copy_if(row.candidates, row.candidates + row.count, std::back_inserter(neighbour.candidates),
-                     [&](const MeasuredCandidate& c) { return own[static_cast<std::size_t>(c.instance)]; });
+                     [&](const MeasuredCandidate& c) {
+                         const bool measured = neighbour.exact && !row.predicted;
+                         return own[static_cast<std::size_t>(c.instance)] &&
+                                (measured || !instance_fields().data[c.instance].generic);
+                     });
         const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
         if(!neighbour.candidates.empty() && (neighbour.exact || near))
             found.push_back(std::move(neighbour));
@@ -250,7 +254,7 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
                              neighbour.predicted ? SelectedBy::Predicted
                              : neighbour.exact   ? SelectedBy::Measured
                                                  : SelectedBy::Neighbour,
-                             c.microseconds});
+                             neighbour.exact ? c.microseconds : 0.f});
         }
     std::vector<int> rest;
     for(std::size_t position = 0; position < own.size(); ++position)

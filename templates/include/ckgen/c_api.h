@@ -64,9 +64,10 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                   void* stream, int32_t time_kernel, float* milliseconds);
 
-/* An instance for a problem: measured 0 (on this very problem, in `microseconds`), neighbour 1 (on the nearest measured
- * one), rule 2 or generic 3 (nothing like it was measured), predicted 4 (by a cost model, on architectures without
- * measurements; `microseconds` is a lower bound). split_k -1: the library's choice. */
+/* An instance for a problem. measured 0: it was the fastest on this very problem. All else is predicted: neighbour 1 by
+ * the nearest measured problem, predicted 4 by a cost model (architectures without measurements), rule 2 and generic 3
+ * where nothing is known of the problem. microseconds: the time of this very problem, measured or the cost model's
+ * lower bound; 0 where there is none. split_k -1: the library's choice. */
 typedef struct {
     int32_t instance, split_k, source;
     float microseconds;

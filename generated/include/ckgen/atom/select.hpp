@@ -40,6 +40,13 @@ inline constexpr bool portable = false;
 #endif
 #endif
 
+// False where code is made for an architecture whose matrix unit no atom uses.
+#if CKGEN_DEVICE_PASS && defined(CKGEN_HAS_MFMA)
+inline constexpr bool kMatrixUnit = CKGEN_HAS_MFMA;
+#else
+inline constexpr bool kMatrixUnit = true;
+#endif
+
 template <class T, int Size>
 using Select = typename SelectAtom<portable<T>, T, Size>::type;
 

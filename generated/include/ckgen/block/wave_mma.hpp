@@ -18,6 +18,8 @@ public:
     static constexpr int nr = D::n_xdl_per_wave;
     using Atom = atom::Select<T, size>;
     using Acc = atom::Accumulator<size>[mr][nr];
+    static_assert(D::generic || atom::kMatrixUnit,
+                  "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
     static constexpr int planes = D::wave_size / size;
     static constexpr int steps = D::k_per_block / D::k_step;
 

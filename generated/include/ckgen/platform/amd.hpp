@@ -6,6 +6,21 @@
 
 #include "ckgen/types.hpp"
 
+// The architectures of ckgen/hardware.py. What is wrong for another one would not be told by its compiler: the form of
+// a buffer resource, and matrix instructions that it may have.
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#define CKGEN_AMD_MFMA 1
+#define CKGEN_AMD_WMMA 0
+#elif defined(__gfx1100__) || defined(__gfx1201__)
+#define CKGEN_AMD_MFMA 0
+#define CKGEN_AMD_WMMA 1
+#elif CKGEN_DEVICE_PASS
+#error "ckgen: no instance is for this AMD architecture; known are gfx90a, gfx942, gfx950, gfx1100 and gfx1201"
+#else
+#define CKGEN_AMD_MFMA 0
+#define CKGEN_AMD_WMMA 0
+#endif
+
 namespace ckgen::platform {
 
 using I32x2 = int32 __attribute__((ext_vector_type(2)));
@@ -24,7 +39,7 @@ __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
 __attribute__((device)) void raw_buffer_load_lds(I32x4, __attribute__((address_space(3))) void*, uint32, int32, int32,
                                                  int32, int32) __asm("llvm.amdgcn.raw.buffer.load.lds");
 
-#if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1200__) || defined(__gfx1201__)
+#if CKGEN_AMD_WMMA
 inline constexpr int32 kBufferWord3 = 0x31004000;
 inline constexpr int kExchangeLanes = 32;
 #else

@@ -2,6 +2,7 @@
 // The platform an instance library is built for. Exactly one of CKGEN_PLATFORM_{HOST,AMD,NVIDIA} is 1 (ckgen/config.h).
 //
 // Every platform offers to kernels:
+// clang-format off
 //   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives; from lane to
 //                      lane of its kExchangeLanes: gather(), ballot(); where kTransposingLds: lds_load_transposed().
 //                      arguments(), anew() and kept() only say what is to be in registers, schedule_boundary() and
@@ -9,17 +10,17 @@
 //   merge_halves()     the low or the high halves of two words as one word
 //   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
 //   kInvalidOffset     a byte offset that lies past the end of every window
-//   kDirectLds         whether GlobalBuffer::load_to_lds() exists: 16 bytes a lane from global memory to LDS, lane
-//   after
-//                      lane from one place on; Thread::await_loads() waits for them
+//   kDirectLds         whether GlobalBuffer::load_to_lds() exists: 16 bytes per lane from global memory to LDS, lane
+//                      after lane from one place on; Thread::await_loads() waits for them
 //   kLoadedHalves      how many halves of an LDS ring a load wave holds in registers on their way there, 1 or 2
-//   wait_for_previous_kernel()   in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is
-//   read
+//   wait_for_previous_kernel()
+//                      in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is read
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError
 //   compute_units()    how many workgroups run side by side
 //   kernel_reason()    why the current device cannot run a kernel, "[rule] ...", or nothing
 //   current_device()   the number of this thread's device
+// clang-format on
 #pragma once
 
 #if !defined(CKGEN_DEVICE_ONLY)

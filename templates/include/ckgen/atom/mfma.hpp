@@ -9,11 +9,7 @@
 namespace ckgen::atom {
 
 #if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
-#if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
-#define CKGEN_HAS_MFMA 1
-#else
-#define CKGEN_HAS_MFMA 0
-#endif
+#define CKGEN_HAS_MFMA CKGEN_AMD_MFMA
 
 #if CKGEN_HAS_MFMA
 

@@ -23,7 +23,7 @@ struct SelectedInstance {
     int index;        // in the registry, as in the C API
     index_t split_k;  // -1: the operator's own choice
     SelectedBy source;
-    float microseconds;  // measured on this problem or, for a neighbour, on that; else 0
+    float microseconds;  // of this very problem, measured or (Predicted) by the cost model; 0: unknown
 };
 
 struct SelectionQuery {
