@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal
 
 from ckgen.errors import CkgenError, Diagnostic, Place
@@ -24,10 +25,13 @@ Platform = Literal["host", "amd", "nvidia"]
 
 NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles for by itself
 _SHOWN_ERRORS = 5
+_SHOWN_WIDTH = 160  # of a line that is no error: a compiler's whole command, say
 _TAIL_LINES = 40
 _COMPILER_ERROR = re.compile(
     r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)"
 )
+# Without a place: `clang: error: invalid target ID`, `nvcc fatal   : Unsupported gpu architecture`.
+_TOOL_ERROR = re.compile(r"(?P<tool>[\w.+/-]+)(?:: (?:fatal )?error| (?:fatal|error) *): (?P<what>.*)")
 _LINKER_ERROR = re.compile(r".*(undefined reference|undefined symbol|cannot find -l|multiple definition).*")
 # Every kernel header compiles without the C++ library and HIP's headers in this mode.
 DEVICE_FLAGS = (
@@ -221,7 +225,7 @@ def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnost
         if len(found) == _SHOWN_ERRORS:
             break
     if not found:
-        said = "; ".join(line.strip() for line in lines[-3:] if line.strip())
+        said = "; ".join(shorten(line, _SHOWN_WIDTH, placeholder=" ...") for line in lines[-3:] if line.strip())
         return (Diagnostic(None, "build", f"{command[0]} failed: {said or 'it said nothing'}", ""),)
     return tuple(found.values())
 
@@ -237,4 +241,6 @@ def _error_in(lines: Sequence[str], index: int) -> Diagnostic | None:
         return Diagnostic(None, "cmake", said or line)
     if _LINKER_ERROR.match(line):
         return Diagnostic(None, "link", line.strip())
+    if (match := _TOOL_ERROR.match(line)) and match["tool"] not in ("ninja", "make"):
+        return Diagnostic(None, "compile", f"{match['tool']}: {match['what']}")
     return None

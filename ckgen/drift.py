@@ -22,7 +22,7 @@ class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
     `causes` are some of "spec", "template", "table", "tool", "command" and "hand edit"; "not generated" where there is
-    no manifest to compare with. `diff` leads from the file on disk to the text it should have; only changed
+    no manifest to compare with; none where a file was deleted that should be as it was. `diff` leads from the file on disk to the text it should have; only changed
     files have one.
     """
 
@@ -34,7 +34,7 @@ class Drift:
     @property
     def summary(self) -> str:
         """One line: `src/x.cpp: changed (hand edit)`."""
-        return f"{self.path}: {self.kind} ({', '.join(self.causes)})"
+        return f"{self.path}: {self.kind}" + (f" ({', '.join(self.causes)})" if self.causes else "")
 
 
 def describe_drift(
@@ -59,7 +59,7 @@ def _causes(path: str, actual: bytes | None, previous: Manifest | None, current:
         edited = (None if actual is None else digest(actual)) != (was.sha256 if was else None)
         moved = (was.sha256 if was else None) != (now.sha256 if now else None)
     causes = _generator_causes(path, previous, current) if moved else []
-    if edited or not causes:
+    if actual is not None and (edited or not causes):
         causes.append("hand edit")
     return tuple(causes)
 

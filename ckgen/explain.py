@@ -31,8 +31,8 @@ def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Tab
     """What `ckgen explain WORDS` prints. One instance, by name or filter: where each value comes from, and what
     `tables` (by architecture) say about its machine code.
 
-    Several: their names. None: which rule, exclude, set or missing axis value keeps it out, and the nearest
-    change that would admit it. Raises CkgenError (exit 2) for words that are neither a filter nor a name.
+    None: which rule, exclude, set or missing axis value keeps it out, and the nearest change that would admit it.
+    Raises CkgenError (exit 2) with the names where several match, and for words that are neither a filter nor a name.
     """
     terms = _terms(expansion, words)
     _check_words(expansion, terms)
@@ -40,10 +40,10 @@ def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Tab
     if len(found) == 1:
         return explain_instance(expansion, found[0]) + explain_code(found[0], tables or {})
     if found:
-        names = [f"  {instance.name}" for instance in found[:MAX_LISTED]]
-        more = [f"  and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
-        head = f"{len(found)} instances match; add tests until one is left, or give its name:"
-        return "\n".join([head, *names, *more]) + "\n"
+        more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
+        notes = (*(instance.name for instance in found[:MAX_LISTED]), *more)
+        help = "add tests until one is left, or give its name; `ckgen list` lists them all"
+        raise CkgenError([Diagnostic(None, "ambiguous", f"{len(found)} instances match", help, notes=notes)])
     return explain_absent(expansion, terms)
 
 

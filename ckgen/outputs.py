@@ -86,6 +86,17 @@ def check(tree: Mapping[str, str], out: Path) -> tuple[Drift, ...]:
     return tuple(drifts)
 
 
+def strays(tree: Mapping[str, str], out: Path) -> tuple[str, ...]:
+    """Files that ckgen did not write, in path order, beside those of the tree and in its folders: a source there is
+    part of no library. What else a folder holds (a build, hidden files) is not looked at."""
+    out = Path(os.path.realpath(out))
+    tops = {path.partition("/")[0] for path in tree if "/" in path}
+    with _os_errors(out):
+        extra, previous = scan(out).files - tree.keys(), load_manifest(out)
+        found = [path for path in extra if path.partition("/")[0] in tops or not ("/" in path or path.startswith("."))]
+        return tuple(sorted(path for path in found if not _is_ours(path, out, previous)))
+
+
 def _plan(tree: Mapping[str, str], out: Path) -> Plan:
     found = scan(out)
     differing, same = _compare(tree, out, found)

@@ -60,7 +60,11 @@ def check_words(dtype: str, layout: str | None, arch: str | None) -> None:
     layouts = tuple(dict.fromkeys(text for operation in OPERATIONS.values() for text in operation.layouts))
     for what, word, known in (("dtype", dtype, tuple(DTYPES)), ("layout", layout, layouts)):
         if word is not None and word not in known:
-            raise _error(f"unknown-{what}", f"there is no {what} `{word}`", did_you_mean(word, known) or f"known: {', '.join(known)}")
+            raise _error(
+                f"unknown-{what}",
+                f"there is no {what} `{word}`",
+                did_you_mean(word, known) or f"known: {', '.join(known)}",
+            )
     check_archs([arch] if arch else [], DEVICES)
 
 

@@ -11,6 +11,7 @@ import pytest
 from ckgen import outputs
 from ckgen.build import Platform, build, compile_device_only, first_errors, is_built
 from ckgen.errors import CkgenError
+from ckgen.hardware import ARCHES
 from ckgen.instance import Instance
 from ckgen.render import render_tree
 from ckgen.toolchain import find_toolchain
@@ -116,6 +117,13 @@ def test_errors_in_what_tools_print() -> None:
     assert link.rule == "link" and "undefined reference" in link.message
     many = [f"x.cpp:{line}:1: error: no {line}" for line in range(1, 100)]
     assert len(first_errors(many, ["cmake"])) == 5
+    for line in ("clang: error: invalid target ID 'gfx999'", "nvcc fatal   : Unsupported gpu architecture 'compute_1'"):
+        (tool,) = first_errors(
+            ["FAILED: x.o", "/usr/bin/hipcc " + "-I/x " * 100, line, "ninja: error: stopped"], ["cmake"]
+        )
+        assert (tool.rule, tool.message) == ("compile", line.replace(" fatal   :", ":").replace(" error:", ""))
+    (cut,) = first_errors(["/usr/bin/hipcc " + "-I/x " * 100], ["cmake"])
+    assert len(cut.message) < 200 and cut.message.endswith(" ...")
     (unknown,) = first_errors(["Killed"], ["ninja"])
     assert unknown.message == "ninja failed: Killed"
     assert "it said nothing" in first_errors([], ["ninja"])[0].message
@@ -151,6 +159,27 @@ def test_device_code_of_an_unknown_architecture_is_refused(sample: Path, tmp_pat
         pytest.skip("clang is not here")
     with pytest.raises(CkgenError, match="gfx94"):
         compile_device_only(sample / "src/registry.cpp", "gfx94", tmp_path / "k.co", include=[])
+
+
+@pytest.mark.parametrize("arch", ["gfx908", "gfx1101"])
+def test_code_for_an_architecture_that_the_headers_do_not_know_is_an_error(
+    sample: Path, tmp_path: Path, arch: str
+) -> None:
+    """It would be the portable multiply-add, or read through a buffer resource of another form."""
+    if TOOLS.clang is None:
+        pytest.skip("clang is not here")
+    source = sample / f"src/{GENERIC.operation}/xdl/{GENERIC.name}.cpp"
+    with pytest.raises(CkgenError, match="no instance is for this AMD architecture; known are ") as raised:
+        compile_device_only(source, arch, tmp_path / "k.co", include=[sample / "include"])
+    assert all(known in str(raised.value) for known in ARCHES)
+
+
+def test_a_tuned_instance_is_no_code_without_its_matrix_unit(sample: Path, tmp_path: Path) -> None:
+    if TOOLS.clang is None:
+        pytest.skip("clang is not here")
+    source = sample / f"src/{XDL.operation}/xdl/{XDL.name}.cpp"
+    with pytest.raises(CkgenError, match="there is no atom for this architecture's matrix unit"):
+        compile_device_only(source, "gfx1100", tmp_path / "k.co", include=[sample / "include"])
 
 
 def test_an_interrupted_build_leaves_no_compiler_behind(tree: Path, tmp_path: Path) -> None:

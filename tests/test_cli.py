@@ -259,6 +259,37 @@ def test_check_tells_a_hand_edit_from_a_changed_spec(ckgen: Ckgen, tmp_path: Pat
     assert all(row["causes"] == ["spec"] for row in orphans)
 
 
+def test_check_finds_the_spec_from_another_folder(
+    ckgen: Ckgen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And another project's spec there is not taken for it."""
+    assert ckgen("generate").code == 0
+    assert ckgen("generate", "--out", "deep/tree").code == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "instances.yaml").write_text("version: 1\ngroups: []\n")
+    monkeypatch.chdir(other)
+    for tree in ("../generated", str(tmp_path / "deep/tree")):
+        said = ckgen("check", "--out", tree)
+        assert said.code == 0 and "up to date" in said.out
+    (tmp_path / "generated/src/registry.cpp").unlink()
+    said = ckgen("check", "--out", "../generated")
+    assert said.code == 1 and said.out == "src/registry.cpp: missing\n"
+    assert f"run in {tmp_path}: ckgen generate" in said.err
+
+
+def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) -> None:
+    """A source that no manifest names is in no library; a build, and hidden files, are nobody's mistake."""
+    assert ckgen("generate").code == 0
+    for path in ("src/stray.cpp", "build/CMakeCache.txt", ".gitattributes"):
+        (tmp_path / "generated" / path).parent.mkdir(exist_ok=True)
+        (tmp_path / "generated" / path).write_text("")
+    said = ckgen("check")
+    assert said.code == 0 and "up to date" in said.out
+    assert said.err == "ckgen: warning: src/stray.cpp is not generated and part of no library\n"
+    assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
+
+
 def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
     said = ckgen("check")
     assert said.code == 1

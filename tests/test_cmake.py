@@ -273,3 +273,19 @@ def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
     said = " ".join(cmake("-S", tmp_path / "one", "-B", tmp_path / "none", *amd, code=1).split())
     assert "all 1 instances of this tree are for sm_90a alone; configure with -DCKGEN_PLATFORM=nvidia" in said
     assert "or with -DCKGEN_PLATFORM=host" in said
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
+@pytest.mark.parametrize("name", ["GPU_TARGETS", "AMDGPU_TARGETS", "CMAKE_HIP_ARCHITECTURES"])
+def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name: str) -> None:
+    """Whichever name it comes by; CMake's own was ignored, so that a library for gfx90a came out."""
+    assert TOOLS.hipcc is not None
+    amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
+    outputs.apply(render_tree((XDL,), context()), tmp_path / "tree")
+    said = " ".join(
+        cmake("-S", tmp_path / "tree", "-B", tmp_path / "no", *amd, f"-D{name}=gfx942;gfx908", code=1).split()
+    )
+    assert "no instance of this tree is for gfx908, only for gfx90a, gfx942, gfx950" in said
+    cmake("-S", tmp_path / "tree", "-B", tmp_path / "yes", *amd, f"-D{name}=gfx942:xnack-;gfx90a")
+    options = (tmp_path / "yes" / "CMakeCache.txt").read_text(encoding="utf-8")
+    assert "GPU_TARGETS:STRING=gfx942:xnack-;gfx90a\n" in options

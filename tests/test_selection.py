@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ckgen
 from ckgen import source
-from ckgen.c_api import UnsupportedProblem
+from ckgen.c_api import LibraryError, UnsupportedProblem
 from ckgen.errors import CkgenError
 from ckgen.expand import expand_document
 from ckgen.instance import Instance
@@ -138,8 +138,12 @@ def test_alignment_of_addresses_counts(host_library: Library) -> None:
 
 
 def test_a_dtype_that_no_instance_has_is_refused_in_words(host_library: Library) -> None:
-    with pytest.raises(UnsupportedProblem, match="there is none for NHWGC/GKYXC/NHWGK f64 on host"):
-        host_library.select(RETINANET[0], "f64")
+    with pytest.raises(UnsupportedProblem, match="there is none for NGCHW/GKYXC/NGKHW bf16_f32_bf16 on host"):
+        host_library.select(RETINANET[0], "bf16_f32_bf16", layout="NGKHW/GKYXC/NGCHW")
+    with pytest.raises(LibraryError, match="(?s)there is no dtype `float16`.*did you mean `f16`"):
+        host_library.select(RETINANET[0], "float16")
+    with pytest.raises(CkgenError, match="(?s)no architecture `gfx90`.*did you mean `gfx90a`"):
+        host_library.select(RETINANET[0], arch="gfx90")
 
 
 @pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.operation)
@@ -170,13 +174,58 @@ def test_an_architecture_without_measurements_goes_by_the_cost_model(host_librar
         assert (choice.name, choice.split_k, choice.source) == (held[0].name, held[0].split_k, "predicted")
 
 
-def test_ckgen_select_says_when_nothing_was_measured() -> None:
-    with pytest.raises(CkgenError, match="nothing like .* was measured on sm_90a"):
+def test_ckgen_select_says_when_there_is_nothing() -> None:
+    with pytest.raises(CkgenError, match="no known instance for NWGC/GKXC/NWGK f16 on sm_90a takes G1 N1 K8 C8 3 on 9"):
         ckgen.select(make_problem(k=8, c=8, filter=(3,), input=(9,)))
-    with pytest.raises(CkgenError, match="measured on gfx1100"):
+    with pytest.raises(CkgenError, match="on gfx1100 takes"):
         ckgen.select(RETINANET[0], arch="gfx1100")
     with pytest.raises(CkgenError, match="there are tables for no architecture"):
         ckgen.select(RETINANET[0], tables=())
+    with pytest.raises(CkgenError, match="there is no dtype `fp16`"):
+        ckgen.select(RETINANET[0], "fp16")
+
+
+def channels(groups: int, k: int, c: int) -> dict[str, int]:
+    return {"groups": groups, "k": k // groups, "c": c // groups}
+
+
+# Convolutions of other models than the measured one: stems, depthwise, squeeze and excite, dilated, large filters.
+OTHERS = [
+    make_problem(batch=32, **channels(1, 64, 3), filter=(7, 7), input=(224, 224), stride=2, pad=3),
+    make_problem(batch=32, **channels(1, 96, 3), filter=(4, 4), input=(224, 224), stride=4),
+    make_problem(batch=32, **channels(96, 96, 96), filter=(7, 7), input=(56, 56), pad=3),
+    make_problem(batch=32, **channels(144, 144, 144), filter=(3, 3), input=(56, 56), stride=2, pad=1),
+    make_problem(batch=32, **channels(672, 672, 672), filter=(5, 5), input=(14, 14), pad=2),
+    make_problem(batch=32, **channels(1, 8, 32), filter=(1, 1), input=(1, 1)),
+    make_problem(batch=32, **channels(1, 1000, 1280), filter=(1, 1), input=(1, 1)),
+    make_problem(batch=8, **channels(1, 256, 2048), filter=(3, 3), input=(33, 33), pad=18, dilation=18),
+    make_problem(batch=32, **channels(2, 58, 58), filter=(3, 3), input=(28, 28), pad=1),
+    make_problem(batch=32, **channels(16, 528, 528), filter=(3, 3), input=(14, 14), pad=1),
+    make_problem(batch=32, **channels(32, 256, 256), filter=(3, 3), input=(57, 55), stride=2, pad=1),
+    make_problem(batch=32, **channels(1, 512, 512), filter=(3, 3), input=(14, 14), pad=1),
+    make_problem(batch=2, **channels(1, 21, 255), filter=(1, 1), input=(65, 65)),
+    make_problem(batch=32, **channels(1, 192, 192), filter=(1, 7), input=(17, 17), pad=(0, 3)),
+    make_problem(batch=32, **channels(1, 1280, 320), filter=(1, 1), input=(7, 7)),
+    make_problem(batch=2, k=64, c=3, filter=(3, 7, 7), input=(16, 112, 112), stride=(1, 2, 2), pad=(1, 3, 3)),
+    make_problem(batch=4, k=512, c=1, filter=(10,), input=(16000,), stride=5),
+]
+
+
+@pytest.mark.parametrize("problem", OTHERS, ids=str)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_library_takes_what_is_predicted_without_one(
+    host_library: Library, problem: ConvProblem, operation: str
+) -> None:
+    """Of the instances that the library holds, on every architecture: so what Python knows of support is enough."""
+    held = [SPEC[name] for name in host_library.names]
+    layout = OPERATIONS[operation].layouts[problem.ndim - 1]
+    for dtype in OPERATIONS[operation].dtypes:
+        for arch in ARCHS:
+            choice = ckgen.select(problem, dtype, layout=layout, arch=arch, tables=(), instances=held)
+            assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
+            others = host_library.candidates(problem, dtype, layout=layout, arch=arch)
+            generic = {other.name for other in others if host_library.instance(other.name).generic}
+            assert choice.name not in generic or {other.name for other in others} == generic
 
 
 PROGRAM = """

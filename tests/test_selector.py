@@ -46,6 +46,41 @@ def test_a_measured_problem_comes_first_in_the_order_of_its_times() -> None:
     assert found[-1] == Choice(LAST.name, -1, "generic")
 
 
+def test_what_a_choice_rests_on() -> None:
+    row = table((PLANE, [(SMALL, 4, 10.0)]))
+    near, guess = replace(PLANE, k=512), replace(row, predicted=True)
+    said = [
+        first(PLANE, row),
+        first(near, row),
+        first(PLANE, guess),
+        first(near, guess),
+        first(near),
+        Choice("x", 1, "generic"),
+    ]
+    assert [choice.answer for choice in said] == ["measured", *["predicted"] * 5]
+    assert [choice.basis for choice in said] == [
+        "this problem",
+        f"nearest measured problem, {PLANE}",
+        "cost model",
+        f"cost model, for {PLANE}",
+        "rule: least traffic",
+        "rule: nothing else takes it",
+    ]
+    assert [choice.microseconds for choice in said] == [10.0, None, 10.0, None, None, None]
+
+
+def test_the_generic_instance_is_taken_from_a_measurement_of_the_problem_itself_alone() -> None:
+    """That it took a neighbour, or that a model gives it the fewest microseconds, says nothing of this problem."""
+    row = table((PLANE, [(LAST, 1, 9.0), (SMALL, 4, 10.0)]), (replace(PLANE, k=250), [(LAST, 1, 9.0)]))
+    assert first(PLANE, row) == Choice(LAST.name, 1, "measured", 9.0, str(PLANE))
+    for found in (
+        chain(replace(PLANE, k=512), "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [row]),
+        chain(PLANE, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [replace(row, predicted=True)]),
+    ):
+        assert found[0].name == SMALL.name
+        assert found[-1] == Choice(LAST.name, -1, "generic")
+
+
 def test_a_missing_instance_falls_through_to_the_next() -> None:
     known = table((PLANE, [(SMALL, 4, 10.0), (TMA, 2, 11.0)]))
     assert names(PLANE, known)[0] == SMALL.name
@@ -85,6 +120,7 @@ def test_every_size_is_part_of_the_key(changed: dict[str, object]) -> None:
     other = replace(PLANE, **changed)  # type: ignore[arg-type]
     choice = first(other, table((PLANE, [(SMALL, 4, 10.0)])))
     assert (choice.name, choice.source, choice.problem) == (SMALL.name, "neighbour", str(PLANE))
+    assert choice.microseconds is None, "the time is another problem's"
 
 
 def test_the_nearest_problem_wins() -> None:

@@ -171,7 +171,7 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
     words = ["select", *problem.problem.split(), "--dtype", problem.dtype, "--layout", problem.layout]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert problem.candidates[0].name in out and "measured" in out
+    assert problem.candidates[0].name in out and "  measured  " in out
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["name"] == problem.candidates[0].name and found["split_k"] == problem.candidates[0].split_k
@@ -180,6 +180,54 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
     assert main(["select"]) == 2
     assert main(["select", "K8"]) == 2
     assert "is not the text of a problem" in capsys.readouterr().err
+
+
+def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not in any table: neither the generic instance nor a neighbour's time."""
+    words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]
+    assert main([*words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert not found["name"].endswith("_generic") and found["microseconds"] is None
+    assert (found["answer"], found["source"]) == ("predicted", "predicted") and "cost model, for G1 " in found["basis"]
+    assert main(words) == 0
+    cells = capsys.readouterr().out.splitlines()[1].split("  ")
+    assert [cell.strip() for cell in cells if cell.strip()][3:5] == ["predicted", "-"]
+
+
+def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without a spec here: what no instance of the tables is for has a row that says so, and the exit code tells."""
+    problems = tmp_path / "problems.yaml"
+    line = "{name: x, out_channels: 64, in_channels: 64, filter: [3], input: [14], pad: 1}"
+    deep = line.replace("[3]", "[3, 3]").replace("[14]", "[14, 14]")
+    problems.write_text(f"problems:\n  - {line}\n  - {deep.replace('x,', 'z,')}\n")
+    words = ["select", "--problems", str(problems), "--spec", str(ROOT / "instances.yaml")]
+    assert main(words) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    words[-1] = str(tmp_path / "small.yaml")
+    (tmp_path / "small.yaml").write_text((ROOT / "ckgen/starter.yaml").read_text())
+    assert main(words) == 1
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert "no known instance for NWGC/GKXC/NWGK f16 on sm_90a takes G1 N1 K64 C64 3 on 14" in first
+    assert "  predicted  " in second
+    assert main([*words, "--json"]) == 1
+    failed, found = json.loads(capsys.readouterr().out)
+    assert "takes G1 N1" in failed["error"] and found["answer"] == "predicted"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--dtype", "fp16"), "there is no dtype `fp16`\n = help: did you mean `f16`?"),
+        (("--dtype", "bfloat16"), "did you mean `bf16`?"),
+        (("--layout", "NHWGC/GKYXC/NHWG"), "did you mean `NHWGC/GKYXC/NHWGK`"),
+        (("--arch", "gfx94"), "there is no architecture `gfx94`\n = help: did you mean `gfx942`"),
+    ],
+)
+def test_select_refuses_words_that_there_are_not(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, str], message: str
+) -> None:
+    assert main(["select", "K64", "C64", "3x3", "on", "14x14", *words]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -193,7 +241,8 @@ def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str, operation
         times = [candidate.microseconds for candidate in line.candidates]
         assert times == sorted(times) and times[0] > 0
         kinds = {parse(candidate.name).family for candidate in line.candidates}
-        assert "xdl" in kinds and any(parse(candidate.name).generic for candidate in line.candidates)
+        generic = [parse(candidate.name).generic for candidate in line.candidates]
+        assert "xdl" in kinds and (generic == [True] or not any(generic)), "the generic one only where it is alone"
 
 
 def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ckgen.bench_plan import SPLIT_KS, make_jobs
 from ckgen.build import Platform
 from ckgen.cli import console
 from ckgen.cli.selection import Selection
-from ckgen.cli.workshop import build_library, workplace
+from ckgen.cli.workshop import build_library, refuse_archs, workplace
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.filters import filtered
 from ckgen.library import Library
@@ -157,10 +157,11 @@ def _platform_given() -> bool:
 def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
     """The library to measure and its tree's manifest, where there is a tree."""
     if options.library is not None:
+        refuse_archs(options.library, options.archs)
         tree = options.tree or options.library.absolute().parent.parent / "tree"
         return options.library, load_manifest(tree)
     selection = Selection(options.spec, options.set_name, (), options.out)
-    place = workplace(selection, chosen=options.chosen, platform=options.platform)
+    place = workplace(selection, chosen=options.chosen, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return path, load_manifest(place.tree)
 

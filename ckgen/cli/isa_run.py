@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -20,8 +20,9 @@ from ckgen.hardware import ARCHES, NVIDIA_ARCHES
 from ckgen.instance import Instance
 from ckgen.isa import CodeReport, Mix
 from ckgen.isa_compile import compile_and_read, identify
-from ckgen.isa_table import differences, load_table, load_tables, make_table, table_path, table_text
+from ckgen.isa_table import Table, differences, load_table, load_tables, make_table, table_path, table_text
 from ckgen.limits import check_limits
+from ckgen.targets import check_archs, check_declared
 from ckgen.toolchain import find_toolchain
 
 DEFAULT_ARCH = "gfx942"
@@ -66,14 +67,12 @@ class Found:
 
 def isa(options: IsaOptions) -> int:
     """Compile, read, show; write or check the tables. 1 when a check fails."""
-    loaded = load(options.spec)
     archs = options.archs or _default_archs(options)
-    unknown = [arch for arch in archs if arch not in (*ARCHES, *NVIDIA_ARCHES)]
-    if unknown:
-        known = ", ".join((*ARCHES, *NVIDIA_ARCHES))
-        raise click.BadParameter(f"{unknown[0]} is not one of {known}", param_hint="--arch")
+    check_archs(archs)
+    loaded = load(options.spec)
     selection = Selection(options.spec, options.set_name, options.filters, Path("generated"))
     chosen = selection.choose(loaded)
+    check_declared(options.archs, [instance.archs for instance in chosen])
     place = workplace(selection, chosen=True, platform="isa")
     if any(arch in NVIDIA_ARCHES for arch in archs):
         if options.check or options.write:
@@ -111,12 +110,25 @@ def _of_arch(options: IsaOptions, place: Workplace, chosen: Sequence[Instance], 
 
 
 def _write(options: IsaOptions, found: Sequence[Found]) -> int:
+    """With filters, the rows of other instances stay as they are: a table is of one compiler."""
     options.tables.mkdir(parents=True, exist_ok=True)
     for item in found:
         path = table_path(options.tables, item.arch)
-        write_new(path, table_text(make_table(item.arch, item.release, item.reports)), replace=True)
+        made, old = make_table(item.arch, item.release, item.reports), load_table(options.tables, item.arch)
+        if options.filters and old is not None:
+            if old.compiler != item.release:
+                message = f"{path} is of {old.compiler}, this is {item.release}, so some rows cannot be replaced alone"
+                raise CkgenError([Diagnostic(None, "isa-table", message, "leave the FILTERs out")])
+            made = replace(made, rows={**old.rows, **made.rows})
+        write_new(path, table_text(made), replace=True)
         console.say(f"wrote {path}: {len(item.reports)} instances, {item.release}")
     return 0
+
+
+def _asked_for(options: IsaOptions, table: Table, found: Found) -> Table:
+    """The rows of a table that are compared: where filters name some instances, theirs."""
+    asked = {report.name for report in found.reports}
+    return replace(table, rows={n: row for n, row in table.rows.items() if n in asked}) if options.filters else table
 
 
 def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
@@ -133,7 +145,7 @@ def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
                 f"{item.arch}: the table is of {table.compiler}, this is {item.release}: limits alone are checked"
             )
         else:
-            lines = differences(table, make_table(item.arch, item.release, item.reports))
+            lines = differences(_asked_for(options, table, item), make_table(item.arch, item.release, item.reports))
             drifted += len(lines)
             for line in lines:
                 console.say(f"{item.arch} {line}")

@@ -79,7 +79,7 @@ def build_command(
     from ckgen.cli.workshop import build_library, workplace
 
     selection = Selection(spec, set_name, filters, out)
-    place = workplace(selection, chosen=asked_for(ctx, SELECTION), platform=platform)
+    place = workplace(selection, chosen=asked_for(ctx, SELECTION), platform=platform, archs=archs)
     console.say(str(build_library(place, platform, jobs=jobs, archs=archs, options=options)))
     return 0
 

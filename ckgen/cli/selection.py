@@ -36,12 +36,14 @@ def load(path: Path) -> Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which instances of which spec, and the folder their tree is for."""
+    """Which instances of which spec, and the folder their tree is for. The spec's path is one from ``root``, the folder
+    that `command` is for."""
 
     spec: Path
     set_name: str
     filters: tuple[str, ...]
     out: Path
+    root: Path = Path()
 
     @property
     def has_default_spec(self) -> bool:
@@ -76,7 +78,7 @@ class Selection:
         from ckgen.context import load_context
         from ckgen.render import render_tree
 
-        loaded = load(self.spec)
+        loaded = load(self.root / self.spec)
         instances = self.choose(loaded)
         expansion = loaded.expansion
         functions = expansion.spec.own_functions
@@ -87,7 +89,8 @@ class Selection:
 def recorded(selection: Selection) -> Selection:
     """How the tree at `selection.out` was generated, as its manifest tells; `selection` where there is none.
 
-    A recorded spec is looked for from the current folder, as the recorded command would.
+    A recorded spec is looked for from the folder that makes the recorded --out this tree, then beside the tree, then
+    from the current folder: another project's spec there is not to be taken for the tree's.
     """
     from ckgen.cli.trees import generate_command
     from ckgen.manifest import load_manifest
@@ -100,7 +103,16 @@ def recorded(selection: Selection) -> Selection:
         given = generate_command.make_context("generate", words).params
     except click.ClickException:
         return selection
-    return replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
+    chosen = replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
+    chosen, tree, parts = replace(chosen, out=given["out"]), selection.out.resolve(), given["out"].parts
+    base = Path(*tree.parts[: -len(parts)]) if tree.parts[-len(parts) :] == parts else tree.parent
+    roots = [folder for folder in (base, tree.parent) if (folder / chosen.spec).is_file()]
+    return replace(chosen, root=_nearer(roots[0]) if roots else Path())
+
+
+def _nearer(folder: Path) -> Path:
+    """A folder by its path from here, where it is here."""
+    return Path() if folder == Path.cwd() else folder
 
 
 def _portable(path: Path) -> str:

@@ -10,7 +10,7 @@ from ckgen import smoke_plan
 from ckgen.build import Platform
 from ckgen.cli import console
 from ckgen.cli.selection import Selection
-from ckgen.cli.workshop import Workplace, build_library, workplace
+from ckgen.cli.workshop import Workplace, build_library, refuse_archs, workplace
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.filters import filtered
 from ckgen.instance import Instance
@@ -93,9 +93,10 @@ def nearest_misses(rows: Sequence[Row]) -> list[Row]:
 def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
     """The library to check, and the sets its instances are in where its tree is known."""
     if options.library is not None:
+        refuse_archs(options.library, options.archs)
         return Library(options.library), {}
     selection = Selection(options.spec, options.set_name, (), options.out)
-    place = workplace(selection, chosen=options.chosen, platform=options.platform)
+    place = workplace(selection, chosen=options.chosen, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return Library(path), _sets(place)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from ckgen.cli import console
 from ckgen.cli.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
+
+SHOWN_STRAYS = 8
 
 
 @click.command("generate", short_help="Write the library's source tree.")
@@ -70,8 +73,9 @@ def check_command(
 ) -> int:
     """Fail if the generated tree is not what instances.yaml says, and tell what moved.
 
-    Without FILTER, --spec and --set the tree's own manifest says how it was generated. Exit 1 comes with a
-    unified diff and the cause of each difference: spec, template, table, tool, command or a hand edit.
+    Without FILTER, --spec and --set the tree's own manifest says how it was generated, and the spec is looked for
+    where that was. Exit 1 comes with a unified diff and the cause of each difference: spec, template, table, tool,
+    command or a hand edit. A file that ckgen did not write is only pointed out.
 
     \b
     Examples:
@@ -83,12 +87,14 @@ def check_command(
 
     selection = Selection(spec, set_name, filters, out)
     asked = asked_for(ctx, ("filters", "spec", "set_name"))
-    _, tree = (selection if asked else recorded(selection)).render()
-    drifts = outputs.check(tree, out)
+    selection = selection if asked else recorded(selection)
+    _, tree = selection.render()
+    drifts, strays = outputs.check(tree, out), outputs.strays(tree, out)
     if as_json:
         rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
-        console.say_json({"out": str(out), "files": len(tree), "drift": rows})
+        console.say_json({"out": str(out), "files": len(tree), "drift": rows, "strays": strays})
         return 1 if drifts else 0
+    _point_out(strays)
     if not drifts:
         console.say(f"{out}: up to date, {len(tree)} files")
         return 0
@@ -97,5 +103,13 @@ def check_command(
             console.show_diff(drift.diff)
         for drift in drifts:
             console.say(drift.summary)
-    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run: {selection.command}")
+    where = f" in {selection.root}" if selection.root != Path() else ""
+    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command}")
     return 1
+
+
+def _point_out(strays: Sequence[str]) -> None:
+    for path in strays[:SHOWN_STRAYS]:
+        console.note(f"warning: {path} is not generated and part of no library")
+    if len(strays) > SHOWN_STRAYS:
+        console.note(f"warning: and {len(strays) - SHOWN_STRAYS} more")

@@ -60,7 +60,9 @@ def tune_command(
       ckgen tune --check
     """
     from ckgen.measured import table_text
+    from ckgen.targets import check_archs
 
+    check_archs([arch] if arch else [])
     if checking:
         return _check(tables)
     table = _make(results, arch, model, spec, operation)

@@ -31,13 +31,16 @@ class Workplace:
     build_dir: Path
 
 
-def workplace(selection: Selection, *, chosen: bool, platform: str) -> Workplace:
+def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Sequence[str] = ()) -> Workplace:
     """Find the tree, generating it first where it was `chosen` on the command line.
 
     The name of a selection's folder is its set's, with a digest where filters or another spec make it a
-    special one.
+    special one. CkgenError for `archs` that the platform does not have.
     """
     from ckgen import outputs
+    from ckgen.targets import check_platform_archs
+
+    check_platform_archs(platform, archs)
 
     if not chosen:
         return Workplace(selection.out, BUILD / selection.out.name / platform)
@@ -50,6 +53,12 @@ def workplace(selection: Selection, *, chosen: bool, platform: str) -> Workplace
     outputs.apply(tree, selection.out)
     console.note(f"{len(instances)} instances in {selection.out}")
     return Workplace(selection.out, BUILD / label / platform)
+
+
+def refuse_archs(library: Path, archs: Sequence[str]) -> None:
+    """UsageError for --arch beside --library: it says what to build, and nothing is built."""
+    if archs:
+        raise click.UsageError(f"--arch says what a library is built for; {library} is built already")
 
 
 def build_library(
@@ -71,14 +80,17 @@ def build_library(
 def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> None:
     """A note that counts the instances of a tree that no architecture of the platform can run.
 
-    CkgenError when that is all of them.
+    CkgenError when that is all of them, or all for one of the architectures.
     """
     from ckgen.build import is_built
     from ckgen.errors import CkgenError, Diagnostic
     from ckgen.manifest import load_manifest
+    from ckgen.targets import check_declared
 
     manifest = load_manifest(tree)
     records = manifest.instances if manifest else ()
+    if records:
+        check_declared(targets, [record.archs for record in records])
     left_out = [record for record in records if not is_built(record.archs, platform, targets)]
     if not left_out:
         return

@@ -35,7 +35,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.tinygrad is None:
         parser.error("name a checkout of tinygrad with --tinygrad or TINYGRAD_SRC")
-    results = [result for arch in options.arch or ARCHS for result in _results_on(arch, options)]
+    archs = options.arch or ARCHS
+    for arch in archs:
+        find_toolchain().device_compiler(arch)  # what is missing is said before minutes of building
+    results = [result for arch in archs for result in _results_on(arch, options)]
     runs, wrong = sum(item.runs for item in results), sum(item.wrong for item in results)
     if not (options.arch or options.filters):
         TABLE.write_text(table_text(results), encoding="utf-8")
