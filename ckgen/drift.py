@@ -22,8 +22,8 @@ class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
     `causes` are some of "spec", "template", "table", "tool", "command" and "hand edit"; "not generated" where there is
-    no manifest to compare with; none where a file was deleted that should be as it was. `diff` leads from the file on disk to the text it should have; only changed
-    files have one.
+    no manifest to compare with; none where a file was deleted that should be as it was. `diff` leads from the file on
+    disk to the text it should have; only changed files have one.
     """
 
     path: str

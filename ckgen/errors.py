@@ -105,7 +105,7 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
     Another word for a known name is that name alone, however unlike it is spelled.
     """
     word = _OTHER_WORDS.get(name.casefold())
-    if word in known:
+    if word is not None and word in known:
         return [word]
     folded: dict[str, str] = {}
     for candidate in known:

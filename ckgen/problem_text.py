@@ -2,8 +2,8 @@
 
     G32 N32 K8 C8 3x3 on 100x100 s2 p1
 
-Groups, images, output and input channels per group (in any order), filter, input; then stride, dilation, pads on the left and, after
-a colon, on the right where they differ. One number stands for all dimensions.
+Groups, images, output and input channels per group (in any order), filter, input; then stride, dilation, pads on the
+left and, after a colon, on the right where they differ. One number stands for all dimensions.
 """
 
 from __future__ import annotations

@@ -176,13 +176,12 @@ def _sentence(text: str) -> str:
 
 
 def measured_table(operation: str) -> str:
-    """README's table of an operation's newest measurements, those that the selector's table was made from, and its
-    source."""
+    """README's table of an operation's measurements, and its source."""
     from ckgen.results_digest import digest_headers, digest_rows
 
-    summary, files = _measured(operation)
+    summary, file = _measured(operation)
     origin = summary.origin
-    folder = files[-1].rsplit("/", 1)[0]
+    folder = file.rsplit("/", 1)[0]
     where = f"{origin.device}, {origin.started[:10]}, {origin.software}"
     lines = [
         f"{where}; geometric means over the shapes, every result verified.",
@@ -198,16 +197,34 @@ def measured_plot(operation: str) -> str:
     return floor_plot(_measured(operation)[0], "f16", operation)
 
 
+def totals_table(operation: str) -> str:
+    """The table of the measurements' own page: the same rows over all shapes."""
+    totals = _measured(operation)[0].totals
+    reference = _measured(operation)[0].reference_name.replace("cudnn", "cuDNN")
+    mean = [f"{total.mean_speed_up:.2f}" for total in totals]
+    not_slower = [str(total.not_slower) for total in totals]
+    least = [f"`{total.least_shape}` {total.least_speed_up:.2f}" for total in totals]
+    shapes = totals[0].shapes
+    rows = (
+        (f"{reference}'s time over ours, geometric mean of {shapes} shapes (goal 1.3)", *mean),
+        (f"shapes at least as fast as {reference} (goal {shapes})", *not_slower),
+        ("the least", *least),
+    )
+    return _table(("", *(total.dtype for total in totals)), rows)
+
+
 @functools.cache
-def _measured(operation: str) -> tuple[Summary, list[str]]:
+def _measured(operation: str) -> tuple[Summary, str]:
+    """The first of the files that the selector's table was made from, and it alone: it is the whole run, with the
+    reference in it. Later ones measured some instances again, and a ratio of two runs is none."""
     from ckgen.measured import load_tables
     from ckgen.results_digest import summary_of
     from ckgen.tune import read_measured
 
     (table,) = (table for table in load_tables() if (table.arch, table.operation) == (MEASURED_ARCH, operation))
-    files = list(table.origin.results)
-    measured = read_measured(files, ROOT)
-    return summary_of(measured.rows, measured.runs.values()), files
+    file = next(iter(table.origin.results))
+    measured = read_measured([file], ROOT)
+    return summary_of(measured.rows, measured.runs.values()), file
 
 
 def spliced(text: str, name: str, table: str) -> str:
@@ -216,7 +233,7 @@ def spliced(text: str, name: str, table: str) -> str:
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     result, count = pattern.subn(lambda _: f"{begin}{table}{end}", text)
     if count != 1:
-        raise SystemExit(f"README.md must have one {begin.strip()} ... {end}")
+        raise SystemExit(f"a page must have one {begin.strip()} ... {end}")
     return result
 
 
@@ -234,6 +251,10 @@ def pages() -> dict[str, str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name, table in tables.items():
         readme = spliced(readme, name, table)
+    measured = f"{Path(_measured(BWD_WEIGHT)[1]).parent}/README.md"
+    results = (ROOT / measured).read_text(encoding="utf-8")
+    for name, operation in (("measured", BWD_WEIGHT), ("measured-data", BWD_DATA)):
+        results = spliced(results, name, totals_table(operation))
     return {
         "docs/cli.md": cli_page(),
         "docs/rules.md": rules_page(),
@@ -243,6 +264,7 @@ def pages() -> dict[str, str]:
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
         "docs/measured_data.svg": measured_plot(BWD_DATA),
         "README.md": readme,
+        measured: results,
     }
 
 

@@ -55,6 +55,23 @@ print(docs.drift({{**pages, {name!r}: pages[{name!r}].replace("xdl", "XDL", 1)}}
     assert found.stdout.startswith(f"--- {name} (on disk)\n+++ {name} (from the code)\n"), found.stdout + found.stderr
 
 
+@pytest.mark.parametrize("name", ["measured", "measured-data"])
+def test_readme_and_the_page_it_links_give_the_same_numbers(name: str) -> None:
+    """Both are written from the same rows; here they are read again as a visitor does."""
+    block = re.compile(rf"<!-- begin:{name} -->\n(.*?)<!-- end:{name} -->", re.DOTALL)
+    (here,) = block.findall(README)
+    (link,) = re.findall(r"\]\((bench/results/[^)]*)\)", here)
+    (there,) = block.findall((ROOT / link / "README.md").read_text(encoding="utf-8"))
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in here.splitlines() if line[:1] == "|"]
+    means = {
+        head.removesuffix(": over cudnn"): value.strip().removesuffix("x")
+        for head, value in zip(table[0], table[-1], strict=True)
+        if head.endswith(": over cudnn")
+    }
+    head, _, row, *_ = ([cell.strip() for cell in line.split("|")[2:-1]] for line in there.splitlines())
+    assert len(means) == 2 and dict(zip(head, row, strict=True)) == means
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     first = blocks("sh")[0].splitlines()
     assert [line.split("#")[0].strip() for line in first] == ["make demo", "make test"]

@@ -199,7 +199,7 @@ def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str],
     problems = tmp_path / "problems.yaml"
     line = "{name: x, out_channels: 64, in_channels: 64, filter: [3], input: [14], pad: 1}"
     deep = line.replace("[3]", "[3, 3]").replace("[14]", "[14, 14]")
-    problems.write_text(f"problems:\n  - {line}\n  - {deep.replace('x,', 'z,')}\n")
+    problems.write_text(f"channels: total\nproblems:\n  - {line}\n  - {deep.replace('x,', 'z,')}\n")
     words = ["select", "--problems", str(problems), "--spec", str(ROOT / "instances.yaml")]
     assert main(words) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
