@@ -98,9 +98,7 @@ def find_compiler(library: Path) -> str:
 
 def _git(*words: str) -> str | None:
     try:
-        done = subprocess.run(
-            ["git", "-C", str(PACKAGE), *words], capture_output=True, text=True, timeout=30, check=True
-        )
+        done = subprocess.run(["git", "-C", str(PACKAGE), *words], capture_output=True, text=True, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -6,7 +6,9 @@ follow.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import time
 from collections import deque
@@ -199,7 +201,12 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
     """Run a command and return the end of what it printed; CkgenError when it fails."""
     lines: list[str] = []
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # so that CMake, make and compilers can be ended together
     ) as process:
         assert process.stdout is not None
         try:
@@ -208,11 +215,19 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
                 if on_line is not None:
                     on_line(lines[-1])
         except BaseException:
-            process.kill()
+            _end(process)
             raise
     if process.returncode != 0:
         raise CkgenError(first_errors(lines, command), 1)
     return "\n".join(deque(lines, _TAIL_LINES))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a command and all that it started. ninja ends its compilers when it is asked to; the pipe is at its end when
+    the last process that writes to it has gone."""
+    assert process.stdout is not None
+    os.killpg(process.pid, signal.SIGTERM)
+    process.stdout.read()
 
 
 def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,13 @@ from ckgen.library import Library
 from tests.stub_library import compile_stub
 
 StubMaker = Callable[..., Library]
+
+if importlib.util.find_spec("hypothesis"):  # which a machine that only runs may lack
+    from hypothesis import HealthCheck, settings
+
+    # A loaded machine is no reason to fail: no deadlines, no complaint that drawing examples is slow.
+    settings.register_profile("ckgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("ckgen")
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ckgen import bench_job
+from ckgen import bench_job, bench_process
 from ckgen.bench import BenchRun, Limits, failures
 from ckgen.bench_job import Job, Settings, timed
 from ckgen.bench_origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
@@ -22,11 +24,13 @@ from ckgen.problem import make_problem
 from ckgen.problem_sets import NamedProblem
 from ckgen.results import Origin, ResultRow, Store
 from tests.bench_rows import compile_fatal
+from tests.patience import HANG_GUARD
 from tests.stub_library import compile_stub
 from tests.test_library import F16_POINTWISE, F32
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = Settings(min_samples=1, max_samples=2)
+PATIENT = Limits(job_seconds=HANG_GUARD)
 F16 = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic"
 EVEN = NamedProblem("even", make_problem(batch=2, k=8, c=8, filter=(1, 1), input=(4, 4)))
 ODD = NamedProblem("odd", make_problem(batch=3, k=4, c=4, filter=(2, 2), input=(5, 5), stride=2), None, 1.5)
@@ -54,7 +58,7 @@ def measure(
     library: Path, store: Store, names: list[str], limits: Limits | None = None, again: str = "nothing"
 ) -> tuple[list[ResultRow], BenchRun]:
     jobs = make_jobs(Library(library), [ODD, EVEN], names=names, split_ks=(1, 2))
-    with BenchRun(library, QUICK, store, limits or Limits()) as run:
+    with BenchRun(library, QUICK, store, limits or PATIENT) as run:
         return list(run.measure(jobs, origin_of(library), again=again)), run  # type: ignore[arg-type]
 
 
@@ -119,11 +123,33 @@ def test_a_crash_costs_one_row(tmp_path: Path, fatal: dict[str, Path]) -> None:
         assert verdicts(again) == verdicts(failures(rows))
 
 
-def test_a_hang_costs_one_row_and_its_time(tmp_path: Path, fatal: dict[str, Path]) -> None:
+class TimeByEvent:
+    """Stands in for the module `select`: the time that a worker has is over when it has told that it hangs."""
+
+    def __init__(self, told: Path) -> None:
+        self.told = told
+
+    def select(self, *given: Any) -> tuple[list[int], list[int], list[int]]:
+        """As select.select does, but that the hang ends the wait."""
+        *sources, seconds = given
+        for _ in range(int(seconds / 0.05)):
+            if (found := select.select(*sources, 0.05))[0]:
+                return found
+            if self.told.exists():
+                self.told.unlink()
+                break
+        return [], [], []
+
+
+def test_a_hang_costs_one_row_and_its_time(
+    tmp_path: Path, fatal: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CKGEN_TEST_HANGS", str(tmp_path / "hangs"))
+    monkeypatch.setattr(bench_process, "select", TimeByEvent(tmp_path / "hangs"))
     with Store(tmp_path / "b.sqlite") as store:
-        rows, run = measure(fatal["HANG"], store, [F32, F16], Limits(job_seconds=5, crashes=1))
+        rows, run = measure(fatal["HANG"], store, [F32, F16], Limits(job_seconds=HANG_GUARD, crashes=1))
     assert verdicts(failures(rows)) == [("odd", F16, 1, "timeout")]
-    assert failures(rows)[0].message == "no answer within 5 s"
+    assert failures(rows)[0].message == "no answer within 1800 s"
     assert [(job.problem.name, job.name) for job in run.left] == [("odd", F16), ("even", F16), ("even", F16)]
     assert len(rows) == 5
 
@@ -152,7 +178,7 @@ def test_a_wrong_instance_gets_no_time(tmp_path: Path, stub_folder: Path, bug: s
 
 def test_a_worker_that_cannot_start_is_said_once(tmp_path: Path) -> None:
     with WorkerProcess(tmp_path / "absent.so", QUICK) as worker, pytest.raises(WorkerGone) as raised:
-        worker.ask({"do": "origin"}, 60)
+        worker.ask({"do": "origin"}, HANG_GUARD)
     assert raised.value.verdict == bench_job.CRASHED
     assert "ended with exit code 1" in raised.value.message and "absent.so" in raised.value.message
 
@@ -175,7 +201,8 @@ def test_the_origin_of_rows(tmp_path: Path, stub: Library) -> None:
 def arguments(library: Path, folder: Path, *more: str) -> list[str]:
     (folder / "mine.yaml").write_text(FILE)
     words = ["bench", "--library", str(library), "--problems", str(folder / "mine.yaml")]
-    return [*words, "--store", str(folder / "b.sqlite"), "--samples", "1", "2", *more]
+    words += ["--job-seconds", str(HANG_GUARD), "--samples", "1", "2"]
+    return [*words, "--store", str(folder / "b.sqlite"), *more]
 
 
 def test_the_command_measures_then_finds_all_stored(
@@ -238,7 +265,7 @@ def test_the_real_host_library_is_measured(tmp_path: Path, host_library: Library
     ]
     jobs = make_jobs(host_library, [tiny], names=names, split_ks=(-1, 2))
     path = Path(host_library.path)
-    with Store(tmp_path / "b.sqlite") as store, BenchRun(path, QUICK, store, Limits()) as run:
+    with Store(tmp_path / "b.sqlite") as store, BenchRun(path, QUICK, store, PATIENT) as run:
         rows = list(run.measure(jobs, origin_of(path)))
     assert len(rows) == len(jobs) > 0
     assert not failures(rows), rows

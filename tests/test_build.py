@@ -182,13 +182,24 @@ def test_a_tuned_instance_is_no_code_without_its_matrix_unit(sample: Path, tmp_p
         compile_device_only(source, "gfx1100", tmp_path / "k.co", include=[sample / "include"])
 
 
-def test_an_interrupted_build_leaves_no_compiler_behind(tree: Path, tmp_path: Path) -> None:
+WAITING = (
+    CMAKELISTS
+    + 'add_custom_target(wait ALL COMMAND sh -c "echo started; sleep 3000; echo ${CMAKE_BINARY_DIR}" VERBATIM)\n'
+)
+
+
+@pytest.mark.parametrize("moment", ["-- ", "started"], ids=["while CMake configures", "while a compiler runs"])
+def test_an_interrupted_build_leaves_no_process_behind(tree: Path, tmp_path: Path, moment: str) -> None:
+    """Not even for a moment: who starts the build again must not meet the old one in the same folder."""
+    (tree / "CMakeLists.txt").write_text(WAITING)
+
     def stop(line: str) -> None:
-        raise KeyboardInterrupt
+        if line.startswith(moment):
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build(tree, "host", tmp_path / "build", on_line=stop)
-    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
+        build(tree, "host", tmp_path / "build", on_line=stop, toolchain=replace(TOOLS, ninja=None))
+    listing = subprocess.run(["ps", "-eo", "args", "-ww"], capture_output=True, text=True, check=True).stdout
     assert str(tmp_path / "build") not in listing
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.cli import CLOSED_PIPE, COMMANDS, INTERRUPTED, main
+from tests.patience import HANG_GUARD
 
 ROOT = Path(__file__).resolve().parent.parent
 CKGEN = [sys.executable, "-m", "ckgen"]
@@ -405,7 +406,7 @@ def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
     assert process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(20) == CLOSED_PIPE
+    assert process.wait(HANG_GUARD) == CLOSED_PIPE
     assert process.stderr.read() == ""
 
 
@@ -416,14 +417,14 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG_GUARD)
     assert process.returncode == INTERRUPTED
     assert err.strip() == "ckgen: interrupted"
 
 
 def test_a_pipe_gets_plain_text_and_a_terminal_gets_colour(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
-    plain = start("list", cwd=tmp_path).communicate(timeout=20)[0]
+    plain = start("list", cwd=tmp_path).communicate(timeout=HANG_GUARD)[0]
     assert "\x1b[" not in plain
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "200"}
@@ -436,7 +437,7 @@ def test_a_pipe_gets_plain_text_and_a_terminal_gets_colour(tmp_path: Path) -> No
             shown += chunk
     except OSError:
         pass  # the terminal's other side is closed: this is how Linux says end of file
-    assert process.wait(20) == 0
+    assert process.wait(HANG_GUARD) == 0
     assert b"\x1b[" in shown
     os.close(ours)
 

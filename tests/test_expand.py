@@ -260,7 +260,7 @@ def test_the_last_axis_varies_fastest() -> None:
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.sets(st.sampled_from(WEIGHT_LAYOUTS), min_size=1),
     st.sets(st.sampled_from(tuple(DTYPES)), min_size=1),

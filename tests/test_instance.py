@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.derived import DERIVED_NAMES, derived_names
@@ -75,7 +75,6 @@ def test_a_name_of_backward_data() -> None:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(INSTANCES)
 def test_names_round_trip(given_instance: Instance) -> None:
     assert parse(given_instance.name) == given_instance

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,41 +253,56 @@ def test_a_kill_between_two_renames_is_repaired(tmp_path: Path, monkeypatch: pyt
 
 
 KILLED = """
-import sys
-from dataclasses import replace
+import os, signal, sys
 from pathlib import Path
-from ckgen import outputs
+from ckgen import atomic, outputs
 from tests.trees import small_tree
-trees = {name: small_tree(400, name) for name in ("one", "two")}
-for count in range(10**6):
-    print("now", flush=True)
-    outputs.apply(trees["two" if count % 2 else "one"], Path(sys.argv[1]))
+out, last = Path(sys.argv[1]), int(sys.argv[2])
+tree, files, lines = small_tree(30, sys.argv[3]), (atomic.__file__, outputs.__file__), 0
+
+def count(frame, event, argument):
+    global lines
+    if frame.f_code.co_filename not in files:
+        return None
+    if event == "line":
+        lines += 1
+        if lines == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return count
+
+sys.settrace(count)
+outputs.apply(tree, out)
+sys.settrace(None)
+print(lines)
 """
 
 
-def test_killed_at_random_moments_leaves_the_old_tree_or_the_new_one(tmp_path: Path) -> None:
+def killed(out: Path, last: int, name: str) -> subprocess.CompletedProcess[str]:
+    """Write tree ``name`` in a process that dies before the ``last`` line of what it executes of the writer."""
+    words = [sys.executable, "-c", KILLED, str(out), str(last), name]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_killed_at_any_line_leaves_the_old_tree_or_the_new_one(tmp_path: Path) -> None:
+    """Moments are counted in lines of the writer, not in milliseconds, so the same ones are hit on any machine."""
     out = tmp_path / "generated"
-    trees = {name: small_tree(400, name) for name in ("one", "two")}
+    trees = {name: small_tree(30, name) for name in ("one", "two")}
     outputs.apply(trees["one"], out)
     (out / "mine.txt").write_text("mine")
-    seen = set()
-    interrupted = 0
-    moments = random.Random(1)
-    for _ in range(50):
-        child = subprocess.Popen([sys.executable, "-c", KILLED, str(out)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert child.stdout is not None
-        for _ in range(moments.randint(1, 4)):
-            assert child.stdout.readline() == "now\n"
-        time.sleep(moments.uniform(0.0, 0.05))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+    lines = int(killed(out, 0, "two").stdout)
+    assert contents(out) == {**trees["two"], "mine.txt": "mine"}
+    seen: Counter[str] = Counter()
+    interrupted, now = 0, "two"
+    for last in sorted({*range(1, lines, lines // 40), *range(lines - 200, lines, 10), lines}):
+        done = killed(out, last, other := "one" if now == "two" else "two")
+        assert done.returncode == -signal.SIGKILL, done.stderr
         interrupted += bool(leftovers(out))
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
-        name = next(name for name, tree in trees.items() if tree == found)
-        seen.add(name)
-    assert seen == {"one", "two"} and interrupted > 5
+        then = next(name for name, tree in trees.items() if tree == found)
+        seen["new" if then == other else "old"] += 1
+        now = then
+    assert seen["old"] > 5 and seen["new"] > 5 and interrupted > 5
     outputs.apply(trees["two"], out)
     assert contents(out) == {**trees["two"], "mine.txt": "mine"} and leftovers(out) == []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckgen.d_tensors import d_slots
@@ -28,7 +28,7 @@ from tests.strategies import problems
 LAYERS = tuple(problem.fitted(1_000_000) for name in ("retinanet", "ck_bwd_data") for problem in load_problems(name))
 DTYPES = ("f16", "bf16", "f32")
 SPLIT_KS = (-1, 7)
-SEARCH = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+SEARCH = settings(derandomize=True)
 # Three quarters of the positions have no tap; stride and dilation have a common factor; a filter beyond the image.
 HARD = (
     make_problem(groups=3, batch=2, k=5, c=7, filter=(1, 1), input=(9, 7), stride=2),

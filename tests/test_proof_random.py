@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
@@ -28,7 +28,7 @@ from tests.strategies import problems
 DTYPES = ("f16", "bf16", "f32", "bf16_f32_bf16")
 TUNED_2D = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
 # Where a strategy grows a problem is part of the search, so the same examples run every time.
-SEARCH = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+SEARCH = settings(derandomize=True)
 
 
 def generic(library: Library, problem: ConvProblem, dtype: str) -> list[Instance]:

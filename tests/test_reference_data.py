@@ -43,7 +43,7 @@ def data_of(problem: ConvProblem, seed: int) -> tuple[Float64, Float64]:
     return random.uniform(-1, 1, problem.lengths("out")), random.uniform(-1, 1, problem.lengths("wei"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems(max_channels=3, max_groups=2), st.integers(0, 2**32))
 def test_equals_the_plain_loops(problem: ConvProblem, seed: int) -> None:
     out, wei = data_of(problem, seed)
@@ -63,7 +63,6 @@ def convolution(problem: ConvProblem, in_: Float64, wei: Float64) -> Float64:
     return result
 
 
-@settings(deadline=None)
 @given(problems(max_channels=4, max_groups=3), st.integers(0, 2**32))
 def test_is_the_transpose_of_the_convolution(problem: ConvProblem, seed: int) -> None:
     """<dOut, conv(x, W)> = <dIn, x> for every x."""
@@ -73,7 +72,6 @@ def test_is_the_transpose_of_the_convolution(problem: ConvProblem, seed: int) ->
     assert np.isclose(float((backward_data(problem, out, wei) * x).sum()), forward, rtol=1e-10, atol=1e-10)
 
 
-@settings(deadline=None)
 @given(problems(max_channels=4, max_groups=2), st.integers(0, 2**32))
 def test_the_sub_gemms_compute_it_and_leave_no_position_out(problem: ConvProblem, seed: int) -> None:
     """What a kernel does, in numpy: gather A, multiply by B, scatter C; tapless boxes get zeros."""

@@ -204,7 +204,7 @@ def test_rendered_sources_are_clang_format_clean(tmp_path: Path) -> None:
     assert format_complaints(rendered, tmp_path) == ""
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     layout=st.sampled_from(WEIGHT_LAYOUTS),
     dtype=st.sampled_from(["f16", "bf16_f32_bf16"]),

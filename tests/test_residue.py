@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.residue import Decomposition, Progression, ResidueClass, SubGemm, decompose, split_axis, tilde
@@ -76,7 +76,6 @@ def test_every_small_problem_of_one_dimension(stride: int, dilation: int) -> Non
     assert checked > 250
 
 
-@settings(deadline=None)
 @given(problems(ndims=(2, 3), max_channels=4, max_groups=2))
 def test_random_problems_of_two_and_three_dimensions(problem: ConvProblem) -> None:
     check(problem)

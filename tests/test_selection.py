@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ckgen
@@ -71,7 +71,7 @@ def test_cpp_and_python_agree_on_retinanet(host_library: Library, dtype: str, ar
         assert_same(host_library, problem, dtype, CHANNELS_LAST[2], arch)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(
     problem=problems,
     dtype=st.sampled_from(DTYPES),
@@ -86,7 +86,7 @@ def test_cpp_and_python_agree(
     assert_same(host_library, problem, dtype, layout, arch)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS))
 def test_what_is_selected_is_supported(host_library: Library, problem: ConvProblem, dtype: str, arch: str) -> None:
     """The library has a generic instance for each of these, so there always is one, and the last is generic."""
