@@ -72,6 +72,58 @@ def test_readme_and_the_page_it_links_give_the_same_numbers(name: str) -> None:
     assert len(means) == 2 and dict(zip(head, row, strict=True)) == means
 
 
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# From where pages name files: the checkout, and for headers and sources the folders that includes are from.
+SHELVES = (
+    "",
+    "templates/include",
+    "templates/include/ckgen",
+    "generated/include",
+    "generated",
+    "tests/data/bad_specs/*",
+)
+MADE = ("build/", ".venv/", "ck/", "...")  # by a build, by Composable Kernel
+SUFFIXES = "py|hpp|h|cpp|in|j2|md|yaml|json|csv|gz|svg|sh|txt|cmake|toml|html"
+
+
+def named_files(text: str, folders: Sequence[str]) -> list[str]:
+    """The paths that a page names in backticks, which may be globs, outside of its blocks of code."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    words = re.findall(r"`([\w.*/-]+)`", prose)
+    starts = tuple(f"{folder}/" for folder in folders)
+    found = [word for word in words if re.search(rf"\w\.({SUFFIXES})$", word) or word.startswith(starts)]
+    return [word for word in found if not word.startswith(MADE)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    folders = [path.name for path in ROOT.iterdir() if path.is_dir()]
+    folders += [path.name for path in (ROOT / "templates/include/ckgen").iterdir() if path.is_dir()]
+    names = named_files(text, folders)
+    missing = [name for name in names if not any(any(ROOT.glob(f"{shelf}/{name}".strip("/"))) for shelf in SHELVES)]
+    assert missing == []
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_a_file_that_is_not_there_is_seen() -> None:
+    text = (
+        "`block/gone.hpp` `ckgen/gone.py` `NHWGC/GKYXC/NHWGK` `build/x.so`\n```sh\ncat `docs/gone.md`\n```\n`docs/*.md`"
+    )
+    assert named_files(text, ["ckgen", "docs", "build", "block"]) == ["block/gone.hpp", "ckgen/gone.py", "docs/*.md"]
+
+
+def test_the_contract_of_platforms_is_a_table() -> None:
+    """A name stands in the first column and all that is said of it in the second; a formatter once refilled lines."""
+    header = (ROOT / "templates/include/ckgen/platform/platform.hpp").read_text(encoding="utf-8")
+    table = header.split("// clang-format off\n")[1].split("// clang-format on\n")[0].splitlines()
+    rows = [line for line in table if not line.startswith("// and to host code")]
+    name, blank = r"(?:k?[A-Z]\w*|[\w<>]+\(\))", " {19}"
+    wrong = [row for row in rows if not re.match(rf"//   (?:{blank}\S|{name}$|(?={name} .*$).{{18}} \S)", row)]
+    assert len(rows) > 15 and wrong == []
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     first = blocks("sh")[0].splitlines()
     assert [line.split("#")[0].strip() for line in first] == ["make demo", "make test"]

@@ -16,6 +16,7 @@ from ckgen.measured import TABLES, Table
 
 if TYPE_CHECKING:
     from ckgen.instance import Instance
+    from ckgen.problem import ConvProblem
     from ckgen.selector import Choice
 
 HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
@@ -134,17 +135,10 @@ def select_command(
     """
     from ckgen.library import Library
     from ckgen.measured import load_tables
-    from ckgen.problem import ConvProblem
-    from ckgen.problem_sets import load_problems
-    from ckgen.problem_text import problem_fields
     from ckgen.selection import check_words, select
 
-    if bool(words) == (problems is not None):
-        raise click.UsageError("give one problem, or --problems")
     check_words(dtype, layout, arch)
-    named = [item.problem for item in load_problems(problems)] if problems else []
-    asked = named or [ConvProblem(**problem_fields(" ".join(words)))]
-    loaded = Library(library) if library else None
+    asked, loaded = _asked(words, problems), Library(library) if library else None
     given: dict[str, Any] = {"layout": layout, "arch": arch, "library": loaded, "tables": load_tables()}
     if loaded is None:
         given["instances"] = _instances(spec)
@@ -154,6 +148,19 @@ def select_command(
     else:
         console.show_table(HEADERS, [_row(str(one), answer) for one, answer in answers], right=("split_k", "us"))
     return 1 if any(isinstance(answer, str) for _, answer in answers) else 0
+
+
+def _asked(words: tuple[str, ...], problems: str | None) -> list[ConvProblem]:
+    """The problem in words, or all of a set."""
+    from ckgen.problem import ConvProblem
+    from ckgen.problem_sets import load_problems
+    from ckgen.problem_text import problem_fields
+
+    if bool(words) == (problems is not None):
+        raise click.UsageError("give one problem, or --problems")
+    if problems:
+        return [item.problem for item in load_problems(problems)]
+    return [ConvProblem(**problem_fields(" ".join(words)))]
 
 
 def _instances(spec: Path | None) -> tuple[Instance, ...]:
