@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from ckgen.errors import CkgenError, Diagnostic, nearest, one_of
 from ckgen.hardware import ARCHES, NVIDIA_ARCHES
 
-PLATFORM_ARCHES: dict[str, tuple[str, ...]] = {"amd": tuple(ARCHES), "nvidia": tuple(NVIDIA_ARCHES), "host": ()}
-EVERY = tuple(arch for archs in PLATFORM_ARCHES.values() for arch in archs)
+# PTX of a compute capability, which the driver compiles for later GPUs.
+PTX = tuple("compute_" + arch.removeprefix("sm_").rstrip("a") for arch in NVIDIA_ARCHES)
+PLATFORM_ARCHES: dict[str, tuple[str, ...]] = {"amd": tuple(ARCHES), "nvidia": (*NVIDIA_ARCHES, *PTX), "host": ()}
+EVERY = (*ARCHES, *NVIDIA_ARCHES)
 # What a device calls itself, beside the names of what code is compiled for.
 DEVICES = (*EVERY, *(arch.rstrip("a") for arch in NVIDIA_ARCHES if arch.endswith("a")), "host")
 
@@ -29,7 +31,7 @@ def check_platform_archs(platform: str, archs: Sequence[str]) -> None:
     if platform == "host":
         help = f"leave --arch out, or name its platform: {_platforms_of(archs)}"
         raise _error("platform-arch", f"platform host has no architectures, so no {', '.join(archs)}", help)
-    check_archs(archs)
+    check_archs(archs, (*EVERY, *PTX))
     foreign = [arch for arch in archs if plain(arch) not in PLATFORM_ARCHES[platform]]
     if foreign:
         message = f"{foreign[0]} is not an architecture of platform {platform}"

@@ -410,11 +410,16 @@ def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
     assert process.stderr.read() == ""
 
 
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     (tmp_path / "late.yaml").unlink(missing_ok=True)
     os.mkfifo(tmp_path / "late.yaml")
-    process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
+    # What runs in the background of a shell without job control ignores the interrupt, and so would its children.
+    process = start("validate", "--spec", "late.yaml", cwd=tmp_path, preexec_fn=_heed_interrupts)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=HANG_GUARD)

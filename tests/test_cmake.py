@@ -13,6 +13,8 @@ import pytest
 
 from ckgen import outputs
 from ckgen.build import build
+from ckgen.errors import one_of
+from ckgen.hardware import ARCHES
 from ckgen.library import Library
 from ckgen.operation import BWD_DATA
 from ckgen.render import render_tree
@@ -107,6 +109,7 @@ def test_a_client_cannot_disagree_about_the_platform(installed: Installed, tmp_p
     [
         ("CKGEN_PLATFORM=cuda", 'CKGEN_PLATFORM is "cuda"; it can be amd, nvidia or host'),
         ("CKGEN_PLATFORM=amd", "CKGEN_PLATFORM=amd needs HIP's compiler"),
+        ("CKGEN_HOST_ARCH=gfx999", f'CKGEN_HOST_ARCH is "gfx999"; it can be {one_of(ARCHES).replace("`", "")}'),
         ("CKGEN_INSTANCES_PER_FILE=0", 'CKGEN_INSTANCES_PER_FILE is "0"; it is a count of 1 or more'),
         ("CKGEN_BUILD_SHARED=OFF", "nothing to build"),
     ],

@@ -83,7 +83,7 @@ def test_other_commands_know_the_names_too(
 def test_features_do_not_count_and_nvidia_runs_what_is_not_for_others() -> None:
     check_archs((*EVERY, "gfx90a:xnack+"))
     check_platform_archs("amd", ("gfx942:sramecc+:xnack-", *ARCHES))
-    check_platform_archs("nvidia", tuple(NVIDIA_ARCHES))
+    check_platform_archs("nvidia", (*NVIDIA_ARCHES, "compute_80", "compute_90"))
     check_platform_archs("host", ())
     check_declared(("gfx90a:xnack+", "sm_80"), [("gfx90a",), ("sm_90a",)])
     with pytest.raises(CkgenError, match="gfx942"):
