@@ -228,6 +228,16 @@ def test_a_library_takes_what_is_predicted_without_one(
             assert choice.name not in generic or {other.name for other in others} == generic
 
 
+@pytest.mark.parametrize("arch", ["sm_90a", "gfx90a", "gfx1100"])
+def test_every_convolution_gets_a_prediction_without_a_library(host_library: Library, arch: str) -> None:
+    """With the committed tables: near a measured problem, by the cost model or by rule, but never nothing."""
+    for problem in OTHERS:
+        choice = ckgen.select(problem, arch=arch, instances=SPEC.values())
+        assert choice.answer == "predicted" and choice.microseconds is None
+        if choice.name in host_library.names:
+            assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
+
+
 PROGRAM = """
 #include <cstdio>
 
