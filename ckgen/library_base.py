@@ -21,7 +21,28 @@ from ckgen.errors import did_you_mean
 from ckgen.function import BUILTINS, Function
 from ckgen.function_cpp import parse_function
 from ckgen.instance import Instance, parse
+from ckgen.layout import ndim_of
+from ckgen.operation import OPERATIONS
 from ckgen.problem import INT32_MAX, ConvProblem
+
+
+def require_type(what: str, value: object, kind: type, expected: str) -> None:
+    """Raise LibraryError unless ``value`` is of type ``kind``; a bool is no int."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
+
+
+def require_problem(problem: object) -> None:
+    """Raise LibraryError unless this is a problem."""
+    require_type("problem", problem, ConvProblem, "what ckgen.problem.make_problem() gives")
+
+
+def require_layout(layout: object, problem: ConvProblem) -> None:
+    """Raise LibraryError unless this is a layout for problems of as many dimensions."""
+    layouts = [each for operation in OPERATIONS.values() for each in operation.layouts]
+    known = [each for each in layouts if ndim_of(each) == problem.ndim]
+    if layout not in known:
+        raise LibraryError(f"layout is {layout!r}, none of a {problem.ndim}D problem", did_you_mean(str(layout), known))
 
 
 class Catalogue:
@@ -94,6 +115,7 @@ class Catalogue:
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
         """The problem as the C API takes it, with gap-free strides of the instance's layout, those of D tensors too."""
+        require_type("split_k", split_k, int, "-1 or a factor")
         if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
             raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
         instance = self.instance(name)
@@ -121,12 +143,14 @@ class Catalogue:
         return {function.name: function for function in found}
 
     def _find(self, name: str) -> int:
+        require_type("an instance's name", name, str, "one of Library.names")
         index = self._index.get(name)
         if index is None:
             raise LibraryError(f"{self.path} holds no instance {name}", did_you_mean(name, self.names))
         return index
 
     def _foreign(self, index: int, problem: ConvProblem) -> str | None:
+        require_problem(problem)
         ndim = self.instances[index].ndim
         return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
 
