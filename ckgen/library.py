@@ -142,13 +142,14 @@ class Library(Catalogue):
         if workspace is None and on_gpu:
             split_k = 1  # freeing memory of our own would wait for the kernel
         c_problem = self._accepted(name, problem, split_k)
-        size, function = self.workspace_size(name, problem, split_k=split_k), self.function_of(name)
+        function = self.function_of(name)
         c_problem.set_scalars(scalar_values(function, scalars))
         slots = d_slots(self.instance(name), function)
         operands = Operands(self.platform, self.instance(name), problem, (in_, wei, out), stream, slots, ds)
         operands.describe(c_problem)
+        size, used = self._workspace_bytes(name, c_problem), self._chosen_split_k(name, c_problem)
         milliseconds = self._start(name, c_problem, operands, (workspace, size), stream, time_kernel, synchronize)
-        return Run(self.split_k(name, problem, split_k), size, milliseconds if time_kernel else None)
+        return Run(used, size, milliseconds if time_kernel else None)
 
     def _start(
         self,
@@ -201,11 +202,8 @@ class Library(Catalogue):
         """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
         in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
         now, and the problem holds what it chose. Raises UnsupportedProblem."""
-        index, size, problem = self._find(name), ctypes.c_int64(), ctypes.byref(c_problem)
-        factor = ctypes.c_int32()
-        self._expect(name, self._api.ckgen_split_k(index, problem, ctypes.byref(factor)))
-        c_problem.split_k = factor.value
-        self._expect(name, self._api.ckgen_workspace_size(index, problem, ctypes.byref(size)))
+        c_problem.split_k = self._chosen_split_k(name, c_problem)
+        index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
         run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
 
         def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
@@ -213,7 +211,7 @@ class Library(Catalogue):
             if status:
                 self._expect(name, status)
 
-        return start, size.value
+        return start, size
 
     def reference(
         self,

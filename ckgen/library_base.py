@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ckgen.c_api import (
     UNSUPPORTED,
@@ -21,9 +21,10 @@ from ckgen.errors import did_you_mean
 from ckgen.function import BUILTINS, Function
 from ckgen.function_cpp import parse_function
 from ckgen.instance import Instance, parse
-from ckgen.layout import ndim_of
+from ckgen.layout import TENSORS, ndim_of
 from ckgen.operation import OPERATIONS
 from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.tensors import logical_strides, view
 
 
 def require_type(what: str, value: object, kind: type, expected: str) -> None:
@@ -90,23 +91,24 @@ class Catalogue:
         wanted = self.names if names is None else tuple(names)
         return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
 
-    def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
-        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
-        size = ctypes.c_int64()
+    def workspace_size(
+        self, name: str, problem: ConvProblem, *, split_k: int = 1, tensors: Sequence[object] = ()
+    ) -> int:
+        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem.
+
+        ``tensors`` are in, wei and out of the run where they have gaps, of which a kernel may need a copy.
+        """
         c_problem = self._accepted(name, problem, split_k)
-        self._expect(
-            name,
-            self._api.ckgen_workspace_size(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)),
-        )
-        return size.value
+        layout = self.instance(name).layout
+        for tensor, value in zip(TENSORS, tensors, strict=False):
+            if not isinstance(value, int):
+                c_problem.set_strides(tensor, logical_strides(view(tensor, value), tensor, layout))
+        return self._workspace_bytes(name, c_problem)
 
     def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
         """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
         UnsupportedProblem."""
-        chosen = ctypes.c_int32()
-        c_problem = self._accepted(name, problem, requested)
-        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
-        return chosen.value
+        return self._chosen_split_k(name, self._accepted(name, problem, requested))
 
     def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
         """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
@@ -135,6 +137,18 @@ class Catalogue:
             return last_error(self._api)
         self._expect(name, status)
         return None
+
+    def _workspace_bytes(self, name: str, c_problem: CProblem) -> int:
+        size = ctypes.c_int64()
+        call = self._api.ckgen_workspace_size
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)))
+        return size.value
+
+    def _chosen_split_k(self, name: str, c_problem: CProblem) -> int:
+        chosen = ctypes.c_int32()
+        call = self._api.ckgen_split_k
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
+        return chosen.value
 
     def _own_functions(self) -> dict[str, Function]:
         """The functions that the library brings along: those of its spec."""

@@ -323,3 +323,19 @@ def test_dimensions_of_length_one_have_the_strides_of_packed_tensors(
 def test_a_process_may_fork_while_kernels_run(core: ctypes.CDLL) -> None:
     """The child finds no lock that a thread of its parent holds."""
     assert core.forked_children_that_hang(200) == 0
+
+
+@pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 1, 4), (2, 5, 1)])
+def test_tensors_that_repeat_elements_are_refused(core: ctypes.CDLL, sizes: tuple[int, int, int]) -> None:
+    """As PyTorch expands them, with stride 0; also where all other dimensions have length 1."""
+    batch, *edges = sizes
+    problem = make_problem(batch=batch, k=64, c=64, filter=(1, 1), input=edges)
+    for tensor in ("in", "out"):
+        for axis in (1, 3, 4):
+            given = CProblem.make(problem, LAYOUT, 1)
+            strides = list(problem.strides_of(tensor, LAYOUT))
+            repeats = problem.lengths(tensor)[axis] > 1
+            strides[axis] = 0
+            given.set_strides(tensor, tuple(strides))
+            reason = core.reason(ctypes.byref(given), tiles((128, 256, 64))).decode()
+            assert reason.startswith("[strides-layout]") == repeats, (tensor, axis, reason)

@@ -158,8 +158,11 @@ std::string check_strides(const char* name, const Tensor& t, int ndim, bool grou
         const bool first = d == ndim - 1;
         if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
             return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
-        if(first || t.lengths[index] > 1)
+        // A dimension of length 1 says nothing, but for the innermost, whose stride is how far apart positions are.
+        if(t.lengths[index] > 1)
             inner = t.strides[index] * t.lengths[index];
+        else if(first)
+            inner = std::max(inner, t.strides[index]);
     }
     if(groups_outermost && t.lengths[0] > 1 && t.strides[0] < inner)
         return wrong("groups (at least)", t.strides[0], inner);

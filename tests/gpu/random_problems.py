@@ -10,6 +10,7 @@ random. Results lie between guards and are poisoned before; they are compared wi
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import random
 import re
@@ -47,7 +48,7 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
 
-def draw_problem(draw: random.Random, ndim: int) -> ConvProblem:
+def draw_problem(draw: random.Random, ndim: int, most_products: int) -> ConvProblem:
     """A valid problem of one of many kinds: single positions, filters larger than images, strides larger than filters,
     few and odd channels, one image, uneven pads."""
     point = draw.random() < 0.2
@@ -76,7 +77,7 @@ def draw_problem(draw: random.Random, ndim: int) -> ConvProblem:
         )
         products = prod(problem.gemm) * problem.groups
         elements = problem.groups * problem.batch * max(problem.c, problem.k) * prod(lengths)
-        if products <= MOST_PRODUCTS and elements <= 2_000_000:
+        if products <= most_products and elements <= 2_000_000:
             return problem
 
 
@@ -127,23 +128,16 @@ class Trial:
             )
         self._ds = self.data.d_tensors(d_slots(like, function))
 
-    def selected(self, arch: str | None) -> str | None:
+    def selected(self) -> str | None:
         """The instance that the library selects for these very tensors; None where it refuses all by name."""
         described = CProblem.make(self.problem, self._like.layout, 1)
         for tensor, value in self.tensors.items():
             axes = to_logical(tensor, self._like.layout)
             described.set_strides(tensor, tuple(value.stride()[axis] for axis in axes))
-        addresses = tuple(self.tensors[t].data_ptr() if t in self.tensors else 0 for t in TENSORS)
+        in_, wei, out = (self.tensors[t].data_ptr() if t in self.tensors else 0 for t in TENSORS)
         try:
-            found = self._library.candidates_for(
-                described,
-                self._like.dtype,
-                self._like.layout,
-                arch,
-                addresses,
-                most=1,
-                function="PassThrough",  # type: ignore[arg-type]
-            )
+            kind = self._like.dtype, self._like.layout, None
+            found = self._library.candidates_for(described, *kind, (in_, wei, out), most=1)
         except UnsupportedProblem as refusal:
             assert NAMED.match(refusal.reason), refusal.reason
             return None
@@ -160,11 +154,11 @@ class Trial:
         result = GuardedTensor(torch, self._device, shape, kind, poison, size)
         given = {**self.tensors, self._written: result.tensor}
         try:
-            bytes = self._library.workspace_size(name, self.problem, split_k=split_k)
+            operands = [given[tensor] for tensor in TENSORS]
+            bytes = self._library.workspace_size(name, self.problem, split_k=split_k, tensors=operands)
             workspace = None
             if self._draw.random() < 0.7:
                 workspace = torch.full((max(bytes, 16),), 0xFF, dtype=torch.uint8, device=self._device)
-            operands = (given[t] for t in TENSORS)
             run = self._library.run
             run(name, self.problem, *operands, ds=self._ds, split_k=split_k, workspace=workspace, synchronize=True)
         except UnsupportedProblem as refusal:
@@ -190,23 +184,25 @@ def kinds_of(library: Library) -> dict[tuple[Any, ...], list[Instance]]:
     return found
 
 
-def trials(torch: Any, library: Library, problems: int, seed: int) -> Iterator[tuple[Trial, Sequence[Instance]]]:
+def trials(
+    torch: Any, library: Library, problems: int, seed: int, most_products: int
+) -> Iterator[tuple[Trial, Sequence[Instance]]]:
     """Random problems, each with the instances that are for its kind."""
     draw, kinds = random.Random(seed), kinds_of(library)
     keys = sorted(kinds)
     for _ in range(problems):
         instances = kinds[draw.choice(keys)]
-        problem = draw_problem(draw, instances[0].ndim)
+        problem = draw_problem(draw, instances[0].ndim, most_products)
         yield Trial(torch, library, problem, instances[0], draw), draw.sample(instances, min(6, len(instances)))
 
 
-def run_all(torch: Any, library: Library, problems: int, seed: int, arch: str | None = None) -> Outcome:
+def run_all(torch: Any, library: Library, problems: int, seed: int, *, most_products: int = MOST_PRODUCTS) -> Outcome:
     """Run random problems. Nothing raises: what is wrong stands in the outcome."""
     outcome = Outcome()
-    for trial, instances in trials(torch, library, problems, seed):
+    for trial, instances in trials(torch, library, problems, seed, most_products):
         names = [one.name for one in instances]
         if instances[0].function in ("", "PassThrough"):
-            chosen = trial.selected(arch)
+            chosen = trial.selected()
             outcome.selected += chosen is not None
             names += [chosen] if chosen else []
         for name in names:
@@ -222,6 +218,7 @@ def run_all(torch: Any, library: Library, problems: int, seed: int, arch: str | 
 
 
 def main() -> int:
+    faulthandler.enable()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library")
     parser.add_argument("--problems", type=int, default=1000)
