@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from collections.abc import Sequence
 
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
@@ -141,6 +142,9 @@ def bind(api: ctypes.CDLL) -> ctypes.CDLL:
 
 def load(path: str) -> ctypes.CDLL:
     """Load a library and type its functions. Raises LibraryError when it is none of ours."""
+    missing = missing_bytes(path) if os.path.isfile(path) else 0
+    if missing:  # the loader would map pages past the end of the file and die there
+        raise LibraryError(f"{path} is cut off: {missing} bytes are missing at its end", "build or copy it again")
     try:
         # A name without a folder would be looked for among the system's libraries alone.
         api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
@@ -155,6 +159,27 @@ def load(path: str) -> ctypes.CDLL:
             "generate and build the library again",
         )
     return api
+
+
+def missing_bytes(path: str) -> int:
+    """How many bytes an ELF file of 64 bits lacks of what its headers speak of; 0 where it is whole or no such file.
+
+    Field offsets: System V ABI, ELF header and program header.
+    """
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        header = file.read(64)
+        if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
+            return 0
+        segments, sections = struct.unpack_from("<QQ", header, 32)
+        segment_size, segment_count, section_size, section_count = struct.unpack_from("<HHHH", header, 54)
+        ends = [segments + segment_size * segment_count, sections + section_size * section_count]
+        if ends[0] <= size and segment_size >= 56:
+            file.seek(segments)
+            table = file.read(segment_size * segment_count)
+            places = (struct.unpack_from("<8xQ16xQ", table, at * segment_size) for at in range(segment_count))
+            ends += [offset + length for offset, length in places]
+    return int(max(0, max(ends) - size))
 
 
 def expect(api: ctypes.CDLL, what: str, status: int) -> None:

@@ -16,6 +16,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ckgen.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
 from ckgen.d_tensors import d_slots, scalar_values
 from ckgen.element import Array
@@ -23,7 +25,7 @@ from ckgen.errors import did_you_mean
 from ckgen.function import PASS_THROUGH
 from ckgen.hardware import DTYPES
 from ckgen.layout import CHANNELS_LAST, TENSORS, TensorName, tensors_first_to_last
-from ckgen.library_base import Catalogue
+from ckgen.library_base import Catalogue, require_layout, require_problem, require_type
 from ckgen.operands import Operands, Tensor
 from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.problem import ConvProblem
@@ -72,7 +74,16 @@ class Library(Catalogue):
         most: int | None = None,
     ) -> tuple[Choice, ...]:
         """All (at most ``most``) that ``select`` could give, best first; never empty."""
+        require_problem(problem)
+        require_type("dtype", dtype, str, "for example f16")
+        if most is not None:
+            require_type("most", most, int, "how many at most, or None for all")
+            if most < 1:
+                raise LibraryError(f"most is {most}; 1 or more candidates can be asked for")
+        if arch is not None:
+            require_type("arch", arch, str, "for example sm_90a, or None")
         where = layout or CHANNELS_LAST[problem.ndim]
+        require_layout(where, problem)
         return self.candidates_for(CProblem.make(problem, where, 1), dtype, where, arch, (0, 0, 0), most)
 
     def candidates_for(
@@ -127,19 +138,23 @@ class Library(Catalogue):
         element types, with any positive strides; addresses stand for gap-free ones. The result is written in full.
         ``ds`` are the D tensors of the instance's function, one of which may be the result's own memory, ``scalars``
         its scalars by name where they are not its defaults. On a GPU a run of tensors or addresses only starts the
-        kernels on ``stream`` (an integer; 0: the default stream) and needs a ``workspace`` where its size is not 0;
+        kernels on ``stream`` (an integer; 0: the default stream), and with split_k 1 where no ``workspace`` is given;
         ``synchronize`` waits, and raises a fault of the kernel. numpy arrays are copied there and back, which waits;
         their missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
         milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
+        on_gpu = self.platform != "host" and not any(isinstance(tensor, np.ndarray) for tensor in (in_, wei, out, *ds))
+        if workspace is None and on_gpu:
+            split_k = 1  # freeing memory of our own would wait for the kernel
         c_problem = self._accepted(name, problem, split_k)
-        size, function = self.workspace_size(name, problem, split_k=split_k), self.function_of(name)
+        function = self.function_of(name)
         c_problem.set_scalars(scalar_values(function, scalars))
         slots = d_slots(self.instance(name), function)
         operands = Operands(self.platform, self.instance(name), problem, (in_, wei, out), stream, slots, ds)
         operands.describe(c_problem)
+        size, used = self._workspace_bytes(name, c_problem), self._chosen_split_k(name, c_problem)
         milliseconds = self._start(name, c_problem, operands, (workspace, size), stream, time_kernel, synchronize)
-        return Run(self.split_k(name, problem, split_k), size, milliseconds if time_kernel else None)
+        return Run(used, size, milliseconds if time_kernel else None)
 
     def _start(
         self,
@@ -180,6 +195,9 @@ class Library(Catalogue):
         alive and whose fit nobody checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
         c_problem = self._accepted(name, problem, split_k)
+        if len(ds) != c_problem.d_count:
+            function = self.instance(name).function
+            raise LibraryError(f"{function} takes {c_problem.d_count} D tensors, these are {len(ds)}")
         for at, address in enumerate(ds):
             c_problem.d[at].data = address
         start, _ = self.prepare(name, c_problem)
@@ -189,11 +207,8 @@ class Library(Catalogue):
         """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
         in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
         now, and the problem holds what it chose. Raises UnsupportedProblem."""
-        index, size, problem = self._find(name), ctypes.c_int64(), ctypes.byref(c_problem)
-        factor = ctypes.c_int32()
-        self._expect(name, self._api.ckgen_split_k(index, problem, ctypes.byref(factor)))
-        c_problem.split_k = factor.value
-        self._expect(name, self._api.ckgen_workspace_size(index, problem, ctypes.byref(size)))
+        c_problem.split_k = self._chosen_split_k(name, c_problem)
+        index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
         run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
 
         def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
@@ -201,7 +216,7 @@ class Library(Catalogue):
             if status:
                 self._expect(name, status)
 
-        return start, size.value
+        return start, size
 
     def reference(
         self,
@@ -216,6 +231,8 @@ class Library(Catalogue):
     ) -> None:
         """Run the library's own C++ reference of an operation, without a function, on host arrays in ``layout``'s
         order. Raises LibraryError."""
+        require_problem(problem)
+        require_layout(layout, problem)
         c_problem, written = CProblem.make(problem, layout, 1), OPERATIONS[operation].written
         given: dict[TensorName, Array] = dict(zip(TENSORS, (in_, wei, out), strict=True))
         for tensor, array in given.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ckgen.c_api import (
     UNSUPPORTED,
@@ -21,7 +21,29 @@ from ckgen.errors import did_you_mean
 from ckgen.function import BUILTINS, Function
 from ckgen.function_cpp import parse_function
 from ckgen.instance import Instance, parse
+from ckgen.layout import TENSORS, ndim_of
+from ckgen.operation import OPERATIONS
 from ckgen.problem import INT32_MAX, ConvProblem
+from ckgen.tensors import logical_strides, view
+
+
+def require_type(what: str, value: object, kind: type, expected: str) -> None:
+    """Raise LibraryError unless ``value`` is of type ``kind``; a bool is no int."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
+
+
+def require_problem(problem: object) -> None:
+    """Raise LibraryError unless this is a problem."""
+    require_type("problem", problem, ConvProblem, "what ckgen.problem.make_problem() gives")
+
+
+def require_layout(layout: object, problem: ConvProblem) -> None:
+    """Raise LibraryError unless this is a layout for problems of as many dimensions."""
+    layouts = [each for operation in OPERATIONS.values() for each in operation.layouts]
+    known = [each for each in layouts if ndim_of(each) == problem.ndim]
+    if layout not in known:
+        raise LibraryError(f"layout is {layout!r}, none of a {problem.ndim}D problem", did_you_mean(str(layout), known))
 
 
 class Catalogue:
@@ -69,23 +91,24 @@ class Catalogue:
         wanted = self.names if names is None else tuple(names)
         return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
 
-    def workspace_size(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> int:
-        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem."""
-        size = ctypes.c_int64()
+    def workspace_size(
+        self, name: str, problem: ConvProblem, *, split_k: int = 1, tensors: Sequence[object] = ()
+    ) -> int:
+        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem.
+
+        ``tensors`` are in, wei and out of the run where they have gaps, of which a kernel may need a copy.
+        """
         c_problem = self._accepted(name, problem, split_k)
-        self._expect(
-            name,
-            self._api.ckgen_workspace_size(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)),
-        )
-        return size.value
+        layout = self.instance(name).layout
+        for tensor, value in zip(TENSORS, tensors, strict=False):
+            if not isinstance(value, int):
+                c_problem.set_strides(tensor, logical_strides(view(tensor, value), tensor, layout))
+        return self._workspace_bytes(name, c_problem)
 
     def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
         """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
         UnsupportedProblem."""
-        chosen = ctypes.c_int32()
-        c_problem = self._accepted(name, problem, requested)
-        self._expect(name, self._api.ckgen_split_k(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
-        return chosen.value
+        return self._chosen_split_k(name, self._accepted(name, problem, requested))
 
     def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
         """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
@@ -94,6 +117,7 @@ class Catalogue:
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
         """The problem as the C API takes it, with gap-free strides of the instance's layout, those of D tensors too."""
+        require_type("split_k", split_k, int, "-1 or a factor")
         if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
             raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
         instance = self.instance(name)
@@ -114,6 +138,18 @@ class Catalogue:
         self._expect(name, status)
         return None
 
+    def _workspace_bytes(self, name: str, c_problem: CProblem) -> int:
+        size = ctypes.c_int64()
+        call = self._api.ckgen_workspace_size
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)))
+        return size.value
+
+    def _chosen_split_k(self, name: str, c_problem: CProblem) -> int:
+        chosen = ctypes.c_int32()
+        call = self._api.ckgen_split_k
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
+        return chosen.value
+
     def _own_functions(self) -> dict[str, Function]:
         """The functions that the library brings along: those of its spec."""
         count = self._api.ckgen_function_count()
@@ -121,12 +157,14 @@ class Catalogue:
         return {function.name: function for function in found}
 
     def _find(self, name: str) -> int:
+        require_type("an instance's name", name, str, "one of Library.names")
         index = self._index.get(name)
         if index is None:
             raise LibraryError(f"{self.path} holds no instance {name}", did_you_mean(name, self.names))
         return index
 
     def _foreign(self, index: int, problem: ConvProblem) -> str | None:
+        require_problem(problem)
         ndim = self.instances[index].ndim
         return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
 

@@ -64,7 +64,13 @@ def view(name: str, value: object, stream: int = 0) -> View:
     if all(hasattr(value, method) for method in ("data_ptr", "stride", "is_cuda")):
         return _of_torch(name, value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _of_dlpack(name, value, stream)
+        try:
+            return _of_dlpack(name, value, stream)
+        except LibraryError:
+            raise
+        except Exception as error:  # whatever another library's __dlpack__ raises or gives
+            message = f"{name} is a {type(value).__name__} whose __dlpack__ fails: {type(error).__name__}: {error}"
+            raise LibraryError(message) from error
     raise LibraryError(
         f"{name} is of type {type(value).__name__}",
         "give a numpy array, a tensor with data_ptr() or __dlpack__(), or a device address",

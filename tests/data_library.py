@@ -27,7 +27,7 @@ HERE = ROOT / "tests/data/data_host"
 RUNTIME = (
     *("bwd_data_copy_engine", "bwd_data_core", "bwd_data_fusion", "bwd_data_halo", "bwd_data_plan"),
     *("problem_checks", "runner"),
-    *("repack", "repack_plan", "tile_schedule"),
+    *("repack", "repack_plan", "tile_schedule", "memory_overlap"),
     *("host_copy_engine", "host_matrix_units", "host_runtime"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,9 +19,10 @@ from tests.trees import XDL
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "problem_checks", "reduce", "repack", "repack_plan"),
-    *("runner", "tile_schedule"),
+    *("runner", "tile_schedule", "memory_overlap"),
     *("host_copy_engine", "host_matrix_units", "host_runtime"),
 )
+Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/core_host/shim.cpp"
 
 
@@ -234,3 +236,106 @@ def test_an_argument_of_another_operator_is_planned_anew(core: ctypes.CDLL) -> N
     """The first kernel takes the problem, the second, with wider vectors, does not."""
     problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
     assert core.foreign_argument(c_problem(problem), tiles((128, 256, 64))) == 1
+
+
+def test_tensor_maps_that_the_driver_refuses_are_a_refusal_by_name(core: ctypes.CDLL) -> None:
+    """Known when the argument is made, from addresses that stand for memory that is not allocated yet."""
+    problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
+    assert core.refused_maps(c_problem(problem), tiles((128, 256, 64))) == 1
+
+
+def overlap(core: ctypes.CDLL, one: tuple[int, Tensor], other: tuple[int, Tensor], bytes: int) -> bool:
+    begins = (ctypes.c_int64 * 2)(one[0], other[0])
+    lengths = (ctypes.c_int64 * 12)(*one[1][0], *other[1][0])
+    strides = (ctypes.c_int64 * 12)(*one[1][1], *other[1][1])
+    return bool(core.overlap(begins, lengths, strides, bytes))
+
+
+def addresses(begin: int, tensor: Tensor, bytes: int) -> set[int]:
+    found = {begin}
+    for length, stride in zip(*tensor, strict=True):
+        found = {at + step * stride * bytes for at in found for step in range(length)}
+    return {at + byte for at in found for byte in range(bytes)}
+
+
+def slice_of(draw: random.Random, whole: Sequence[int]) -> tuple[int, Tensor]:
+    """Part of a tensor of 6 axes without gaps, axes in any order: the first element's place, lengths and strides."""
+    packed = [math.prod(whole[at + 1 :]) for at in range(6)]
+    first = [draw.randrange(length) for length in whole]
+    lengths = [draw.randint(1, length - at) for length, at in zip(whole, first, strict=True)]
+    order = draw.sample(range(6), 6)
+    begin = sum(at * step for at, step in zip(first, packed, strict=True))
+    return begin, ([lengths[axis] for axis in order], [packed[axis] for axis in order])
+
+
+def test_overlap_is_told_for_slices_of_one_tensor(core: ctypes.CDLL) -> None:
+    """Never missed; and disjoint slices along one axis, as of a concatenation, are told to be disjoint."""
+    draw = random.Random(5)
+    for _ in range(2000):
+        whole = [draw.choice((1, 1, 2, 3, 4)) for _ in range(6)]
+        bytes = draw.choice((2, 4))
+        one, other = ((4096 + begin * bytes, part) for begin, part in (slice_of(draw, whole), slice_of(draw, whole)))
+        meet = bool(addresses(*one, bytes) & addresses(*other, bytes))
+        assert overlap(core, one, other, bytes) >= meet, (one, other, bytes)
+    for _ in range(500):
+        whole = [draw.choice((1, 2, 3, 4)) for _ in range(6)]
+        axis = draw.randrange(6)
+        whole[axis] = draw.randint(2, 6)
+        packed = [math.prod(whole[at + 1 :]) for at in range(6)]
+        cut = draw.randint(1, whole[axis] - 1)
+        low, high = list(whole), list(whole)
+        low[axis], high[axis] = cut, whole[axis] - cut
+        parts = (4096, (low, packed)), (4096 + 2 * cut * packed[axis], (high, packed))
+        assert not overlap(core, *parts, 2), parts
+        assert overlap(core, parts[0], (4096, (whole, packed)), 2)
+
+
+@pytest.mark.parametrize(
+    ("order", "axes"),
+    [((0, 1), "CGWHDN"), ((1, 1), "CWHDNG"), ((0, 0), "WHDCGN")],
+)
+def test_dimensions_of_length_one_have_the_strides_of_packed_tensors(
+    core: ctypes.CDLL, order: tuple[int, int], axes: str
+) -> None:
+    """Whatever the caller gave: PyTorch gives an image of one position any strides."""
+    place = {axis: at for at, axis in enumerate("GNCDHW")}
+    draw = random.Random(7)
+    for _ in range(200):
+        sizes = {axis: draw.choice((1, 1, 2, 3)) for axis in "GNCDHW"}
+        problem = make_problem(
+            groups=sizes["G"], batch=sizes["N"], k=2, c=sizes["C"], filter=(1, 1, 1), input=[sizes[a] for a in "DHW"]
+        )
+        given, step, packed = CProblem.make(problem, "NDHWGC/GKZYXC/NDHWGK", 1), 1, [0] * 6
+        for axis in axes:
+            packed[place[axis]] = step
+            step *= sizes[axis]
+        strides = [packed[at] if sizes[axis] > 1 else draw.choice((0, 1, 77)) for axis, at in place.items()]
+        given.set_strides("in", tuple(strides))
+        found = (ctypes.c_int64 * 12)()
+        core.unit_strides(ctypes.byref(given), (ctypes.c_int * 2)(*order), found)
+        outer = 0  # the stride of the next longer axis outside
+        for axis in reversed(axes[1:]):
+            assert found[place[axis]] == (packed[place[axis]] if sizes[axis] > 1 or not outer else outer), axis
+            outer = packed[place[axis]] if sizes[axis] > 1 else outer
+        assert found[place[axes[0]]] == 1
+
+
+def test_a_process_may_fork_while_kernels_run(core: ctypes.CDLL) -> None:
+    """The child finds no lock that a thread of its parent holds."""
+    assert core.forked_children_that_hang(200) == 0
+
+
+@pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 1, 4), (2, 5, 1)])
+def test_tensors_that_repeat_elements_are_refused(core: ctypes.CDLL, sizes: tuple[int, int, int]) -> None:
+    """As PyTorch expands them, with stride 0; also where all other dimensions have length 1."""
+    batch, *edges = sizes
+    problem = make_problem(batch=batch, k=64, c=64, filter=(1, 1), input=edges)
+    for tensor in ("in", "out"):
+        for axis in (1, 3, 4):
+            given = CProblem.make(problem, LAYOUT, 1)
+            strides = list(problem.strides_of(tensor, LAYOUT))
+            repeats = problem.lengths(tensor)[axis] > 1
+            strides[axis] = 0
+            given.set_strides(tensor, tuple(strides))
+            reason = core.reason(ctypes.byref(given), tiles((128, 256, 64))).decode()
+            assert reason.startswith("[strides-layout]") == repeats, (tensor, axis, reason)

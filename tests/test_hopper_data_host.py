@@ -14,7 +14,7 @@ from ckgen.d_tensors import d_slots
 from ckgen.element import decode, element_of, encode
 from ckgen.instance import Instance
 from ckgen.layout import to_logical, to_physical
-from ckgen.library import Library
+from ckgen.library import Library, LibraryError
 from ckgen.operation import BWD_DATA
 from ckgen.problem import ConvProblem, make_problem
 from ckgen.run_data import make_data
@@ -90,6 +90,22 @@ def test_wavelet_tma_is_right(library: Library, name: str) -> None:
 def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
     for split_k in (1, 3):
         run(library, RESIDUAL.name, PROBLEMS["strides"], split_k, in_place=True)
+
+
+def test_an_output_with_gaps_may_need_a_copy_of_it(library: Library) -> None:
+    """Its workspace is that of the tensors that are given, not of gap-free ones: too small a one is refused."""
+    problem = PROBLEMS["plain"]
+    shape = problem.shape("out", SMALL.layout)
+    wide = np.ones((*shape[:-1], shape[-1] + 1), np.float16)
+    in_ = np.full(problem.shape("in", SMALL.layout), np.nan, np.float16)
+    wei, out = np.ones(problem.shape("wei", SMALL.layout), np.float16), wide[..., :-1]
+    assert library.workspace_size(SMALL.name, problem) == 0
+    size = library.workspace_size(SMALL.name, problem, tensors=(in_, wei, out))
+    assert size >= out.size * 2
+    with pytest.raises(LibraryError, match=f"the workspace must be {size} "):
+        library.run(SMALL.name, problem, in_, wei, out, workspace=np.empty(size - 1, np.uint8))
+    result = library.run(SMALL.name, problem, in_, wei, out)
+    assert result.workspace_bytes == size and in_[0, 4, 4, 0, 0] == 9 * 64
 
 
 def test_splits_are_reproducible_to_the_bit_and_told(library: Library) -> None:

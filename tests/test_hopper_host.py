@@ -6,8 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ckgen.c_api import CProblem
 from ckgen.instance import Instance
 from ckgen.library import Library, UnsupportedProblem
 from ckgen.problem import ConvProblem, make_problem
@@ -85,6 +87,23 @@ def test_halo_is_right(library: Library, name: str) -> None:
         for split_k in (1, 2, 3, 7):
             library.configure_host(seed=turn * split_k)
             run_instance(library, instance.name, halo_problem(instance, name), split_k)
+
+
+def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> None:
+    """PyTorch gives dimensions of length 1 any stride, which the driver would refuse in a tensor map."""
+    problem = make_problem(batch=3, k=40, c=64, filter=[3, 3], input=[1, 1], pad=1)
+    described = CProblem.make(problem, LAYOUT, 1)
+    for tensor, channels in (("in", problem.c), ("out", problem.k)):
+        described.set_strides(tensor, (1, channels, 1, 1, 1))
+    for instance in TMA_ALL:
+        if instance.layout == LAYOUT:
+            assert library.check(instance.name, described) is None
+            start, size = library.prepare(instance.name, described)
+            in_, out = np.ones((3, 64), np.float16), np.ones((3, 40), np.float16)
+            wei = np.full((40, 9, 64), np.nan, np.float16)
+            scratch = np.empty(size + 16, np.uint8)
+            start(in_.ctypes.data, wei.ctypes.data, out.ctypes.data, scratch.ctypes.data // 16 * 16 + 16, 0)
+            assert (wei[:, 4] == (3 if instance.dtype == "f16" else wei[:, 4])).all() and not wei[:, 3].any()
 
 
 @pytest.mark.parametrize("seed", range(6))

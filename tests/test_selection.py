@@ -133,7 +133,7 @@ def test_alignment_of_addresses_counts(host_library: Library) -> None:
     name = free[0].name
     assert host_library.instance(name).a_vector > 1
     described = host_library.describe(name, problem)
-    odd = host_library.candidates_for(described, "f16", layout, None, (4096 + 2, 4096, 4096))
+    odd = host_library.candidates_for(described, "f16", layout, None, ((1 << 20) + 2, 2 << 20, 3 << 20))
     assert odd and all(host_library.instance(choice.name).b_vector == 1 for choice in odd)
 
 

@@ -3,7 +3,7 @@
 set(CKGEN_OPERATIONS grouped_conv_bwd_data grouped_conv_bwd_weight)
 # Hand-written sources: those that define kernels, those that are host code only, and the C API over all operations.
 set(CKGEN_KERNEL_SOURCES src/runtime/reduce.cpp src/runtime/repack.cpp)
-set(CKGEN_RUNTIME_SOURCES src/runtime/bwd_data_copy_engine.cpp src/runtime/bwd_data_core.cpp src/runtime/bwd_data_fusion.cpp src/runtime/bwd_data_halo.cpp src/runtime/bwd_data_plan.cpp src/runtime/bwd_weight_core.cpp src/runtime/bwd_weight_plan.cpp src/runtime/bwd_weight_split.cpp src/runtime/host_copy_engine.cpp src/runtime/host_matrix_units.cpp src/runtime/host_runtime.cpp src/runtime/problem_checks.cpp src/runtime/reference.cpp src/runtime/repack_plan.cpp src/runtime/runner.cpp src/runtime/tile_schedule.cpp)
+set(CKGEN_RUNTIME_SOURCES src/runtime/bwd_data_copy_engine.cpp src/runtime/bwd_data_core.cpp src/runtime/bwd_data_fusion.cpp src/runtime/bwd_data_halo.cpp src/runtime/bwd_data_plan.cpp src/runtime/bwd_weight_core.cpp src/runtime/bwd_weight_plan.cpp src/runtime/bwd_weight_split.cpp src/runtime/host_copy_engine.cpp src/runtime/host_matrix_units.cpp src/runtime/host_runtime.cpp src/runtime/memory_overlap.cpp src/runtime/problem_checks.cpp src/runtime/reference.cpp src/runtime/repack_plan.cpp src/runtime/runner.cpp src/runtime/tile_schedule.cpp)
 set(CKGEN_API_SOURCES src/registry.cpp src/measured.cpp src/runtime/c_api.cpp src/runtime/selector.cpp)
 set(CKGEN_GROUPS_grouped_conv_bwd_data gfx90a_gfx942_gfx950 gfx90a_gfx942_gfx950_gfx1100_gfx1201)
 set(CKGEN_FACTORIES_grouped_conv_bwd_data

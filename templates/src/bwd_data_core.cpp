@@ -3,20 +3,20 @@
 
 #include <algorithm>
 
+#include "ckgen/conv/memory_overlap.hpp"
+
 namespace ckgen::tensor_operation::device {
 namespace {
 
-std::string run_reason(const conv::BwdDataPlan& plan, const BwdDataArgument& a) {
-    if(!plan.reason.empty())
-        return plan.reason;
-    const std::string reason = tensors_reason(a);
-    if(!reason.empty())
-        return reason;
-    for(const conv::BwdDataTensor& d : plan.d)
-        if(d.data == nullptr)
-            return "[null-pointer] D tensors must be given to run";
-    const char* need = plan.workspace.copy_bytes > 0 ? " and a copy of the output need " : " needs ";
-    return workspace_reason(a, plan.workspace.bytes(), plan.split_k, need);
+// The input, which is written, and then what is read; a D tensor that is the input itself is left out.
+std::vector<conv::Placed> tensors_of(const conv::BwdDataTraits& t, const BwdDataArgument& a) {
+    std::vector<conv::Placed> tensors{{"input", a.p_in, a.problem.in, t.ndim, t.in_bytes},
+                                      {"weight", a.p_wei, a.problem.wei, t.ndim, t.elem_bytes},
+                                      {"output", a.p_out, a.problem.out, t.ndim, t.elem_bytes}};
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        if(a.fusion.d[i].data != a.p_in || a.p_in == nullptr)
+            tensors.push_back({"D tensor", a.fusion.d[i].data, a.fusion.d[i].shape, t.ndim, t.d[i].bytes});
+    return tensors;
 }
 
 BwdDataLaunch launch_of(const conv::BwdDataPlan& plan, const BwdDataArgument& a) {
@@ -42,7 +42,16 @@ int64 bytes_of_d(const conv::BwdDataArgs& args, const conv::BwdDataTensor& d, in
 }  // namespace
 
 conv::BwdDataPlan make_plan(const BwdDataKernel& kernel, const BwdDataArgument& a) {
-    return conv::make_plan(kernel.traits, a.problem, a.fusion, a.p_in, a.p_wei, a.p_out, platform::compute_units());
+    conv::BwdDataPlan plan =
+        conv::make_plan(kernel.traits, a.problem, a.fusion, a.p_in, a.p_wei, a.p_out, platform::compute_units());
+    if(plan.reason.empty())
+        plan.reason = conv::overlap_reason(tensors_of(kernel.traits, a));
+    if(plan.reason.empty() && kernel.traits.copy_engine) {
+        const BwdDataArgument placed = with_addresses(a);
+        const BwdDataLaunch launch = launch_of(plan, placed);
+        plan.reason = kernel.map_reason(static_cast<uint32>(conv::grid_size(launch.args)), launch);
+    }
+    return plan;
 }
 
 std::unique_ptr<BwdDataArgument> make_bwd_data_argument(const BwdDataKernel& kernel, const conv::Problem& problem,
@@ -105,7 +114,8 @@ float run_bwd_data(const BwdDataKernel& kernel, const BaseArgument* argument, co
                 kernel.reduce(launch, last, config.stream_id_);
         };
     };
-    return run_planned<BwdDataArgument>(kernel, argument, config, run_reason, work_of);
+    const auto tensors = [&](const BwdDataArgument& a) { return tensors_of(kernel.traits, a); };
+    return run_planned<BwdDataArgument>(kernel, argument, config, tensors, work_of);
 }
 
 std::string bwd_data_type_string(const BwdDataTypeFields& f) {

@@ -321,9 +321,10 @@ int64 most_taps(const BwdDataArgs& a, int ndim) {
     return taps;
 }
 
-BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in, const void* wei,
-                      const void* out, int compute_units) {
+BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& fusion, const void* in,
+                      const void* wei, const void* out, int compute_units) {
     BwdDataPlan plan;
+    const Problem p = with_unit_strides(problem, {t.groups_outermost, t.channels_last});
     plan.reason = problem_reason(t, p, fusion, in, wei, out);
     if(!plan.reason.empty())
         return plan;

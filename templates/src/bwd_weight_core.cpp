@@ -1,18 +1,19 @@
 // Argument, support check and run of backward weight, shared by all instances.
 #include "ckgen/device/bwd_weight_core.hpp"
 
+#include "ckgen/conv/memory_overlap.hpp"
+
 namespace ckgen::tensor_operation::device {
 namespace {
 
-std::string run_reason(const conv::BwdWeightPlan& plan, const BwdWeightArgument& a) {
-    if(!plan.reason.empty())
-        return plan.reason;
-    const std::string reason = tensors_reason(a);
-    const char* need = plan.workspace.copy_bytes > 0 ? " and a copy of the output need " : " needs ";
-    return reason.empty() ? workspace_reason(a, plan.workspace.bytes(), plan.split_k, need) : reason;
+// The weight, which is written, and then what is read.
+std::vector<conv::Placed> tensors_of(const conv::BwdWeightTraits& t, const BwdWeightArgument& a) {
+    return {{"weight", a.p_wei, a.problem.wei, t.ndim, t.wei_bytes},
+            {"input", a.p_in, a.problem.in, t.ndim, t.elem_bytes},
+            {"output", a.p_out, a.problem.out, t.ndim, t.elem_bytes}};
 }
 
-// The main kernel's arguments for a supported argument.
+// The main kernel's arguments for a supported argument, whose workspace may be missing where it needs none.
 conv::BwdWeightArgs args_of(const conv::BwdWeightPlan& plan, const BwdWeightArgument& a) {
     conv::BwdWeightArgs args = plan.args;
     auto* workspace = static_cast<char*>(a.p_workspace_);
@@ -27,7 +28,15 @@ conv::BwdWeightArgs args_of(const conv::BwdWeightPlan& plan, const BwdWeightArgu
 }  // namespace
 
 conv::BwdWeightPlan make_plan(const BwdWeightKernel& kernel, const BwdWeightArgument& a) {
-    return conv::make_plan(kernel.traits, a.problem, a.p_in, a.p_wei, a.p_out, platform::compute_units());
+    conv::BwdWeightPlan plan =
+        conv::make_plan(kernel.traits, a.problem, a.p_in, a.p_wei, a.p_out, platform::compute_units());
+    if(plan.reason.empty())
+        plan.reason = conv::overlap_reason(tensors_of(kernel.traits, a));
+    if(plan.reason.empty() && kernel.traits.copy_engine) {
+        const conv::BwdWeightArgs args = args_of(plan, with_addresses(a));
+        plan.reason = kernel.map_reason(static_cast<uint32>(conv::grid_size(args)), args);
+    }
+    return plan;
 }
 
 std::unique_ptr<BwdWeightArgument> make_bwd_weight_argument(const BwdWeightKernel& kernel, const conv::Problem& problem,
@@ -85,7 +94,8 @@ float run_bwd_weight(const BwdWeightKernel& kernel, const BaseArgument* argument
                 kernel.reduce(args.partial, wei, wei_elements, split_k, config.stream_id_);
         };
     };
-    return run_planned<BwdWeightArgument>(kernel, argument, config, run_reason, work_of);
+    const auto tensors = [&](const BwdWeightArgument& a) { return tensors_of(kernel.traits, a); };
+    return run_planned<BwdWeightArgument>(kernel, argument, config, tensors, work_of);
 }
 
 std::string bwd_weight_type_string(const BwdWeightTypeFields& f) {

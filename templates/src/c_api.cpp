@@ -20,6 +20,7 @@ using namespace ckgen;
 using tensor_operation::device::ArgumentSplitK;
 using tensor_operation::device::BaseOperator;
 using tensor_operation::device::ConvRunner;
+using tensor_operation::device::FunctionCounts;
 
 enum Status { done = 0, unsupported = 1, failed = 2 };
 
@@ -77,9 +78,14 @@ conv::Tensor tensor(const int64_t* lengths, const int64_t* strides) {
     return result;
 }
 
+// Throws std::invalid_argument for what a caller must give and did not.
+void require(const void* pointer, const char* name) {
+    if(pointer == nullptr)
+        throw std::invalid_argument(std::string("[null-pointer] ") + name + " is null");
+}
+
 conv::Problem problem_of(const ckgen_problem* p) {
-    if(p == nullptr)
-        throw std::invalid_argument("[problem] is null");
+    require(p, "problem");
     conv::Problem result;
     result.ndim = p->ndim;
     result.split_k = p->split_k;
@@ -93,11 +99,29 @@ conv::Problem problem_of(const ckgen_problem* p) {
     return result;
 }
 
+// Refuses counts other than those of the function, before anything that they count is read.
+std::string counts_reason(const ckgen_problem* p, const FunctionCounts& counts) {
+    require(p, "problem");
+    if(p->d_count != counts.d)
+        return "[d-count] the function has " + std::to_string(counts.d) + " D tensors, " + std::to_string(p->d_count) +
+               " are given";
+    if(p->scalar_count != 0 && p->scalar_count != counts.scalars)
+        return "[scalars] the function has " + std::to_string(counts.scalars) + " scalars, " +
+               std::to_string(p->scalar_count) + " are given";
+    return {};
+}
+
+// Of a problem whose counts are right.
 conv::Fusion fusion_of(const ckgen_problem* p) {
     conv::Fusion result;
+    if(p->d_count > 0)
+        require(p->d, "problem.d");
     for(int32_t i = 0; i < p->d_count; ++i)
         result.d.push_back({p->d[i].data, tensor(p->d[i].lengths, p->d[i].strides)});
-    result.scalars.assign(p->scalars, p->scalars + p->scalar_count);
+    if(p->scalar_count > 0) {
+        require(p->scalars, "problem.scalars");
+        result.scalars.assign(p->scalars, p->scalars + p->scalar_count);
+    }
     return result;
 }
 
@@ -110,18 +134,43 @@ int32_t done_or_failed(const Call& call) {
     });
 }
 
+std::size_t size_of(int64_t bytes) {
+    if(bytes < 0)
+        throw std::invalid_argument("[bytes] " + std::to_string(bytes) + " is negative");
+    return static_cast<std::size_t>(bytes);
+}
+
+// No bytes lie anywhere.
+void require_range(const void* pointer, int64_t bytes, const char* name) {
+    if(bytes != 0)
+        require(pointer, name);
+}
+
 // Makes the argument, and if the instance takes it, calls use(instance, argument).
 template <class Use>
 int32_t with_argument(int32_t index, const ckgen_problem* p, void* in, void* wei, const void* out, const Use& use) {
     return guarded([&]() -> Status {
         const Instance& instance = instance_at(index);
+        std::string reason = counts_reason(p, instance.runner->Counts());
+        if(!reason.empty())
+            return report(unsupported, reason);
         const auto argument = instance.runner->MakeProblemArgument(problem_of(p), fusion_of(p), in, wei, out);
-        const std::string reason = instance.op->GetUnsupportedReason(argument.get());
+        reason = instance.op->GetUnsupportedReason(argument.get());
         if(!reason.empty())
             return report(unsupported, reason);
         use(instance, *argument);
         return done;
     });
+}
+
+// What a function of an operation takes, by the library's first instance of it; nothing where there is none.
+FunctionCounts counts_of(const char* operation, const char* function) {
+    for(const InstanceFields& fields : instance_fields())
+        if(std::strcmp(fields.operation, operation) == 0 && std::strcmp(fields.function, function) == 0)
+            for(int32_t index = 0; index < ckgen_instance_count(); ++index)
+                if(std::strcmp(registry()[static_cast<size_t>(index)].name, fields.name) == 0)
+                    return instances()[static_cast<size_t>(index)].runner->Counts();
+    return {};
 }
 
 template <class DataType>
@@ -187,12 +236,14 @@ int32_t ckgen_is_supported(int32_t index, const ckgen_problem* problem, const vo
 int32_t ckgen_workspace_size(int32_t index, const ckgen_problem* problem, int64_t* bytes) {
     return with_argument(index, problem, nullptr, nullptr, nullptr,
                          [&](const Instance& instance, const auto& argument) {
+                             require(bytes, "bytes");
                              *bytes = static_cast<int64_t>(instance.op->GetWorkSpaceSize(&argument));
                          });
 }
 
 int32_t ckgen_split_k(int32_t index, const ckgen_problem* problem, int32_t* split_k) {
     return with_argument(index, problem, nullptr, nullptr, nullptr, [&](const Instance&, const auto& argument) {
+        require(split_k, "split_k");
         *split_k = dynamic_cast<const ArgumentSplitK&>(argument).k_batch_;
     });
 }
@@ -215,21 +266,27 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
                      int32_t capacity, ckgen_candidate* candidates, int32_t* count) {
     return guarded([&]() -> Status {
         using namespace tensor_operation::device::instance;
+        require(operation, "operation"), require(layout, "layout"), require(dtype, "dtype"), require(count, "count");
         *count = 0;
+        if(capacity < 1)
+            throw std::invalid_argument("[capacity] " + std::to_string(capacity) + " candidates are none");
+        require(candidates, "candidates");
+        const char* wanted = function == nullptr ? "PassThrough" : function;
+        const std::string refused = counts_reason(problem, counts_of(operation, wanted));
+        if(!refused.empty())
+            return report(unsupported, refused);
         const SelectionQuery query{problem_of(problem),
                                    fusion_of(problem),
                                    operation,
                                    layout,
                                    dtype,
-                                   function == nullptr ? "PassThrough" : function,
+                                   wanted,
                                    arch == nullptr ? "" : arch,
                                    in,
                                    wei,
                                    out};
-        std::vector<SelectedInstance> found;
         std::string reason;
-        if(capacity > 0)
-            found = SelectInstances(query, static_cast<std::size_t>(capacity), &reason);
+        const std::vector<SelectedInstance> found = SelectInstances(query, static_cast<std::size_t>(capacity), &reason);
         for(const SelectedInstance& one : found)
             candidates[(*count)++] = {one.index, one.split_k, static_cast<int32_t>(one.source), one.microseconds};
         return found.empty() ? report(unsupported, reason) : done;
@@ -239,6 +296,7 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
 int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                    void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks, uint32_t* threads) {
     return guarded([&]() -> int32_t {
+        require(args_bytes, "args_bytes"), require(blocks, "blocks"), require(threads, "threads");
         const int32_t status =
             with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
                 instance.op->SetWorkSpacePointer(&argument, workspace);
@@ -256,26 +314,39 @@ int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, void* in, void* 
 }
 
 int32_t ckgen_device_malloc(int64_t bytes, void** memory) {
-    return done_or_failed([&] { *memory = platform::allocate(static_cast<std::size_t>(bytes)); });
+    return done_or_failed([&] {
+        require(memory, "memory");
+        *memory = platform::allocate(size_of(bytes));
+    });
 }
 int32_t ckgen_device_free(void* memory) {
     return done_or_failed([&] { platform::release(memory); });
 }
 int32_t ckgen_device_copy_to(void* device, const void* host, int64_t bytes) {
-    return done_or_failed([&] { platform::copy_to_device(device, host, static_cast<std::size_t>(bytes)); });
+    return done_or_failed([&] {
+        require_range(device, bytes, "device"), require_range(host, bytes, "host");
+        platform::copy_to_device(device, host, size_of(bytes));
+    });
 }
 int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes) {
-    return done_or_failed([&] { platform::copy_from_device(host, device, static_cast<std::size_t>(bytes)); });
+    return done_or_failed([&] {
+        require_range(device, bytes, "device"), require_range(host, bytes, "host");
+        platform::copy_from_device(host, device, size_of(bytes));
+    });
 }
 int32_t ckgen_device_synchronize(void* stream) {
     return done_or_failed([&] { platform::synchronize(static_cast<platform::Stream>(stream)); });
 }
 int32_t ckgen_device_use(int32_t device, int32_t* previous) {
-    return done_or_failed([&] { *previous = platform::use_device(device); });
+    return done_or_failed([&] {
+        require(previous, "previous");
+        *previous = platform::use_device(device);
+    });
 }
 
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
     return guarded([&]() -> Status {
+        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
         const conv::Problem problem = problem_of(p);
         if(!reference<dtype::f16>(dtype, problem, in, wei, out) &&
            !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
@@ -289,6 +360,7 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
 int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei,
                                  const void* out) {
     return guarded([&]() -> Status {
+        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
         const conv::Problem problem = problem_of(p);
         if(!reference_data<dtype::f16>(dtype, problem, in, wei, out) &&
            !reference_data<dtype::bf16>(dtype, problem, in, wei, out) &&
@@ -300,9 +372,11 @@ int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void
 
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
 #if CKGEN_PLATFORM_HOST
-    platform::host_options() = {seed, threads};
-    last_error.clear();
-    return done;
+    return done_or_failed([&] {
+        if(threads < 0)
+            throw std::invalid_argument("[threads] " + std::to_string(threads) + " is negative");
+        platform::host_options() = {seed, threads};
+    });
 #else
     (void)seed, (void)threads;
     return report(failed, "[host] only the host platform has a schedule to configure");

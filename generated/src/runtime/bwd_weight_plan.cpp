@@ -206,9 +206,10 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const voi
 
 }  // namespace
 
-BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei, const void* out,
-                        int compute_units) {
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const void* in, const void* wei,
+                        const void* out, int compute_units) {
     BwdWeightPlan plan;
+    const Problem p = with_unit_strides(problem, {t.groups_outermost});
     plan.reason = problem_reason(t, p, in, wei, out);
     if(!plan.reason.empty())
         return plan;

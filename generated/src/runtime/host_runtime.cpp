@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "ckgen/platform/host_workgroup.hpp"
+#include "ckgen/platform/process_mutex.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -362,7 +363,7 @@ namespace {
 class EnginePool {
 public:
     std::unique_ptr<Workgroup> take() {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<std::mutex> lock(process_mutex());
         if(idle_.empty())
             return std::make_unique<Workgroup>();
         std::unique_ptr<Workgroup> engine = std::move(idle_.back());
@@ -370,16 +371,15 @@ public:
         return engine;
     }
     void give(std::unique_ptr<Workgroup> engine) {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<std::mutex> lock(process_mutex());
         idle_.push_back(std::move(engine));
     }
     void clear() {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<std::mutex> lock(process_mutex());
         idle_.clear();
     }
 
 private:
-    std::mutex mutex_;
     std::vector<std::unique_ptr<Workgroup>> idle_;
 };
 

@@ -3,6 +3,7 @@
 #include "ckgen/conv/problem_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cmath>
 
@@ -80,6 +81,41 @@ std::string check_agreement(const Problem& p) {
     return {};
 }
 
+// Axes of a tensor from the innermost outwards.
+std::array<int, 6> inside_out(int ndim, const MemoryOrder& order) {
+    std::array<int, 6> axes{};
+    auto next = axes.begin();
+    const auto add = [&](int axis) { *next++ = axis; };
+    if(order.channels_last)
+        add(2);
+    if(order.channels_last && !order.groups_outermost)
+        add(0);
+    for(int d = ndim - 1; d >= 0; --d)
+        add(3 + d);
+    if(!order.channels_last) {
+        add(2);
+        add(0);
+    }
+    add(1);
+    if(order.channels_last && order.groups_outermost)
+        add(0);
+    return axes;
+}
+
+void set_unit_strides(Tensor& t, const std::array<int, 6>& axes, int count) {
+    int64 inner = 1;
+    for(int at = 0; at < count; ++at) {
+        int64& stride = t.strides[axes[at]];
+        if(t.lengths[axes[at]] == 1) {
+            const auto longer =
+                std::find_if(axes.begin() + at, axes.begin() + count, [&](int axis) { return t.lengths[axis] != 1; });
+            stride = at == 0 || longer == axes.begin() + count ? inner : t.strides[*longer];
+        }
+        int64 past = stride;
+        inner = multiply(past, t.lengths[axes[at]]) ? std::max(inner, past) : kMaxStride;
+    }
+}
+
 std::string check_weight_strides(const Problem& p) {
     int64 inner = p.wei.lengths[2];
     if(p.wei.strides[2] != 1 && p.wei.lengths[2] > 1)
@@ -96,6 +132,14 @@ std::string check_weight_strides(const Problem& p) {
 }
 
 }  // namespace
+
+Problem with_unit_strides(Problem p, const MemoryOrder& order) {
+    if(p.ndim < 1 || p.ndim > 3)
+        return p;
+    for(Tensor* tensor : {&p.in, &p.out})
+        set_unit_strides(*tensor, inside_out(p.ndim, order), 3 + p.ndim);
+    return p;
+}
 
 std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions) {
     const auto wrong = [&](const char* what, int64 is, int64 should) {
@@ -115,10 +159,11 @@ std::string check_strides(const char* name, const Tensor& t, int ndim, bool grou
         const bool first = d == ndim - 1;
         if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
             return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
-        // A dimension of length 1 still fixes where the next one may start.
-        const int64 stride =
-            t.lengths[index] > 1 ? t.strides[index] : (first ? std::max(t.strides[index], inner) : inner);
-        inner = stride * t.lengths[index];
+        // A dimension of length 1 says nothing, but for the innermost, whose stride is how far apart positions are.
+        if(t.lengths[index] > 1)
+            inner = t.strides[index] * t.lengths[index];
+        else if(first)
+            inner = std::max(inner, t.strides[index]);
     }
     if(groups_outermost && t.lengths[0] > 1 && t.strides[0] < inner)
         return wrong("groups (at least)", t.strides[0], inner);

@@ -1,5 +1,10 @@
 // What tests/test_core_host.py calls: the shared host code of backward weight with a kernel that does nothing.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "ckgen/c_api.h"
 #include "ckgen/device/bwd_weight_core.hpp"
@@ -36,6 +41,7 @@ void nothing(const void*, platform::Thread&) {}
 void nothing_either(const void* args, platform::Thread& thread) { nothing(args, thread); }
 
 void launch(uint32, const conv::BwdWeightArgs&, const std::vector<Touched>&, platform::Stream) {}
+std::string no_maps(uint32, const conv::BwdWeightArgs&) { return {}; }
 void reduce_nothing(const float*, void*, int64, int, platform::Stream) {}
 
 // f16 in NHWGC through a copy engine, persistent. tile: m, n and k per block.
@@ -51,7 +57,7 @@ BwdWeightKernel kernel_of(const int* tile) {
     traits.elem_bytes = traits.wei_bytes = 2;
     traits.launch_threads = 384;
     traits.copy_engine = traits.persistent = traits.truncates = true;
-    return {traits, &nothing, 1024, &launch, &reduce_nothing};
+    return {traits, &nothing, 1024, &launch, &no_maps, &reduce_nothing};
 }
 
 // The wgmma tile 40x64 of family halo.
@@ -144,15 +150,77 @@ int plain_split_k(const ckgen_problem* problem, const int* tile, int compute_uni
 // 1 if what follows the making of an argument goes by its plan: a problem that is spoilt afterwards changes nothing.
 int launch_twice(const ckgen_problem* problem, const int* tile) {
     const BwdWeightKernel kernel = kernel_of(tile);
-    alignas(16) static char memory[1 << 20];
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), memory, memory, memory);
-    argument->p_workspace_ = memory;
+    alignas(16) static char memory[4][1 << 20];
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), memory[0], memory[1], memory[2]);
+    argument->p_workspace_ = memory[3];
     const std::size_t size = bwd_weight_workspace_size(kernel, argument.get());
     argument->problem.split_k = -7;  // what a second check would refuse
     for(int i = 0; i < 2; ++i)
         run_bwd_weight(kernel, argument.get(), StreamConfig{});
     return unsupported_reason<BwdWeightArgument>(kernel, argument.get()).empty() && size > 0 &&
            bwd_weight_workspace_size(kernel, argument.get()) == size;
+}
+
+// 1 if two tensors of bytes overlap. lengths and strides: 6 of one and 6 of the other; begin: two addresses.
+int overlap(const int64_t* begin, const int64_t* lengths, const int64_t* strides, int elem_bytes) {
+    conv::Placed placed[2];
+    for(int t = 0; t < 2; ++t) {
+        placed[t] = {"", reinterpret_cast<const void*>(begin[t]), {}, 3, elem_bytes};
+        for(int d = 0; d < 6; ++d) {
+            placed[t].shape.lengths[static_cast<std::size_t>(d)] = lengths[6 * t + d];
+            placed[t].shape.strides[static_cast<std::size_t>(d)] = strides[6 * t + d];
+        }
+    }
+    return conv::overlap(placed[0], placed[1]);
+}
+
+// Strides of the input and then of the output after with_unit_strides(). order: groups outermost, channels last.
+void unit_strides(const ckgen_problem* problem, const int* order, int64_t* strides) {
+    const conv::Problem given =
+        conv::with_unit_strides(problem_of(*problem), {order[0] != 0, order[1] != 0, /*packed_output=*/true});
+    std::copy(given.in.strides.begin(), given.in.strides.end(), strides);
+    std::copy(given.out.strides.begin(), given.out.strides.end(), strides + 6);
+}
+
+// 1 if a problem whose tensor maps the driver refuses is refused with its reason when the argument is made.
+int refused_maps(const ckgen_problem* problem, const int* tile) {
+    BwdWeightKernel kernel = kernel_of(tile);
+    kernel.map_reason = [](uint32, const conv::BwdWeightArgs& args) -> std::string {
+        const bool placed = args.in != nullptr && args.out != nullptr;
+        return placed ? "[tensor-map] refused" : "no addresses";
+    };
+    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
+    return unsupported_reason<BwdWeightArgument>(kernel, argument.get()) == "[tensor-map] refused";
+}
+
+// Forks while other threads run kernels; how many children could not run one and were killed after a minute.
+int forked_children_that_hang(int forks) {
+    const auto run = [] { platform::run_grid(&nothing, nullptr, 1, 64, 16, {}); };
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy;
+    for(int i = 0; i < 4; ++i)
+        busy.emplace_back([&] {
+            while(!stop)
+                run();
+        });
+    int hanging = 0;
+    for(int i = 0; i < forks; ++i) {
+        const pid_t child = fork();
+        if(child == 0) {
+            alarm(60);
+            run();
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        hanging += status != 0;
+        if(hanging > 0)
+            break;
+    }
+    stop = true;
+    for(std::thread& thread : busy)
+        thread.join();
+    return hanging;
 }
 
 // 1 if a kernel judges an argument that was made for another by its own traits.

@@ -33,6 +33,11 @@ std::string check_multiple(const char* rule, const char* what, int64 value, int 
 std::string check_strides_multiple(const char* rule, const char* what, const Tensor& tensor, int ndim, int vector);
 inline int64 address_of(const void* pointer) { return static_cast<int64>(reinterpret_cast<std::uintptr_t>(pointer)); }
 
+// The problem with a stride of the packed tensor for every dimension of length 1: nothing is ever that far apart, so
+// that callers may give any value, but checks and tensor maps look at all strides. Such a dimension takes the stride of
+// the next longer one outside it, so that positions stay as far apart as they are, or goes past all that lies inside.
+Problem with_unit_strides(Problem problem, const MemoryOrder& order);
+
 // Refuses strides that are not those of a channels-last tensor: channels (index 2) are contiguous, then spatial from
 // the last dimension outwards, with the groups either inside the innermost position (NHWGC) or outside everything
 // (GNHWC).

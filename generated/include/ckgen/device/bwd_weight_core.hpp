@@ -14,15 +14,14 @@ struct BwdWeightArgument : PlannedArgument<conv::BwdWeightPlan> {
     const void* p_out = nullptr;
 };
 
-using LaunchBwdWeight = void (*)(uint32 blocks, const conv::BwdWeightArgs&, const std::vector<Touched>&,
-                                 platform::Stream);
-
 // The parts of an instance that launching needs, as values.
 struct BwdWeightKernel {
     conv::BwdWeightTraits traits;
     platform::KernelEntry entry;
     int lds_bytes;
-    LaunchBwdWeight launch;
+    void (*launch)(uint32 blocks, const conv::BwdWeightArgs&, const std::vector<Touched>&, platform::Stream);
+    std::string (*map_reason)(uint32 blocks,
+                              const conv::BwdWeightArgs&);  // why its tensor maps are refused, or nothing
     // Sums f32 partials into the weight type; persistent kernels do that themselves.
     void (*reduce)(const float* partial, void* wei, int64 elements, int split_k, platform::Stream);
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "ckgen/conv/memory_overlap.hpp"
 #include "ckgen/device/runner.hpp"
 
 namespace ckgen::tensor_operation::device {
@@ -50,6 +51,27 @@ const typename Argument::Plan& plan_of(const Kernel& kernel, const Argument& a, 
     return own;
 }
 
+// Of families whose kernels take no tensor maps: there is nothing that the driver could refuse.
+struct NoTensorMaps {
+    template <class Encode>
+    static std::string tensor_map_reason(const Encode&) {
+        return {};
+    }
+};
+
+// The argument with an address for all memory that is not allocated yet: tensor maps are encoded with it, and nobody
+// reads there.
+template <class Argument>
+Argument with_addresses(Argument argument) {
+    char* const some = reinterpret_cast<char*>(std::uintptr_t{1} << 32);
+    const auto place = [&](auto& pointer) {
+        if(pointer == nullptr)
+            pointer = some;
+    };
+    place(argument.p_in), place(argument.p_wei), place(argument.p_out), place(argument.p_workspace_);
+    return argument;
+}
+
 // Everything but the device, the pointers' presence and the workspace, which Run checks.
 template <class Argument, class Kernel>
 std::string unsupported_reason(const Kernel& kernel, const BaseArgument* argument) {
@@ -60,39 +82,50 @@ std::string unsupported_reason(const Kernel& kernel, const BaseArgument* argumen
     return plan_of(kernel, *a, own).reason;
 }
 
-template <class Argument>
-std::string tensors_reason(const Argument& a) {
-    if(a.p_in == nullptr || a.p_wei == nullptr || a.p_out == nullptr)
-        return "[null-pointer] input, weight and output must be given to run";
-    return {};
-}
-
-// `need`: what stands between split_k and the number of bytes.
-inline std::string workspace_reason(const BaseArgument& a, int64 bytes, int split_k, const char* need) {
-    if(bytes > 0 && a.p_workspace_ == nullptr)
-        return "[workspace] split_k " + std::to_string(split_k) + need + std::to_string(bytes) +
-               " bytes of workspace; call SetWorkSpacePointer";
-    if(bytes > 0 && reinterpret_cast<std::uintptr_t>(a.p_workspace_) % 16 != 0)
+// Why a run with this memory is refused, or nothing.
+inline std::string memory_reason(const std::vector<conv::Placed>& tensors, const void* workspace, int64 bytes) {
+    for(const conv::Placed& tensor : tensors)
+        if(tensor.data == nullptr)
+            return std::string("[null-pointer] the ") + tensor.name + " is not given";
+    if(bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0)
         return "[workspace] the address of the workspace is not a multiple of 16";
-    return {};
+    return conv::workspace_overlap_reason(workspace, bytes, tensors);
 }
 
-// Milliseconds as BaseInvoker::Run has them. `reason_of(plan, argument)`: why it cannot run, or nothing.
-// `work_of(plan, argument)` gives what launches it once.
-template <class Argument, class Kernel, class ReasonOf, class WorkOf>
+// A run whose caller gave no workspace, as CK's callers may: with split_k 1, and with memory of its own where even that
+// needs some.
+template <class Argument, class Kernel, class Run>
+float run_without_workspace(const Kernel& kernel, const Argument& given, const StreamConfig& config, const Run& run) {
+    Argument a = given;
+    a.problem.split_k = 1;
+    a.plan = make_plan(kernel, a);
+    const platform::StreamMemory memory(static_cast<std::size_t>(a.plan.workspace.bytes()), config.stream_id_);
+    a.p_workspace_ = memory.get();
+    return run(a.plan, a);
+}
+
+// Milliseconds as BaseInvoker::Run has them. `tensors_of(argument)`: its tensors. `work_of(plan, argument)` gives what
+// launches it once.
+template <class Argument, class Kernel, class TensorsOf, class WorkOf>
 float run_planned(const Kernel& kernel, const BaseArgument* argument, const StreamConfig& config,
-                  const ReasonOf& reason_of, const WorkOf& work_of) {
+                  const TensorsOf& tensors_of, const WorkOf& work_of) {
+    const auto run = [&](const typename Argument::Plan& plan, const Argument& a) {
+        const std::string reason =
+            plan.reason.empty() ? memory_reason(tensors_of(a), a.p_workspace_, plan.workspace.bytes()) : plan.reason;
+        if(!reason.empty())
+            throw std::invalid_argument(reason);
+        const auto once = work_of(plan, a);
+        if(config.time_kernel_)
+            return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);
+        once();
+        return 0.f;
+    };
     const auto& a = argument_of<Argument>(argument);
     typename Argument::Plan own;
     const auto& plan = plan_of(kernel, a, own);
-    const std::string reason = reason_of(plan, a);
-    if(!reason.empty())
-        throw std::invalid_argument(reason);
-    const auto once = work_of(plan, a);
-    if(config.time_kernel_)
-        return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);
-    once();
-    return 0.f;
+    if(plan.reason.empty() && plan.workspace.bytes() > 0 && a.p_workspace_ == nullptr)
+        return run_without_workspace(kernel, a, config, run);
+    return run(plan, a);
 }
 
 }  // namespace ckgen::tensor_operation::device

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "ckgen/conv/fusion.hpp"
@@ -19,6 +18,12 @@ struct LaunchPlan {
     int threads = 0;
 };
 
+// What an instance's function takes.
+struct FunctionCounts {
+    int d = 0;
+    int scalars = 0;
+};
+
 // An operator that can also be driven by a Problem of any ndim: what the C API uses.
 struct ConvRunner {
     virtual ~ConvRunner() = default;
@@ -27,6 +32,7 @@ struct ConvRunner {
     virtual std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion& fusion,
                                                               void* p_in, void* p_wei, const void* p_out) const = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
+    virtual FunctionCounts Counts() const { return {}; }
     // Of an argument that is supported.
     virtual LaunchPlan Plan(const BaseArgument&) const = 0;
 };
@@ -39,7 +45,6 @@ public:
     std::string of(platform::KernelEntry entry, int lds_bytes) const;
 
 private:
-    mutable std::mutex mutex_;
     mutable std::map<int, std::string> known_;
 };
 

@@ -242,6 +242,20 @@ inline void* allocate(std::size_t bytes) {
     return bytes > 0 ? ::operator new(bytes, std::align_val_t{256}) : nullptr;
 }
 inline void release(void* memory) { ::operator delete(memory, std::align_val_t{256}); }
+
+// Memory for one launch.
+class StreamMemory {
+public:
+    StreamMemory(std::size_t bytes, Stream) : memory_(allocate(bytes)) {}
+    StreamMemory(const StreamMemory&) = delete;
+    StreamMemory& operator=(const StreamMemory&) = delete;
+    ~StreamMemory() { release(memory_); }
+    void* get() const { return memory_; }
+
+private:
+    void* memory_;
+};
+
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
 inline void copy_from_device(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
 inline void synchronize(Stream) {}        // a launch returns when it is done

@@ -7,11 +7,13 @@
 
 namespace ckgen::platform {
 
-// Throws LaunchError where the driver would not take the map.
+inline bool encodes_tensor_maps() { return true; }
+
+// Throws TensorMapRefused where the driver would not take the map.
 inline void check_tensor_map(const TensorMap& m) {
     const auto need = [](bool holds, const std::string& what) {
         if(!holds)
-            throw LaunchError("host platform: a tensor map that CUDA refuses: " + what);
+            throw TensorMapRefused("host platform: a tensor map that CUDA refuses: " + what);
     };
     const auto said = [](const char* what, int d, int64 value) {
         return std::string(what) + " of dimension " + std::to_string(d) + " is " + std::to_string(value);

@@ -114,6 +114,27 @@ inline void* allocate(std::size_t bytes) {
     return memory;
 }
 inline void release(void* memory) { static_cast<void>(cudaFree(memory)); }
+
+// Memory for what a stream does next: no call waits for the stream.
+class StreamMemory {
+public:
+    StreamMemory(std::size_t bytes, Stream stream) : stream_(stream) {
+        if(bytes > 0)
+            check_cuda(cudaMallocAsync(&memory_, bytes, stream), "cudaMallocAsync");
+    }
+    StreamMemory(const StreamMemory&) = delete;
+    StreamMemory& operator=(const StreamMemory&) = delete;
+    ~StreamMemory() {
+        if(memory_ != nullptr)
+            static_cast<void>(cudaFreeAsync(memory_, stream_));
+    }
+    void* get() const { return memory_; }
+
+private:
+    Stream stream_;
+    void* memory_ = nullptr;
+};
+
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) {
     check_cuda(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
 }

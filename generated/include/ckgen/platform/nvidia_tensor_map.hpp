@@ -21,9 +21,12 @@ Function driver_function(const char* name) {
     return reinterpret_cast<Function>(function);
 }
 
+// Whether there is a driver to ask: a build machine only plans.
+inline bool encodes_tensor_maps() { return current_device() >= 0; }
+
 inline void check_driver(CUresult status, const char* what) {
     if(status != CUDA_SUCCESS)
-        throw LaunchError(std::string(what) + ": CUDA driver error " + std::to_string(static_cast<int>(status)));
+        throw TensorMapRefused(std::string(what) + ": CUDA driver error " + std::to_string(static_cast<int>(status)));
 }
 
 template <class T>

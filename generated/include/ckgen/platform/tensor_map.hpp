@@ -1,11 +1,16 @@
 // Copied by ckgen from templates/include/ckgen/platform/tensor_map.hpp. Do not edit; run: ckgen generate
 // What the copy engine is told about a tensor, on the platforms that have one. matrix_map(), box_map() and image_map()
-// make a TensorMap on the host side.
+// make a TensorMap on the host side, or throw TensorMapRefused.
 #pragma once
 
 #include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::platform {
+
+// The driver, or the host platform in its place, does not take a tensor map.
+class TensorMapRefused : public LaunchError {
+    using LaunchError::LaunchError;
+};
 
 // A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
 // box_columns columns, every row_step-th and column_step-th. Swizzled over its channels where the box has 64 or 32,

@@ -29,6 +29,7 @@ struct BwdDataKernel {
     platform::KernelEntry entry;
     int lds_bytes;
     void (*launch)(uint32 blocks, const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
+    std::string (*map_reason)(uint32 blocks, const BwdDataLaunch&);  // why its tensor maps are refused, or nothing
     // Sums f32 partials, applies the function and writes the input; persistent kernels do that themselves.
     void (*reduce)(const BwdDataLaunch&, const std::vector<Touched>&, platform::Stream);
     std::vector<char> (*argument)(const BwdDataLaunch&);  // the main kernel's, as bytes

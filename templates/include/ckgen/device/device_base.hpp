@@ -25,7 +25,9 @@ struct BaseArgument {
     BaseArgument& operator=(const BaseArgument&) = default;
     virtual ~BaseArgument() = default;
 
-    void* p_workspace_ = nullptr;  // device memory of GetWorkSpaceSize bytes, owned by the caller
+    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it a run uses split_k 1, and memory of its
+    // own where even that needs some.
+    void* p_workspace_ = nullptr;
 };
 
 // Found by dynamic_cast from a BaseArgument: the split_k a run uses, also when -1 was asked for.

@@ -81,6 +81,26 @@ inline void* allocate(std::size_t bytes) {
     return memory;
 }
 inline void release(void* memory) { static_cast<void>(hipFree(memory)); }
+
+// Memory for what a stream does next. Giving it back waits for the stream: not all devices have the memory pools of
+// hipMallocAsync (hipDeviceAttributeMemoryPoolsSupported).
+class StreamMemory {
+public:
+    StreamMemory(std::size_t bytes, Stream stream) : stream_(stream), memory_(allocate(bytes)) {}
+    StreamMemory(const StreamMemory&) = delete;
+    StreamMemory& operator=(const StreamMemory&) = delete;
+    ~StreamMemory() {
+        if(memory_ != nullptr)
+            static_cast<void>(hipStreamSynchronize(stream_));
+        release(memory_);
+    }
+    void* get() const { return memory_; }
+
+private:
+    Stream stream_;
+    void* memory_;
+};
+
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) {
     check_hip(hipMemcpy(device, host, bytes, hipMemcpyHostToDevice), "hipMemcpy");
 }

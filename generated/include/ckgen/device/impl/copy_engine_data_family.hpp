@@ -6,11 +6,11 @@
 
 #if !CKGEN_DEVICE_PASS
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/device/impl/tensor_maps.hpp"
 
 namespace ckgen::tensor_operation::device {
 
-struct CopyEngineDataFamily {
+struct CopyEngineDataFamily : TensorMaps {
     static constexpr bool second_kernel = false;
 
     template <class D>

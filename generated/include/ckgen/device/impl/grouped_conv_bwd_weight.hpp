@@ -11,8 +11,9 @@
 
 namespace ckgen::tensor_operation::device {
 
-// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>() and launch<Kernel>() of the
-// kernel's family. Entry() gives what platform::launch takes for Kernel.
+// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>(), tensor_map_reason(), and
+// for a launch arguments<Kernel>(), which encodes tensor maps, and workgroups<Kernel>(). Entry() gives what
+// platform::launch takes for Kernel.
 template <class D, class Family, class Kernel, platform::KernelEntry (*Entry)()>
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
     : public BwdWeightOperator<typename D::Layout, typename D::DataType>,
@@ -24,12 +25,18 @@ class DeviceGroupedConvBwdWeight_Xdl_CShuffle final
 
     static void launch(uint32 blocks, const conv::BwdWeightArgs& args, const std::vector<Touched>& touched,
                        platform::Stream stream) {
-        Family::template launch<Kernel>(Entry(), blocks, args, regions_of(touched), stream);
+        const auto& made = Family::template arguments<Kernel>(blocks, args);
+        platform::launch<Kernel>(Entry(), Family::template workgroups<Kernel>(blocks, made), made, regions_of(touched),
+                                 stream);
+    }
+    static std::string map_reason(uint32 blocks, const conv::BwdWeightArgs& args) {
+        return Family::tensor_map_reason([&] { static_cast<void>(Family::template arguments<Kernel>(blocks, args)); });
     }
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
     static BwdWeightKernel kernel() {
-        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &reduce_partials<typename D::Wei>};
+        return {Family::template traits<D>(),     Entry(), Kernel::lds_bytes, &launch, &map_reason,
+                &reduce_partials<typename D::Wei>};
     }
 
     struct Invoker final : BaseInvoker {

@@ -46,7 +46,7 @@ using AnyHaloKernel = typename HaloKernelOf<D>::Kernel;
 namespace ckgen::tensor_operation::device {
 
 // Makes the tensor maps that the kernel's copies go through.
-struct HaloFamily {
+struct HaloFamily : TensorMaps {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = copy_engine_traits<D>();
@@ -64,13 +64,16 @@ struct HaloFamily {
         return copy_engine_type_fields<D>("DeviceGroupedConvBwdWeight_Halo");
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32 blocks, const conv::BwdWeightArgs& p, const Regions& regions,
-                       platform::Stream stream) {
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p) {
         typename Kernel::Args args{};
         args.problem = p;
         describe<Kernel>(p, args);
-        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
+        return blocks;
     }
 
 private:

@@ -30,9 +30,8 @@ struct TmaDataFamily : CopyEngineDataFamily {
         return CopyEngineDataFamily::type_fields<D>("DeviceGroupedConvBwdDataMultipleD_Wgmma_WaveletModel");
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32, const typename Kernel::Problem& p,
-                       const conv::BwdDataUnits& units, const Regions& regions, platform::Stream stream) {
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const typename Kernel::Problem& p, const conv::BwdDataUnits& units) {
         using T = typename Kernel::T;
         typename Kernel::Args args{};
         args.problem = p;
@@ -43,11 +42,13 @@ struct TmaDataFamily : CopyEngineDataFamily {
             if(units.classes[number].rows > 0)
                 args.out[number] =
                     platform::image_map<T>(p.out, walk_of<Kernel>(p, units.classes[number]), Kernel::rows_per_copy);
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Those without a unit help to add up.
-        const int workgroups = Kernel::has_second_half(args) ? INT_MAX : units.schedule.units();
-        platform::launch<Kernel>(
-            entry, static_cast<uint32>(std::min(workgroups, platform::compute_units() * Kernel::resident)), args,
-            regions, stream);
+        const int needed = Kernel::has_second_half(args) ? INT_MAX : args.units.schedule.units();
+        return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
     }
 
 private:

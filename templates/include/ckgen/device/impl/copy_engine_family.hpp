@@ -5,7 +5,7 @@
 
 #if !CKGEN_DEVICE_PASS
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/device/impl/tensor_maps.hpp"
 
 namespace ckgen::tensor_operation::device {
 

@@ -66,7 +66,7 @@ conv::BwdDataTraits common_data_traits() {
 }
 
 // Families xdl and wavelet, whose partials a second kernel adds up.
-struct MatrixDataFamily {
+struct MatrixDataFamily : NoTensorMaps {
     static constexpr bool second_kernel = true;
 
     template <class D>
@@ -93,16 +93,21 @@ struct MatrixDataFamily {
                 D::b_vector};
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
-                       const conv::BwdDataUnits&, const Regions& regions, platform::Stream stream) {
-        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+    template <class Kernel>
+    static const typename Kernel::Args& arguments(uint32, const typename Kernel::Args& args,
+                                                  const conv::BwdDataUnits&) {
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
+        return blocks;
     }
 };
 
-// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>() and launch<Kernel>() of the
-// kernel's family. Entry() and ReduceEntry() give what platform::launch takes for Kernel and for the reduction, which
-// is null for kernels that add up partials themselves.
+// D: the checked Config with its derived values. Family: traits<D>(), type_fields<D>(), tensor_map_reason(), and
+// for a launch arguments<Kernel>(), which encodes tensor maps, and workgroups<Kernel>(). Entry() and ReduceEntry() give
+// what platform::launch takes for Kernel and for the reduction, which is null for kernels that add up partials
+// themselves.
 template <class D, class Family, class Kernel, platform::KernelEntry (*Entry)(),
           platform::KernelEntry (*ReduceEntry)() = nullptr>
 class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
@@ -130,7 +135,13 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
     }
     static void launch(uint32 blocks, const BwdDataLaunch& launch, const std::vector<Touched>& touched,
                        platform::Stream stream) {
-        Family::template launch<Kernel>(Entry(), blocks, args_of(launch), launch.units, regions_of(touched), stream);
+        const auto args = Family::template arguments<Kernel>(blocks, args_of(launch), launch.units);
+        platform::launch<Kernel>(Entry(), Family::template workgroups<Kernel>(blocks, args), args, regions_of(touched),
+                                 stream);
+    }
+    static std::string map_reason(uint32 blocks, const BwdDataLaunch& launch) {
+        return Family::tensor_map_reason(
+            [&] { static_cast<void>(Family::template arguments<Kernel>(blocks, args_of(launch), launch.units)); });
     }
     static void reduce(const BwdDataLaunch& launch, const std::vector<Touched>& touched, platform::Stream stream) {
         if constexpr(Family::second_kernel) {
@@ -147,7 +158,7 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final
 
     // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
     static BwdDataKernel kernel() {
-        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &reduce, &argument};
+        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &map_reason, &reduce, &argument};
     }
 
     struct Invoker final : BaseInvoker {
@@ -202,6 +213,7 @@ public:
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
     const char* Operation() const override { return "grouped_conv_bwd_data"; }
+    FunctionCounts Counts() const override { return {Interface::NumDTensor, scalars}; }
     LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {

@@ -24,9 +24,9 @@ struct HaloDataFamily : CopyEngineDataFamily {
         return CopyEngineDataFamily::type_fields<D>("DeviceGroupedConvBwdDataMultipleD_Halo");
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32 blocks, const typename Kernel::Problem& p,
-                       const conv::BwdDataUnits&, const Regions& regions, platform::Stream stream) {
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32 blocks, const typename Kernel::Problem& p,
+                                           const conv::BwdDataUnits&) {
         const conv::HaloCells cells = conv::halo_cells(p, Kernel::limits);
         typename Kernel::Args args{};
         args.problem = p;
@@ -38,7 +38,11 @@ struct HaloDataFamily : CopyEngineDataFamily {
         args.shares = static_cast<int32>(blocks) / args.windows;
         args.plane_inverse = static_cast<uint32>((uint64{1} << 32) / static_cast<uint64>(cells.ring.plane) + 1);
         args.out = platform::box_map<typename Kernel::T>(p.out, rows_of(p, cells.ring));
-        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
+        return blocks;
     }
 
 private:

@@ -14,8 +14,8 @@
 
 namespace ckgen::tensor_operation::device {
 
-// Makes the tensor maps that the kernel's copies go through, and starts one workgroup a multiprocessor at most.
-struct TmaFamily {
+// Makes the tensor maps that the kernel's copies go through, and starts at most one workgroup per multiprocessor.
+struct TmaFamily : TensorMaps {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = copy_engine_traits<D>();
@@ -28,9 +28,8 @@ struct TmaFamily {
         return copy_engine_type_fields<D>("DeviceGroupedConvBwdWeight_Wgmma_WaveletModel");
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32, const conv::BwdWeightArgs& p, const Regions& regions,
-                       platform::Stream stream) {
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p) {
         using T = typename Kernel::T;
         typename Kernel::Args args;
         args.problem = p;
@@ -45,10 +44,13 @@ struct TmaFamily {
             rows /= p.out_length[Kernel::ndim - 1 - i];
         }
         args.advance[Kernel::ndim] = rows;
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Those without a unit help to add up.
-        const int units = Kernel::has_second_half(args) ? INT_MAX : p.schedule.units();
-        platform::launch<Kernel>(entry, static_cast<uint32>(std::min(units, platform::compute_units())), args, regions,
-                                 stream);
+        const int units = Kernel::has_second_half(args) ? INT_MAX : args.problem.schedule.units();
+        return static_cast<uint32>(std::min(units, platform::compute_units()));
     }
 
 private:

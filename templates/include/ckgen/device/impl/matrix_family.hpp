@@ -8,7 +8,7 @@
 
 namespace ckgen::tensor_operation::device {
 
-struct MatrixFamily {
+struct MatrixFamily : NoTensorMaps {
     template <class D>
     static constexpr conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = conv::common_traits<D>();
@@ -35,10 +35,13 @@ struct MatrixFamily {
                 D::c_vector};
     }
 
-    template <class Kernel, class Regions>
-    static void launch(platform::KernelEntry entry, uint32 blocks, const conv::BwdWeightArgs& args,
-                       const Regions& regions, platform::Stream stream) {
-        platform::launch<Kernel>(entry, blocks, args, regions, stream);
+    template <class Kernel>
+    static const conv::BwdWeightArgs& arguments(uint32, const conv::BwdWeightArgs& args) {
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const conv::BwdWeightArgs&) {
+        return blocks;
     }
 };
 

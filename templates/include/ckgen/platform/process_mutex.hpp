@@ -1,0 +1,20 @@
+// The one mutex of the process for what its threads share in host code. A process may fork while its threads run
+// kernels: the child has the forking thread alone, and finds this mutex free and what it guards whole.
+#pragma once
+
+#include <pthread.h>
+
+#include <mutex>
+
+namespace ckgen::platform {
+
+// Held for a few instructions at a time, never while another lock is taken.
+inline std::mutex& process_mutex() {
+    static std::mutex mutex;
+    static const int registered = pthread_atfork([] { process_mutex().lock(); }, [] { process_mutex().unlock(); },
+                                                 [] { process_mutex().unlock(); });
+    static_cast<void>(registered);
+    return mutex;
+}
+
+}  // namespace ckgen::platform
