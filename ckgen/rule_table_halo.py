@@ -106,6 +106,18 @@ HALO_RULES: tuple[Rule, ...] = (
         HALO_FAMILIES,
     ),
     Rule(
+        "halo-data-waves",
+        "tile",
+        "math_waves == 4",
+        "in backward data four waves multiply",
+        "{math_waves} math waves and k_per_block {k_per_block}",
+        "leave `wave_ratio` and `k_per_block` out, or use [2, 4] and 64",
+        "Registers move between one warpgroup that loads and two that multiply.",
+        ("k_per_block", "wave_ratio", "tile"),
+        HALO_FAMILIES,
+        (BWD_DATA,),
+    ),
+    Rule(
         "halo-registers",
         "instance",
         "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72) or acc_registers <= 40"

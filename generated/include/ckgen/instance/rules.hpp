@@ -52,6 +52,8 @@ struct Rules {
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0, "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0, "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
@@ -173,8 +175,8 @@ struct DataRules {
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
     static constexpr auto copy_threads = D::copy_threads;
-    static constexpr auto a_dst_vector = D::a_dst_vector;
     static constexpr auto k1 = D::k1;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
     static constexpr auto epilogue_rows = D::epilogue_rows;
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
@@ -193,9 +195,11 @@ struct DataRules {
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert(D::Layout::channels_last || (a_vector == 1 && c_vector == 1), "channels-first-vectors: where channels do not come last, output and input are accessed one element at a time");
     static_assert(a_slices >= 1 && a_slices * k1 * copy_threads == m_per_block * k_per_block && copy_threads % planes == 0, "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
 };
 
@@ -319,6 +323,7 @@ struct DataHaloRules {
     static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
+    static_assert(math_waves == 4, "halo-data-waves: in backward data four waves multiply");
     static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40 || (m_per_xdl == 64 && acc_registers <= 96), "halo-registers: accumulators and some 50 other registers fit a thread");
     static_assert(lds_products_bytes + 16 * stages <= lds_bytes, "halo-products: the products of all shares fit shared memory, beside the barriers");
 };

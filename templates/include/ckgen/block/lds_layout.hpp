@@ -12,9 +12,17 @@
 // than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/platform/platform.hpp"
 
 namespace ckgen::block {
+
+// The most planes or rows of `run` threads each that a wave of a workgroup's copy has threads of.
+CKGEN_HD constexpr int runs_in_wave(int threads, int run) {
+    int most = 0;
+    for(int first = 0; first < threads; first += platform::kWaveSize)
+        most = max_of(most, (first + platform::kWaveSize - 1) / run - first / run + 1);
+    return most;
+}
 
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsLayout {
