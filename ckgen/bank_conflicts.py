@@ -90,7 +90,8 @@ def slot_of_column(column: int, columns: int, vector: int) -> int:
 def in_rows(instance: Instance, name: str, arch: str) -> bool:
     """Whether an operand's tile lies in LDS by rows, to be read transposed: `OperandInLds`."""
     transposed = name == "B" or not instance.a_rows
-    return arch == "gfx950" and instance.elem_bytes == 2 and transposed and _operand(instance, name)[1] >= 2
+    columns, vector = _operand(instance, name)[:2]
+    return arch == "gfx950" and instance.elem_bytes == 2 and transposed and vector >= 2 and columns % 32 == 0
 
 
 def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:

@@ -47,8 +47,8 @@ HALO_RULES: tuple[Rule, ...] = (
     Rule(
         "halo-layout",
         "domain",
-        "ndim == 2 and not groups_outermost",
-        "the layout has two dimensions and the groups beside the channels, as in NHWGC",
+        "ndim == 2 and not groups_outermost and channels_last",
+        "the layout has two dimensions and the channels last, the groups beside them, as in NHWGC",
         "halo has no layouts but NHWGC/GKYXC/NHWGK and NHWGK/GKYXC/NHWGC",
         "use one of these, or family xdl",
         "Rows of an image stream through shared memory, the channels of several groups side by side.",

@@ -1,6 +1,6 @@
 """Compile random instances that validate, for the host and as AMD device code, many in each translation unit.
 
-    python -m tests.compile_sweep --seed 3 --count 600 [--codegen] [--arch host --arch gfx90a ...]
+    python -m tests.compile_sweep --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
 
 prints each instance that a compiler refuses, with its first error, and exits with 1 if there is one. Checking syntax
 instantiates every template, which is where a rule that is missing shows; `--codegen` also makes machine code.
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ckgen.build import DEVICE_FLAGS
@@ -39,6 +39,14 @@ class Refused:
     said: str
 
 
+@dataclass(frozen=True)
+class Way:
+    """How device code is compiled: to machine code or no further than to check it, by hipcc or by the newest clang."""
+
+    codegen: bool
+    hipcc: bool
+
+
 def write_tree(expansion: Expansion, folder: Path) -> Path:
     """The rendered tree of an expansion, with a config.h that leaves all to macros."""
     tree = folder / "tree"
@@ -51,11 +59,14 @@ def write_tree(expansion: Expansion, folder: Path) -> Path:
     return tree
 
 
-def refused(expansion: Expansion, archs: Sequence[str], *, codegen: bool = False) -> list[Refused]:
+def refused(
+    expansion: Expansion, archs: Sequence[str], *, codegen: bool = False, hipcc: bool = False
+) -> list[Refused]:
     """The instances that do not compile for what they are valid for, among ``archs`` (HOST is one)."""
+    way = Way(codegen, hipcc)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         tree = write_tree(expansion, Path(folder))
-        found = pool.map(lambda shard: _refused(tree, *shard, codegen), list(_shards(expansion, tree, archs)))
+        found = pool.map(lambda shard: _refused(tree, *shard, way), list(_shards(expansion, tree, archs)))
         return [one for shard in found for one in shard]
 
 
@@ -67,18 +78,18 @@ def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[
             yield arch, own[first : first + _SHARD]
 
 
-def _refused(tree: Path, arch: str, sources: list[Path], codegen: bool) -> list[Refused]:
+def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
     """One compiler for all; where it finds fault, one for each."""
-    if _complaint(tree, arch, sources, codegen) == "":
+    if _complaint(tree, arch, sources, way) == "":
         return []
-    said = {source: _complaint(tree, arch, [source], codegen) for source in sources}
+    said = {source: _complaint(tree, arch, [source], way) for source in sources}
     return [Refused(source.stem, arch, text) for source, text in said.items() if text]
 
 
-def _complaint(tree: Path, arch: str, sources: Sequence[Path], codegen: bool) -> str:
+def _complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
     """What the compiler says against a translation unit of these sources; empty if it takes it."""
-    action = ("-S", "-o", os.devnull) if codegen else ("-fsyntax-only",)
-    command = (*_compiler(arch), *action, f"-I{tree / 'include'}", "-")
+    action = ("-S", "-o", os.devnull) if way.codegen else ("-fsyntax-only",)
+    command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", "-")
     unit = "".join(f'#include "{source}"\n' for source in sources)
     done = subprocess.run(command, input=unit, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode == 0:
@@ -87,10 +98,12 @@ def _complaint(tree: Path, arch: str, sources: Sequence[Path], codegen: bool) ->
     return "\n".join(lines[:3]) or done.stderr[-500:] or f"it ended with status {done.returncode}"
 
 
-def _compiler(arch: str) -> Command:
+def _compiler(arch: str, way: Way) -> Command:
     tools = find_toolchain()
     if arch == HOST:
         return (*need(tools.host_cxx, "host_cxx", "there is no C++ compiler here"), "-O0", *_HOST_FLAGS)
+    if way.hipcc:
+        tools = replace(tools, clang=None, zig_clang=None)
     return (*tools.assembly_compiler(arch), f"--offload-arch={arch}", *DEVICE_FLAGS)
 
 
@@ -99,12 +112,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--arch", action="append", help="host, or an AMD architecture; all of them by default")
+    parser.add_argument("--hipcc", action="store_true", help="take hipcc for device code, not the newest clang")
     parser.add_argument("--codegen", action="store_true", help="make machine code too, which takes minutes")
     arguments = parser.parse_args()
     expansion = random_instances(arguments.seed, arguments.count)
     archs = arguments.arch or (HOST, *dict.fromkeys(arch for i in expansion.instances for arch in i.archs))
     archs = [arch for arch in archs if not arch.startswith("sm_")]
-    bad = refused(expansion, archs, codegen=arguments.codegen)
+    bad = refused(expansion, archs, codegen=arguments.codegen, hipcc=arguments.hipcc)
     for one in bad:
         print(f"{one.arch}: {one.name}\n{one.said}")
     print(f"seed {arguments.seed}: {len(expansion.instances)} instances on {', '.join(archs)}: {len(bad)} refused")

@@ -125,7 +125,7 @@ def test_cpp_conditions() -> None:
     assert rendered["atom-exists"].condition == "has_atom || generic"
     assert rendered["generic-vectors"].condition.startswith("!generic || (a_vector == 1 && b_vector == 1 && ")
     assert "ConvSpec::Filter1x1Stride1Pad0" in rendered["generic-vectors"].condition
-    assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost"
+    assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost && D::Layout::channels_last"
     for rule in rendered.values():
         assert not re.search(r"\b(and|or|not|pointwise)\b", rule.condition)
 
