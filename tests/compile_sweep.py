@@ -59,9 +59,7 @@ def write_tree(expansion: Expansion, folder: Path) -> Path:
     return tree
 
 
-def refused(
-    expansion: Expansion, archs: Sequence[str], *, codegen: bool = False, hipcc: bool = False
-) -> list[Refused]:
+def refused(expansion: Expansion, archs: Sequence[str], *, codegen: bool = False, hipcc: bool = False) -> list[Refused]:
     """The instances that do not compile for what they are valid for, among ``archs`` (HOST is one)."""
     way = Way(codegen, hipcc)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:

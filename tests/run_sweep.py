@@ -12,9 +12,9 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from dataclasses import replace
 from ckgen.instance import Instance
 from ckgen.library import Library
 from ckgen.problem import ConvProblem, make_problem
