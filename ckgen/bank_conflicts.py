@@ -83,7 +83,7 @@ class Conflicts:
 
 def slot_of_column(column: int, columns: int, vector: int) -> int:
     """The slot in which a column of a tile lies: `LdsLayout::slot_of_column`."""
-    group = min(8 * vector, columns)
+    group = columns if columns <= 8 * vector else min(8 * vector, columns & -columns)
     return column // group * group + column % vector * (group // vector) + column % group // vector
 
 

@@ -78,13 +78,13 @@ def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
     """One compiler for all; where it finds fault, one for each."""
-    if _complaint(tree, arch, sources, way) == "":
+    if complaint(tree, arch, sources, way) == "":
         return []
-    said = {source: _complaint(tree, arch, [source], way) for source in sources}
+    said = {source: complaint(tree, arch, [source], way) for source in sources}
     return [Refused(source.stem, arch, text) for source, text in said.items() if text]
 
 
-def _complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
+def complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
     """What the compiler says against a translation unit of these sources; empty if it takes it."""
     action = ("-S", "-o", os.devnull) if way.codegen else ("-fsyntax-only",)
     command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", "-")

@@ -58,11 +58,12 @@ def plan_of(library: Library, instances: Sequence[Instance]) -> Plan:
     return make_plan(library, named, names=names, split_ks=(1, 3), everything=True, cover_problems=False)
 
 
-def run(seed: int, count: int, flags: Sequence[str] = ()) -> list[Row]:
-    """The rows of all runs of ``count`` random instances."""
+def run(seed: int, count: int, lanes: int = 64) -> list[Row]:
+    """The rows of all runs of ``count`` random instances, where a lane reads the values of ``lanes``."""
+    flags = (*_FLAGS, *((_PORTABLE_ATOM,) if lanes == 32 else ()))
     expansion = random_instances(seed, count)
     with tempfile.TemporaryDirectory() as folder:
-        library = Library(link(Path(folder), write_tree(expansion, Path(folder)), (*_FLAGS, *flags)))
+        library = Library(link(Path(folder), write_tree(expansion, Path(folder)), flags))
         rows = list(run_plan(library, plan_of(library, expansion.instances), seed=seed))
         return [row if row.problem != "-" else replace(row, verdict=_refusals(library, row)) for row in rows]
 
@@ -81,7 +82,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--lanes", type=int, choices=(32, 64), default=64)
     arguments = parser.parse_args()
-    rows = run(arguments.seed, arguments.count, (_PORTABLE_ATOM,) if arguments.lanes == 32 else ())
+    rows = run(arguments.seed, arguments.count, arguments.lanes)
     bad = [row for row in rows if not row.ok]
     for row in bad:
         print(f"{row.instance} on {row.problem}, split_k {row.split_k}: {row.verdict}")

@@ -9,7 +9,8 @@
 // are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight
 // consecutive threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts
 // too; that a slot's column differs from its number is undone once, by the epilogue (column_of_slot). Tiles narrower
-// than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
+// than a group use smaller groups and Pad slots a plane, so that planes start on different banks; tiles that are no
+// whole number of groups use smaller ones and have conflicts.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -31,7 +32,8 @@ struct LdsLayout {
     static constexpr int vector = Vector_;
     static constexpr int slot_bytes = 16;
     static constexpr int plane_bytes = (Columns_ + Pad_) * slot_bytes;
-    static constexpr int group = min_of(8 * Vector_, Columns_);
+    static constexpr int power_of_two = Columns_ & -Columns_;  // that divides the columns
+    static constexpr int group = Columns_ <= 8 * Vector_ ? Columns_ : min_of(8 * Vector_, power_of_two);
     static constexpr int group_threads = group / Vector_;
 
     static CKGEN_HD constexpr int slot_of_column(int column) {
