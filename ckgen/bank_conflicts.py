@@ -96,7 +96,7 @@ def in_rows(instance: Instance, name: str, arch: str) -> bool:
 
 def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:
     """Where an element of 16 bits lies in a tile by rows: `LdsRows::byte_of`, planes of 8 rows."""
-    moved = row % 8 // max(1, 128 // columns) % min(4, columns // 32) * 64
+    moved = row % 8 // max(1, 128 // columns) % min(4, (columns & -columns) // 32) * 64
     return row // 8 * (columns + pad) * LDS_SLOT + row % 8 * columns * 2 + (column * 2 ^ moved)
 
 

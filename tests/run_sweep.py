@@ -1,9 +1,9 @@
 """Run random instances that validate on the host, on small problems, against the float64 reference.
 
-    python -m tests.run_sweep --seed 3 --count 40 [--lanes 32]
+    python -m tests.run_sweep --seed 3 --count 40 [--like gfx950]
 
-`--lanes 32`: with as many lanes to exchange values as NVIDIA's and RDNA's have. Prints what failed, or was not taken by
-any problem, and exits with 1 if something failed.
+The host can do as an architecture does (LIKE). Prints what failed, or was not taken by any problem, and exits with 1 if
+something failed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tests.cxx import link
 from tests.random_instances import random_instances
 
 _FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-w")
-_PORTABLE_ATOM = "-DCKGEN_HOST_PORTABLE_ATOM=1"  # which has half as many lanes
+# By rows in LDS on gfx950; with half as many lanes to exchange values on gfx1201, and on NVIDIA's.
+LIKE = {"gfx942": (), "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",), "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1",)}
 
 
 def problems(ndim: int) -> list[ConvProblem]:
@@ -58,13 +59,15 @@ def plan_of(library: Library, instances: Sequence[Instance]) -> Plan:
     return make_plan(library, named, names=names, split_ks=(1, 3), everything=True, cover_problems=False)
 
 
-def run(seed: int, count: int, lanes: int = 64) -> list[Row]:
-    """The rows of all runs of ``count`` random instances, where a lane reads the values of ``lanes``."""
-    flags = (*_FLAGS, *((_PORTABLE_ATOM,) if lanes == 32 else ()))
+def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] = ()) -> list[Row]:
+    """The rows of all runs of ``count`` random instances and of others; those that take no problem have a row that says
+    why."""
     expansion = random_instances(seed, count)
+    instances = (*expansion.instances, *others)
     with tempfile.TemporaryDirectory() as folder:
-        library = Library(link(Path(folder), write_tree(expansion, Path(folder)), flags))
-        rows = list(run_plan(library, plan_of(library, expansion.instances), seed=seed))
+        tree = write_tree(replace(expansion, instances=instances), Path(folder))
+        library = Library(link(Path(folder), tree, (*_FLAGS, *LIKE[like])))
+        rows = run_plan(library, plan_of(library, instances), seed=seed)
         return [row if row.problem != "-" else replace(row, verdict=_refusals(library, row)) for row in rows]
 
 
@@ -80,9 +83,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--lanes", type=int, choices=(32, 64), default=64)
+    parser.add_argument("--like", choices=tuple(LIKE), default="gfx942")
     arguments = parser.parse_args()
-    rows = run(arguments.seed, arguments.count, arguments.lanes)
+    rows = run(arguments.seed, arguments.count, arguments.like)
     bad = [row for row in rows if not row.ok]
     for row in bad:
         print(f"{row.instance} on {row.problem}, split_k {row.split_k}: {row.verdict}")

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ckgen.hardware import ARCHES, DTYPES
+from ckgen.instance import parse
 from ckgen.operation import OPERATIONS
+from ckgen.rules import Checker
 from tests import compile_sweep, run_sweep
 from tests.compile_sweep import HOST, Way
 from tests.random_instances import FUNCTIONS, kinds, random_instances
@@ -72,9 +75,22 @@ def test_an_assert_without_a_rule_is_seen(tmp_path: Path, arch: str, header: str
     assert "planted" in compile_sweep.complaint(tree, arch, sources, SYNTAX)
 
 
-@pytest.mark.parametrize("lanes", [64, 32])
-def test_what_validates_runs_right_on_the_host(lanes: int) -> None:
-    """A lane reads the values of 64 others, or of 32 as on NVIDIA's GPUs and RDNA."""
-    rows = run_sweep.run(SEED, 22, lanes)
-    assert len({row.instance for row in rows}) == 22
+# They take several tables of rows, waves that begin inside a plane, columns in groups of fewer than 8 x vector.
+AWKWARD = (
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x32x128_w0x1_xdl32_v2x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x32x64_w0x1_xdl16_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_96x96x32_w3x1_xdl32_v4x4x2_s2",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_96x48x32_w3x1_xdl16_v8x2x2_s4",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_80x80x64_w5x1_xdl16_v8x8x2_s2",
+    "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_192x96x32_w3x4_xdl16_v8x8x2_s4",
+)
+
+
+@pytest.mark.parametrize("like", run_sweep.LIKE)
+def test_what_validates_runs_right_on_the_host(like: str) -> None:
+    awkward = [replace(parse(name), archs=("gfx950",)) for name in AWKWARD]
+    checker = Checker()
+    assert [checker.violations(instance) for instance in awkward] == [[]] * len(awkward)
+    rows = run_sweep.run(SEED, 22, like, awkward)
+    assert len({row.instance for row in rows}) == 22 + len(awkward)
     assert [row for row in rows if not row.ok] == []

@@ -8,11 +8,7 @@ valid instance breaks it. The random instances of test_compile_random.py look fo
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-
-from ckgen.paths import templates_dir
-from ckgen.rule_table import RULES
 
 _RULES_HEADER = "instance/rules.hpp.j2"  # asserts the table itself
 

@@ -25,6 +25,9 @@ CKGEN_HD constexpr int runs_in_wave(int threads, int run) {
     return most;
 }
 
+// The largest power of two that divides a number.
+CKGEN_HD constexpr int power_of_two_in(int number) { return number & -number; }
+
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsLayout {
     static constexpr int columns = Columns_;
@@ -32,8 +35,7 @@ struct LdsLayout {
     static constexpr int vector = Vector_;
     static constexpr int slot_bytes = 16;
     static constexpr int plane_bytes = (Columns_ + Pad_) * slot_bytes;
-    static constexpr int power_of_two = Columns_ & -Columns_;  // that divides the columns
-    static constexpr int group = Columns_ <= 8 * Vector_ ? Columns_ : min_of(8 * Vector_, power_of_two);
+    static constexpr int group = Columns_ <= 8 * Vector_ ? Columns_ : min_of(8 * Vector_, power_of_two_in(Columns_));
     static constexpr int group_threads = group / Vector_;
 
     static CKGEN_HD constexpr int slot_of_column(int column) {
@@ -51,7 +53,8 @@ struct LdsLayout {
 //
 // Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows a 16 lanes, and the 16 lanes
 // beside them the next 32 bytes. Rows of 256 bytes would begin at one bank, so row r has its columns moved by
-// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less.
+// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less. So do
+// rows that are no whole number of 256 bytes, for none may leave its row.
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsRows {
     static constexpr int columns = Columns_;
@@ -69,7 +72,7 @@ struct LdsRows {
     }
 
     static CKGEN_HD constexpr int moved_by(int row) {
-        return row / max_of(1, 128 / Columns_) % min_of(4, Columns_ / 32) * 64;
+        return row / max_of(1, 128 / Columns_) % min_of(4, power_of_two_in(Columns_) / 32) * 64;
     }
     static constexpr int moves_repeat_after = 4;  // rows
 };
