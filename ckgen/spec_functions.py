@@ -26,6 +26,8 @@ from ckgen.source_span import place_inside
 from ckgen.spec_errors import Path
 from ckgen.spec_types import ListOf, Model, Word
 
+# The longest name of an instance, this and what compilers add make a file name of at most 255 bytes.
+MAX_TAG = 60
 DDTypeName = Annotated[str, Word("dtype", tuple(dict.fromkeys(dtype.in_type for dtype in DTYPES.values())))]
 DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
 
@@ -85,6 +87,9 @@ def _taken(document: Document, path: Path, name: str, earlier: Sequence[Function
     elif _reads_as_family(name):
         message = f"`{name}` reads as a part of a family in the names of instances"
         yield Diagnostic(document.place(*path), "function-name", message, "begin with another word")
+    elif len(function_tag(name)) > MAX_TAG:
+        message = f"`{name}` has {len(function_tag(name))} characters in the names of instances, where {MAX_TAG} fit"
+        yield Diagnostic(document.place(*path), "function-name", message, "give it a shorter name")
     elif name in BUILTINS:
         message = f"`{name}` is built in: {BUILTINS[name].text}"
         yield Diagnostic(document.place(*path), "duplicate-function", message, "give yours another name")
