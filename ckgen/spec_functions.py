@@ -54,7 +54,7 @@ class TensorEntry(Model):
 class FunctionEntry(Model):
     """One function; `ckgen.function` says what its names and its expression may be."""
 
-    name: str = Field(description="Unique name, a capital first.")
+    name: str = Field(description="Unique name, a capital first and small letters behind.")
     expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
     tensors: ListOf[TensorEntry] = Field((), description="The D tensors, in the order of the operator's arguments.")
     scalars: dict[str, float] = Field(default_factory=dict, description="Names of scalars and their default values.")

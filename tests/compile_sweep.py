@@ -18,9 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ckgen.build import DEVICE_FLAGS
+from ckgen.build import DEVICE_FLAGS, is_built
 from ckgen.context import load_context
 from ckgen.expand import Expansion
+from ckgen.hardware import ARCHES, NVIDIA_ARCHES
+from ckgen.instance import Instance
 from ckgen.render import render_tree
 from ckgen.toolchain import Command, find_toolchain, need
 from tests.random_instances import random_instances
@@ -71,9 +73,15 @@ def refused(expansion: Expansion, archs: Sequence[str], *, codegen: bool = False
 def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[tuple[str, list[Path]]]:
     sources = {path.stem: path for path in (tree / "src").glob("*/*/grouped_conv*.cpp")}
     for arch in archs:
-        own = [sources[i.name] for i in expansion.instances if arch == HOST or arch in i.archs]
+        everywhere = arch == HOST or arch in NVIDIA_ARCHES  # but what is for sm_90a alone
+        own = [sources[i.name] for i in expansion.instances if arch in i.archs or (everywhere and _is_built(i, arch))]
         for first in range(0, len(own), _SHARD):
             yield arch, own[first : first + _SHARD]
+
+
+def _is_built(instance: Instance, arch: str) -> bool:
+    """Whether a library for the host or for an NVIDIA architecture has an instance."""
+    return is_built(instance.archs, "host" if arch == HOST else "nvidia", (arch,))
 
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
@@ -87,6 +95,8 @@ def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refus
 def complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
     """What the compiler says against a translation unit of these sources; empty if it takes it."""
     action = ("-S", "-o", os.devnull) if way.codegen else ("-fsyntax-only",)
+    if arch in NVIDIA_ARCHES:
+        action = ("-ptx", "-o", os.devnull)
     command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", "-")
     unit = "".join(f'#include "{source}"\n' for source in sources)
     done = subprocess.run(command, input=unit, capture_output=True, text=True, errors="replace", check=False)
@@ -100,6 +110,10 @@ def _compiler(arch: str, way: Way) -> Command:
     tools = find_toolchain()
     if arch == HOST:
         return (*need(tools.host_cxx, "host_cxx", "there is no C++ compiler here"), "-O0", *_HOST_FLAGS)
+    if arch in NVIDIA_ARCHES:
+        nvcc = need(tools.nvcc, "nvcc", "nvcc is not here")
+        macro = f"-DCKGEN_HAS_{arch.upper()}=1"
+        return (*nvcc, "-std=c++17", f"-arch={arch}", "-Xcicc", "-O0", "-DCKGEN_PLATFORM_NVIDIA=1", macro, "-x", "cu")
     if way.hipcc:
         tools = replace(tools, clang=None, zig_clang=None)
     return (*tools.assembly_compiler(arch), f"--offload-arch={arch}", *DEVICE_FLAGS)
@@ -109,13 +123,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
-    parser.add_argument("--arch", action="append", help="host, or an AMD architecture; all of them by default")
+    parser.add_argument("--arch", action="append", help="host, or an architecture; by default host and AMD's")
     parser.add_argument("--hipcc", action="store_true", help="take hipcc for device code, not the newest clang")
     parser.add_argument("--codegen", action="store_true", help="make machine code too, which takes minutes")
     arguments = parser.parse_args()
     expansion = random_instances(arguments.seed, arguments.count)
-    archs = arguments.arch or (HOST, *dict.fromkeys(arch for i in expansion.instances for arch in i.archs))
-    archs = [arch for arch in archs if not arch.startswith("sm_")]
+    archs = arguments.arch or (HOST, *ARCHES)
     bad = refused(expansion, archs, codegen=arguments.codegen, hipcc=arguments.hipcc)
     for one in bad:
         print(f"{one.arch}: {one.name}\n{one.said}")

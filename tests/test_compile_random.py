@@ -14,12 +14,14 @@ from ckgen.hardware import ARCHES, DTYPES
 from ckgen.instance import parse
 from ckgen.operation import OPERATIONS
 from ckgen.rules import Checker
+from ckgen.toolchain import find_toolchain
 from tests import compile_sweep, run_sweep
 from tests.compile_sweep import HOST, Way
 from tests.random_instances import FUNCTIONS, kinds, random_instances
 
-SEED, COUNT = 1, 210
+SEED, COUNT, RUN_COUNT = 1, 210, 16
 EXPANSION = random_instances(SEED, COUNT)
+TOOLS = find_toolchain()
 SYNTAX = Way(codegen=False, hipcc=False)
 
 
@@ -47,6 +49,17 @@ def test_a_seed_stands_for_the_same_instances() -> None:
 @pytest.mark.parametrize("arch", [HOST, *ARCHES])
 def test_what_validates_compiles(arch: str) -> None:
     assert compile_sweep.refused(EXPANSION, [arch]) == []
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here, nor its older clang")
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_what_validates_compiles_with_hipcc(arch: str) -> None:
+    assert compile_sweep.refused(EXPANSION, [arch], hipcc=True) == []
+
+
+@pytest.mark.skipif(TOOLS.nvcc is None, reason="nvcc is not here")
+def test_what_validates_compiles_for_nvidia() -> None:
+    assert compile_sweep.refused(EXPANSION, ["sm_90a"]) == []
 
 
 @pytest.mark.parametrize("arch", [HOST, "gfx90a"])
@@ -91,6 +104,6 @@ def test_what_validates_runs_right_on_the_host(like: str) -> None:
     awkward = [replace(parse(name), archs=("gfx950",)) for name in AWKWARD]
     checker = Checker()
     assert [checker.violations(instance) for instance in awkward] == [[]] * len(awkward)
-    rows = run_sweep.run(SEED, 22, like, awkward)
-    assert len({row.instance for row in rows}) == 22 + len(awkward)
+    rows = run_sweep.run(SEED, RUN_COUNT, like, awkward)
+    assert len({row.instance for row in rows}) == RUN_COUNT + len(awkward)
     assert [row for row in rows if not row.ok] == []

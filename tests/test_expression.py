@@ -256,7 +256,7 @@ def test_bounds_grow_with_the_function_and_not_without_reason() -> None:
 
 
 def test_where_a_kernel_may_find_nan_there_is_no_bound() -> None:
-    """0 / 0 behind an underflow and the root of what rounding made negative: functions that are bounded hide neither."""
+    """0 / 0 behind an underflow and the root of what rounding made negative: bounded functions hide neither."""
 
     def bound(text: str, e: float, error: float = 0) -> float:
         inputs = {name: exact(2.0) for name in INPUTS} | {"e": Bounded(np.array(e), np.array(error))}
