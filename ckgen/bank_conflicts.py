@@ -83,19 +83,20 @@ class Conflicts:
 
 def slot_of_column(column: int, columns: int, vector: int) -> int:
     """The slot in which a column of a tile lies: `LdsLayout::slot_of_column`."""
-    group = min(8 * vector, columns)
+    group = columns if columns <= 8 * vector else min(8 * vector, columns & -columns)
     return column // group * group + column % vector * (group // vector) + column % group // vector
 
 
 def in_rows(instance: Instance, name: str, arch: str) -> bool:
     """Whether an operand's tile lies in LDS by rows, to be read transposed: `OperandInLds`."""
     transposed = name == "B" or not instance.a_rows
-    return arch == "gfx950" and instance.elem_bytes == 2 and transposed and _operand(instance, name)[1] >= 2
+    columns, vector = _operand(instance, name)[:2]
+    return arch == "gfx950" and instance.elem_bytes == 2 and transposed and vector >= 2 and columns % 32 == 0
 
 
 def byte_in_rows(row: int, column: int, columns: int, pad: int) -> int:
     """Where an element of 16 bits lies in a tile by rows: `LdsRows::byte_of`, planes of 8 rows."""
-    moved = row % 8 // max(1, 128 // columns) % min(4, columns // 32) * 64
+    moved = row % 8 // max(1, 128 // columns) % min(4, (columns & -columns) // 32) * 64
     return row // 8 * (columns + pad) * LDS_SLOT + row % 8 * columns * 2 + (column * 2 ^ moved)
 
 

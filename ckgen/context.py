@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import resolve_name
 from pathlib import Path
 
 from ckgen.function import Function
@@ -12,9 +13,13 @@ from ckgen.manifest import digest
 from ckgen.measured import TABLES, load_texts
 from ckgen.paths import PACKAGE, templates_dir
 
-# Where the way from a spec's text to a tree begins; what these import belongs to "the tool" too.
-_ENTRY_MODULES = ("source", "spec", "expand", "filters", "render")
-_IMPORT = re.compile(r"^\s*from ckgen\.(\w+) import ", re.MULTILINE)
+# The command that makes a tree; all that it imports, at once or later, is "the tool".
+_COMMAND = "ckgen.cli.trees"
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<base>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|.*)|import[ \t]+(?P<modules>.*))",
+    re.MULTILINE,
+)
+_FOR_TYPES = re.compile(r"^([ \t]*)if TYPE_CHECKING:.*\n(?:\1[ \t]+.*\n|[ \t]*\n)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +63,51 @@ def load_context(
 ) -> RenderContext:
     """The context of this installation: its templates and the digest of its generator modules."""
     modules = generator_modules()
-    tool = digest("\0".join(f"{name}\0{modules[name]}" for name in sorted(modules)).encode())
+    named = (f"{path.relative_to(PACKAGE).as_posix()}\0{text}" for path, text in modules.items())
+    tool = digest("\0".join(named).encode())
     templates, spec_sha256 = load_templates(templates_dir()), digest(spec_text.encode())
     return RenderContext(templates, spec, spec_sha256, tool, command, sets, load_texts(), functions)
 
 
-def generator_modules() -> dict[str, str]:
-    """Name and text of each module of ckgen that decides what a tree holds: together they are the tool."""
-    found: dict[str, str] = {}
-    pending = list(_ENTRY_MODULES)
+def generator_modules(package: Path = PACKAGE, command: str = _COMMAND) -> dict[Path, str]:
+    """File and text of each module of a package that the module ``command`` of it imports, at once or later, and of the
+    packages that they are in: together they are the tool."""
+    found: dict[Path, str] = {}
+    seen: set[str] = set()
+    pending = [command]
     while pending:
         name = pending.pop()
-        path = PACKAGE / f"{name}.py"
-        if name not in found and path.exists():
-            found[name] = path.read_text(encoding="utf-8")
-            pending += _IMPORT.findall(found[name])
-    return found
+        if name in seen or name.partition(".")[0] != package.name:
+            continue
+        seen.add(name)
+        pending.append(name.rpartition(".")[0])
+        path = _file_of(package, name)
+        if path is not None:
+            found[path] = path.read_text(encoding="utf-8")
+            own = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            pending += _imported(found[path], own)
+    if _file_of(package, command) is None:
+        raise FileNotFoundError(f"{package} has no module {command}; reinstall ckgen")
+    return dict(sorted(found.items()))
+
+
+def _file_of(package: Path, name: str) -> Path | None:
+    """The file of a module or package; None for another name, as that of a function is."""
+    stem = package.parent.joinpath(*name.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+def _imported(text: str, package: str) -> Iterator[str]:
+    """What the import statements of a module in ``package`` may name; `from a import b` names a and a.b."""
+    for statement in _IMPORT.finditer(_FOR_TYPES.sub("", text)):
+        if statement["base"] is None:
+            yield from re.findall(r"(?:^|,)\s*([\w.]+)", statement["modules"])
+            continue
+        base = statement["base"]
+        if base.startswith("."):
+            base = resolve_name(base, package)
+        names = re.sub(r"#.*|\bas\s+\w+", "", statement["names"])
+        yield from (base, *(f"{base}.{name}" for name in re.findall(r"\w+", names)))
 
 
 def input_files() -> tuple[Path, ...]:
@@ -83,5 +117,4 @@ def input_files() -> tuple[Path, ...]:
     """
     folder = templates_dir()
     templates = (path for path in folder.rglob("*") if path.is_file() or path.is_dir())
-    modules = (PACKAGE / f"{name}.py" for name in sorted(generator_modules()))
-    return (*modules, folder, *sorted(templates), TABLES, *sorted(TABLES.glob("*.json")))
+    return (*generator_modules(), folder, *sorted(templates), TABLES, *sorted(TABLES.glob("*.json")))

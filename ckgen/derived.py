@@ -69,6 +69,11 @@ class Derived(HaloDerived):
         return self.layout.startswith("G")
 
     @property
+    def channels_last(self) -> bool:
+        """True where neighbouring channels lie side by side, as in NHWGC; the weight's always do."""
+        return self.layout[self.ndim + 2] in "CK"
+
+    @property
     def ndim(self) -> int:
         """Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."""
         return self.layout.index("/") - 3

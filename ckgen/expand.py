@@ -147,24 +147,23 @@ class _Work:
 
 
 class _Shapes:
-    """Builds and checks each shape once: of the layout, which is the outermost axis, neither depends on more
-    than its number of dimensions and whether it has the groups outermost, for most families not even on that, and on
-    the function, the next one, not at all."""
+    """Builds and checks each shape once: neither depends on the layout, which is the outermost axis, for most families,
+    and on the function, the next one, for none."""
 
     def __init__(self, kind: Kind, part: Product, checker: Checker) -> None:
         self._kind = kind
         self._archs: tuple[str, ...] = part.archs.value if part.archs is not None else ()
         self._checker = checker
         self._by_layout = checker.goes_by_layout(kind.operation, kind.family)
-        self._known: dict[tuple[int, ...], tuple[Instance, tuple[Violation, ...]]] = {}
+        self._known: dict[tuple[int | str, ...], tuple[Instance, tuple[Violation, ...]]] = {}
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
         """The instance of a combination with its archs, and the rules it breaks."""
         layout, function = combination[:2]
         assert layout is not None, "spec checks see to it that a group has layouts"
-        key = tuple(map(id, combination[2:]))
+        key: tuple[int | str, ...] = tuple(map(id, combination[2:]))
         if self._by_layout:
-            key += (len(layout.value), int(layout.value.startswith("G")))
+            key += (layout.value,)
         known = self._known.get(key)
         if known is None:
             instance = build(self._kind, values_of(combination))

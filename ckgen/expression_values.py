@@ -87,7 +87,10 @@ def _bounded(tree: Expr, inputs: Mapping[str, Bounded]) -> Bounded:
         case Choose(condition, then, otherwise):
             return _chosen(*_compared(condition, inputs), _bounded(then, inputs), _bounded(otherwise, inputs))
         case Call(function, arguments):
-            return _called(function, [_bounded(argument, inputs) for argument in arguments])
+            given = [_bounded(argument, inputs) for argument in arguments]
+            if function not in _RISING:
+                return _chopped(function, given)
+            return _risen(function, given[0], _never_negative(arguments[0]))
 
 
 def _arithmetic(sign: str, a: Bounded, b: Bounded) -> Bounded:
@@ -116,9 +119,7 @@ def _chosen(holds: NDArray[np.bool_], unsure: NDArray[np.bool_], then: Bounded, 
     return Bounded(np.where(holds, then.value, otherwise.value), np.where(unsure, either, error))
 
 
-def _called(function: str, given: list[Bounded]) -> Bounded:
-    if function in _RISING:
-        return _risen(function, given[0])
+def _chopped(function: str, given: list[Bounded]) -> Bounded:
     errors = [argument.error for argument in given]
     values = [argument.value for argument in given]
     match function:
@@ -136,13 +137,36 @@ def _called(function: str, given: list[Bounded]) -> Bounded:
     return Bounded(value, np.maximum.reduce(np.broadcast_arrays(*errors)))
 
 
-def _risen(function: str, x: Bounded) -> Bounded:
-    """A rising function errs as far as at the ends of its argument's interval, and by its own rounding."""
+def _risen(function: str, x: Bounded, never_negative: bool) -> Bounded:
+    """A rising function errs as far as at the ends of its argument's interval, and by its own rounding. An argument
+    without a bound may be NaN, and so may its function, also where that is bounded."""
     apply = _RISING[function]
     value = apply(x.value)
-    low = np.maximum(x.value - x.error, 0) if function == "sqrt" else x.value - x.error
+    low = x.value - x.error
+    low = np.maximum(low, 0) if never_negative else low  # else sqrt has no bound there
     error = np.maximum(abs(apply(x.value + x.error) - value), abs(value - apply(low)))
-    return _rounded(value, np.where(x.error > 0, error, 0), _UNITS[function])
+    error = np.where(x.error > 0, error, 0)
+    return _rounded(value, np.where(np.isfinite(x.error), error, np.inf), _UNITS[function])
+
+
+def _never_negative(tree: Expr) -> bool:
+    """Whether an expression is at least zero however it is rounded, or NaN; no for those of which that is not plain."""
+    match tree:
+        case Number():
+            return True
+        case Binary("*", left, right) if left == right:
+            return True
+        case Binary("+" | "*" | "/", left, right) | Choose(_, left, right):
+            return _never_negative(left) and _never_negative(right)
+        case Call("min", arguments):
+            return all(map(_never_negative, arguments))
+        case Call("max", arguments):
+            return any(map(_never_negative, arguments))
+        case Call("clamp", (x, low, high)):
+            return _never_negative(high) and (_never_negative(low) or _never_negative(x))
+        case Call(function, _):
+            return function in ("abs", "relu", "sqrt", "exp", "sigmoid")
+    return False
 
 
 def _rounded(value: Float64, error: Float64, units: int) -> Bounded:

@@ -17,6 +17,8 @@ from ckgen.expression import FUNCTIONS, Expr, ExpressionError, names_in, nearest
 RESULT = "e"
 PASS_THROUGH = "PassThrough"  # the function of plain operators
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
+# Headers define macros of capitals alone, and the C standard keeps what begins like PRId64 for <inttypes.h> (7.31.5).
+_MACRO_NAME = re.compile(r"[A-Z0-9]+|(PRI|SCN)[a-zX].*", re.ASCII)
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -77,6 +79,11 @@ def check_function(
     if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
         help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
         findings.append(Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text))
+    elif _MACRO_NAME.fullmatch(name):
+        message = f"`{name}` reads as a macro, such as headers define"
+        other = name.capitalize()
+        help_text = f"use small letters too, for example {'MyFunction' if _MACRO_NAME.fullmatch(other) else other}"
+        findings.append(Finding(("name",), "function-name", message, help_text))
     paths: list[tuple[str, tuple[str | int, ...]]] = [(tensor, ("tensors", at)) for at, tensor in enumerate(tensors)]
     paths += [(scalar, ("scalars", scalar)) for scalar in scalars]
     for at, (given, path) in enumerate(paths):

@@ -154,6 +154,27 @@ _MFMA_RULES: tuple[Rule, ...] = (
         ("vector", "tile", "k_per_block"),
     ),
     Rule(
+        "a-copy-planes",
+        "instance",
+        "(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
+        "the copy threads take whole planes of A's tile at once, m_per_block x k1",
+        "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}",
+        "use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
+        "A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
+        ("tile", "vector", "block_size", "wave_ratio"),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        "b-copy-planes",
+        "instance",
+        "(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
+        "the copy threads take whole planes of B's tile at once, n_per_block x k1",
+        "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}",
+        "use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
+        "A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
+        ("tile", "vector", "block_size", "wave_ratio"),
+    ),
+    Rule(
         "lds-write-width",
         "instance",
         "a_dst_vector * elem_bytes >= 4 and b_dst_vector * elem_bytes >= 4"

@@ -10,6 +10,17 @@ from ckgen.rule import Rule
 
 DATA_RULES: tuple[Rule, ...] = (
     Rule(
+        "channels-first-vectors",
+        "domain",
+        "channels_last or (a_vector == 1 and c_vector == 1)",
+        "where channels do not come last, output and input are accessed one element at a time",
+        "vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
+        "give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        "The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
+        ("vector", "layout"),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
         "a-slot-cover",
         "instance",
         "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % planes == 0",

@@ -59,9 +59,9 @@ TMA_RULES: tuple[Rule, ...] = (
     Rule(
         "tma-layout",
         "domain",
-        "not groups_outermost",
-        "the layout has the groups beside the channels, as in NHWGC",
-        "{family} has no layouts with groups outermost",
+        "not groups_outermost and channels_last",
+        "the layout has the channels last and the groups beside them, as in NHWGC",
+        "{family} has no layout {layout}",
         "use a layout like NHWGC/GKYXC/NHWGK, or family xdl",
         "The kernel's tensor maps have one row of G x C channels for each position.",
         ("layout",),

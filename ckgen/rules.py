@@ -19,7 +19,7 @@ from ckgen.rule import Rule
 from ckgen.rule_table import RULES
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost")  # all that derived values tell of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # all that derived values tell of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -24,7 +24,9 @@ _CPP_WORDS = {
     "not": "!",
     "pointwise": "(conv_spec == ConvSpec::Filter1x1Stride1Pad0)",
     "groups_outermost": "D::Layout::groups_outermost",
+    "channels_last": "D::Layout::channels_last",
 }
+_OF_LAYOUT = ("groups_outermost", "channels_last")  # read from its type
 _MEMBERS = {"pointwise": "conv_spec"}  # which member of the struct a name is read from, where not its own
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -101,4 +103,4 @@ def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:
     ids = {rule.id for rule in rules}
     conditions = [rule.condition for rule in RULES if rule.id in ids]
     names = dict.fromkeys(name for condition in conditions for name in names_in(condition))
-    return tuple(_MEMBERS.get(name, name) for name in names if name not in (*ARCH_NAMES, "groups_outermost"))
+    return tuple(_MEMBERS.get(name, name) for name in names if name not in (*ARCH_NAMES, *_OF_LAYOUT))

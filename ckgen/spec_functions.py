@@ -26,6 +26,8 @@ from ckgen.source_span import place_inside
 from ckgen.spec_errors import Path
 from ckgen.spec_types import ListOf, Model, Word
 
+# The longest name of an instance, this and what compilers add make a file name of at most 255 bytes.
+MAX_TAG = 60
 DDTypeName = Annotated[str, Word("dtype", tuple(dict.fromkeys(dtype.in_type for dtype in DTYPES.values())))]
 DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
 
@@ -52,7 +54,7 @@ class TensorEntry(Model):
 class FunctionEntry(Model):
     """One function; `ckgen.function` says what its names and its expression may be."""
 
-    name: str = Field(description="Unique name, a capital first.")
+    name: str = Field(description="Unique name, a capital first and small letters behind.")
     expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
     tensors: ListOf[TensorEntry] = Field((), description="The D tensors, in the order of the operator's arguments.")
     scalars: dict[str, float] = Field(default_factory=dict, description="Names of scalars and their default values.")
@@ -85,6 +87,9 @@ def _taken(document: Document, path: Path, name: str, earlier: Sequence[Function
     elif _reads_as_family(name):
         message = f"`{name}` reads as a part of a family in the names of instances"
         yield Diagnostic(document.place(*path), "function-name", message, "begin with another word")
+    elif len(function_tag(name)) > MAX_TAG:
+        message = f"`{name}` has {len(function_tag(name))} characters in the names of instances, where {MAX_TAG} fit"
+        yield Diagnostic(document.place(*path), "function-name", message, "give it a shorter name")
     elif name in BUILTINS:
         message = f"`{name}` is built in: {BUILTINS[name].text}"
         yield Diagnostic(document.place(*path), "duplicate-function", message, "give yours another name")

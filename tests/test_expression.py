@@ -200,16 +200,18 @@ def test_rendered_cpp_gives_numpys_values(tmp_path: Path) -> None:
     trees = [parse_expression(text, INPUTS) for text in texts]
     rows = np.array([[rng.uniform(-3, 3) for _ in INPUTS] for _ in range(20)], dtype=np.float32)
     rows[0, :] = 0
+    extremes = (0.0, 1.0, -1.0, 1e-45, -1e-38, 2e-38, 1e-20, 1e20, -3.4e38, 3.4e38)
+    rows[-8:] = [[rng.choice(extremes) for _ in INPUTS] for _ in range(8)]
     found = run_cpp(tmp_path, trees, rows)
     checked = 0
     for text, tree, values in zip(texts, trees, found, strict=True):
         expected = bounded(tree, {name: exact(rows[:, at]) for at, name in enumerate(INPUTS)})
         sure = np.isfinite(expected.error)
-        off = abs(values[sure] - expected.value[sure]) > expected.error[sure]
+        off = ~(abs(values[sure] - expected.value[sure]) <= expected.error[sure])  # NaN is off
         assert not off.any(), (text, values[sure][off], expected.value[sure][off])
         tight = sure & (expected.error <= 1e-4 * abs(expected.value) + 1e-30)
         checked += int(tight.sum())
-    assert checked > 0.7 * found.size  # the bounds are no excuse
+    assert checked > 0.6 * found.size  # the bounds are no excuse
 
 
 def test_nan_stays_nan_in_cpp_as_in_numpy(tmp_path: Path) -> None:
@@ -251,6 +253,23 @@ def test_bounds_grow_with_the_function_and_not_without_reason() -> None:
     assert bound("d0 if e > 0 else -d0", 0.25, 0.5) == 4  # a kernel may take the other branch
     assert bound("exp(100 * e)", 1, 0) == np.inf  # f32 overflows
     assert bound("d0 + alpha", 1, 0.5) == pytest.approx(4 * 2.0**-24, rel=1e-4)
+
+
+def test_where_a_kernel_may_find_nan_there_is_no_bound() -> None:
+    """0 / 0 behind an underflow and the root of what rounding made negative: bounded functions hide neither."""
+
+    def bound(text: str, e: float, error: float = 0) -> float:
+        inputs = {name: exact(2.0) for name in INPUTS} | {"e": Bounded(np.array(e), np.array(error))}
+        return float(bounded(parse_expression(text, INPUTS), inputs).error)
+
+    quotient = "(e - e) / (e / 3.4e38 / d0)"
+    for text in ("tanh({})", "sigmoid({})", "exp(-abs({}))", "clamp({}, 0, 1)", "1 if {} > 0 else sigmoid({})"):
+        assert bound(text.replace("{}", quotient), 1e-3) == np.inf, text
+    assert bound(f"1 if {quotient} > 0 else 0", 1e-3) == 1  # either branch
+    for text in ("sqrt(e)", "sqrt(e + d0 - 2)", "tanh(sqrt(e * alpha))"):
+        assert bound(text, 0.25, 0.125) < 1 and bound(text, 0.125, 0.25) == np.inf, text
+    for text in ("sqrt(abs(e))", "sqrt(e * e)", "sqrt(max(e, 0) + 1)", "sqrt(clamp(e, 0, 1) * exp(e))"):
+        assert bound(text, 0, 0.25) < 1, text
 
 
 @given(st.integers(0, 2**32), st.floats(0, 0.01))

@@ -5,6 +5,7 @@ A planted bug is one textual change. If the text it replaces is gone, the test f
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +14,42 @@ import pytest
 from ckgen.instance import Instance
 from ckgen.library import Library, LibraryError
 from ckgen.problem import make_problem
-from tests.cxx import link, replace_once, run_instance, write_tree
+from tests.cxx import compile_with, link, replace_once, run_instance, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
 XDL_TWO_STAGES = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 2)
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 64, 64, 32, 32, 4, 4, 2, 2, 2, 2)
 PROBLEM = make_problem(groups=2, batch=3, k=24, c=16, filter=[3, 3], input=[9, 11], pad=1)
+
+
+# A kernel whose threads meet at mbarriers, then one with more threads and more LDS in the same workgroup.
+REUSED = """#include "ckgen/platform/host_lds.hpp"
+int main() {
+    ckgen::platform::CheckedLds lds;
+    const int launches[][2] = {{192, 4096}, {768, 4096}, {128, 1024}, {768, 8192}};
+    for(const auto& [threads, bytes] : launches) {
+        lds.prepare(threads, bytes);
+        lds.begin();
+        const bool clocks = threads < 768;
+        if(clocks)
+            lds.track();
+        for(int offset = 0; offset < bytes; offset += 4) {
+            const auto thread = lds.by_thread(offset / 4 % threads, ckgen::platform::Site::here());
+            lds.access(thread, offset, 4, true);
+            lds.access(thread, offset, 4, false);
+        }
+    }
+}
+"""
+
+
+def test_a_workgroup_forgets_who_read_in_the_kernel_before(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path, (XDL,))
+    (tmp_path / "reused.cpp").write_text(REUSED, encoding="utf-8")
+    compile_with(tmp_path, ["-D_GLIBCXX_ASSERTIONS", f"-I{tree / 'include'}", "reused.cpp", "-o", "reused"])
+    done = subprocess.run([tmp_path / "reused"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ckgen.operation import (
 )
 from ckgen.rule import Rule
 from ckgen.rule_table import RULES
-from ckgen.rules import Checker, names_in
+from ckgen.rules import ARCH_NAMES, LAYOUT_NAMES, Checker, names_in
 from ckgen.rules_cpp import cpp_conditions, rule_sets
 from ckgen.spec import AXES, Group
 from tests.specs import DATA, default_expansion, instance
@@ -105,7 +105,7 @@ def test_rules_have_unique_ids() -> None:
 def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     """No chained comparison, floor division or power; `not` of one name only; & in parentheses."""
     of_families = set.intersection(*(set(derived_names(family)) for family in rule.families))
-    known = {*FIELD_NAMES, *of_families, "pointwise", "groups_outermost", "lds_limit", "has_atom"}
+    known = {*FIELD_NAMES, *of_families, "pointwise", *LAYOUT_NAMES, *ARCH_NAMES}
     assert set(names_in(rule.condition)) <= known
     tma = (STREAMED_FAMILIES, STATIONARY_FAMILIES, TMA_FAMILIES)
     kinds = (FAMILIES, MFMA_FAMILIES, *tma, HALO_FAMILIES, COPY_FAMILIES)
@@ -125,7 +125,7 @@ def test_cpp_conditions() -> None:
     assert rendered["atom-exists"].condition == "has_atom || generic"
     assert rendered["generic-vectors"].condition.startswith("!generic || (a_vector == 1 && b_vector == 1 && ")
     assert "ConvSpec::Filter1x1Stride1Pad0" in rendered["generic-vectors"].condition
-    assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost"
+    assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost && D::Layout::channels_last"
     for rule in rendered.values():
         assert not re.search(r"\b(and|or|not|pointwise)\b", rule.condition)
 
@@ -135,8 +135,8 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
     of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
     assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
-    assert of_data - of_mfma == {"a-slot-cover"}
-    assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector"}
+    assert of_data - of_mfma == {"a-slot-cover", "channels-first-vectors"}
+    assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector", "a-copy-planes"}
     of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families and BWD_WEIGHT in rule.operations}
     of_tma_data = {rule.id for rule in (*tma_data.rules, *tma_data.arch_rules)}
     assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
@@ -145,7 +145,7 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if "halo" in rule.families and BWD_WEIGHT in rule.operations}
     of_halo_data = {rule.id for rule in (*halo_data.rules, *halo_data.arch_rules)}
-    assert of_halo_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile"}
+    assert of_halo_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
     assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}
@@ -231,5 +231,5 @@ def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
     """Expansion checks shapes of the others once for all layouts."""
     kinds = {(operation, family) for operation in (BWD_WEIGHT, BWD_DATA) for family in FAMILIES}
     assert {kind for kind in kinds if CHECKER.goes_by_layout(*kind)} == {
-        kind for kind in kinds if kind[1] in COPY_FAMILIES
+        kind for kind in kinds if kind[1] in COPY_FAMILIES or kind[0] == BWD_DATA
     }

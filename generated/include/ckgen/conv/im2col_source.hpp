@@ -39,6 +39,7 @@ struct ImageCursor {
     int32 position[NDim];
     Offset offset;
 
+    ImageCursor() = default;
     CKGEN_DEVICE ImageCursor(const BwdWeightArgs& args, int row) {
         int64 bytes = 0;
         CKGEN_UNROLL
@@ -107,20 +108,21 @@ struct Tap {
 };
 
 // Which row of GEMM-K is in which lane of a wave's table. A group of threads with the same rows has neighbouring lanes:
-// first its rows of one tile, slice by slice, then those of the next.
+// first its rows of one tile, slice by slice, then those of the next. Where a tile has more rows than the group has
+// lanes, a wave keeps several tables, which together hold one tile.
 template <class Copy>
 struct RowTable {
     static constexpr int lanes = platform::kExchangeLanes;
     static constexpr int tile_rows = Copy::slices * Copy::rows;
     static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their marks fit a register
-    static constexpr int tiles = group_lanes / tile_rows;
+    static constexpr int tiles = max_of(1, group_lanes / tile_rows);
+    static constexpr int tables = ceil_div(tile_rows, group_lanes);
     static constexpr bool ahead = tile_rows <= 4;  // rows are gathered a tile ahead, where it takes few registers
-    static_assert(tiles >= 1, "a tile's rows of one wave fit its lanes");
 
     static CKGEN_HD constexpr int first_lane(int id) { return Copy::group_of(id) * group_lanes; }
-    // Row of this thread's lane, counted from the first row of the table's first tile.
-    static CKGEN_HD constexpr int row_of_lane(int id) {
-        const int entry = id % lanes % group_lanes;
+    // Row of this thread's lane in a table, counted from the first row of the first tile.
+    static CKGEN_HD constexpr int row_of_lane(int id, int table) {
+        const int entry = id % lanes % group_lanes + table * group_lanes;
         return entry / tile_rows * Copy::k_per_block + Copy::wave_row(id) +
                entry / Copy::rows % Copy::slices * Copy::slice_rows + id % lanes / group_lanes * Copy::rows +
                entry % Copy::rows;
@@ -135,8 +137,11 @@ public:
                               int first_row, int first_column)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
-          row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(thread.uniform(first_column / args.c)),
-          first_tap_(args, first_tap_number_), lane_(Table::first_lane(id)) {
+          first_tap_number_(thread.uniform(first_column / args.c)), first_tap_(args, first_tap_number_),
+          lane_(Table::first_lane(id)) {
+        CKGEN_UNROLL
+        for(int table = 0; table < Table::tables; ++table)
+            row_[table] = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             first_tap_.shift[d] = thread.uniform(first_tap_.shift[d]);
@@ -150,18 +155,19 @@ public:
         tap_ -= first_tap_number_;
         fill(thread, args);
         if constexpr(Table::ahead)
-            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+            gather(thread);
     }
 
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) {
         if constexpr(!Table::ahead)
-            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+            gather(thread);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row) {
             const int i = slice * Copy::rows + row;
-            const uint32 mark = (padding_ << (31 - i)) & platform::kInvalidOffset;
+            const uint32 marks = padding_[i / Table::group_lanes] << (31 - i % Table::group_lanes);
+            const uint32 mark = marks & platform::kInvalidOffset;
             Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_) | mark, registers, slice,
                         row);
         }
@@ -170,35 +176,63 @@ public:
         if(--tiles_left_ == 0) {
             const BwdWeightArgs& args = thread.arguments(args_);
             first_.advance(args, step_);
-            row_.advance(args, step_);
+            CKGEN_UNROLL
+            for(int table = 0; table < Table::tables; ++table)
+                row_[table].advance(args, step_);
             fill(thread, args);
         } else {
             next_ += Table::tile_rows;
-            padding_ = Table::tile_rows < 32 ? padding_ >> Table::tile_rows % 32 : 0;
+            padding_[0] = Table::tile_rows < 32 ? padding_[0] >> Table::tile_rows % 32 : 0;
         }
         if constexpr(Table::ahead)
-            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+            gather(thread);
     }
 
 private:
     using Table = RowTable<Copy>;
 
-    // Works the table out for the rows under the cursors.
+    // Takes this thread's rows of the next tile from the lanes that have them.
+    CKGEN_DEVICE void gather(const platform::Thread& thread) {
+        if constexpr(Table::tables == 1) {
+            thread.gather(static_cast<int32>(row_[0].offset), lane_ + next_, rows_);
+        } else {
+            CKGEN_UNROLL
+            for(int table = 0; table < Table::tables; ++table) {
+                int32 part[Table::group_lanes];
+                thread.gather(static_cast<int32>(row_[table].offset), lane_, part);
+                CKGEN_UNROLL
+                for(int i = 0; i < Table::group_lanes; ++i)
+                    if(table * Table::group_lanes + i < Table::tile_rows)
+                        rows_[table * Table::group_lanes + i] = part[i];
+            }
+        }
+    }
+
+    // Works the tables out for the rows under the cursors.
     CKGEN_DEVICE void fill(const platform::Thread& thread, const BwdWeightArgs& args) {
         // The base lies as far before the first row as taps reach back, but not before the tensor.
         const int64 wanted = first_.offset - args.in_reach_bytes;
         const int64 skipped = wanted > 0 ? wanted : 0;
         window_ = platform::GlobalBuffer(base_ + skipped, window_bytes(args.in_extent_bytes - skipped));
-        row_.offset -= static_cast<uint32>(skipped) - skipped_;
+        uint64 marks[Table::tables];
+        CKGEN_UNROLL
+        for(int table = 0; table < Table::tables; ++table) {
+            row_[table].offset -= static_cast<uint32>(skipped) - skipped_;
+            marks[table] = ~uint64{0};  // past the last column: padding, wherever the row
+        }
         skipped_ = static_cast<uint32>(skipped);
-        uint64 marks = ~uint64{0};  // past the last column: padding, wherever the row
         Tap<NDim> tap = first_tap_;
         for(int i = 0; i < taps_; ++i) {
-            const uint64 padding = thread.ballot(tap.sees_padding(args, row_));
-            marks = i == tap_ ? padding : marks;
+            CKGEN_UNROLL
+            for(int table = 0; table < Table::tables; ++table) {
+                const uint64 padding = thread.ballot(tap.sees_padding(args, row_[table]));
+                marks[table] = i == tap_ ? padding : marks[table];
+            }
             tap.advance(args);
         }
-        padding_ = static_cast<uint32>(marks >> lane_);
+        CKGEN_UNROLL
+        for(int table = 0; table < Table::tables; ++table)
+            padding_[table] = static_cast<uint32>(marks[table] >> lane_);
         next_ = 0;
         tiles_left_ = tiles_;
     }
@@ -208,9 +242,9 @@ private:
     platform::GlobalBuffer window_;
     int tiles_, tiles_left_ = 0;  // of the table
     ImageStep<NDim> step_;
-    ImageCursor<NDim, int64> first_;  // the first row of the table's first tile: where the window lies
-    ImageCursor<NDim, uint32> row_;   // the row of this lane; its offset counts from the window's base
-    uint32 skipped_ = 0;              // bytes before the window's base, modulo 2^32
+    ImageCursor<NDim, int64> first_;                // the first row of the table's first tile: where the window lies
+    ImageCursor<NDim, uint32> row_[Table::tables];  // the rows of this lane; offsets count from the window's base
+    uint32 skipped_ = 0;                            // bytes before the window's base, modulo 2^32
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
@@ -218,9 +252,9 @@ private:
     int lane_;              // first lane of this thread's group
     uint32 column_offset_;  // of this thread's tap and channel
 
-    uint32 padding_ = 0;            // bit i: row i of this thread's, from the next tile on, has padding under its tap
-    int next_ = 0;                  // rows of a thread before the next tile's
-    int32 rows_[Table::tile_rows];  // entries of the next tile
+    uint32 padding_[Table::tables];  // bit i: row i of this thread's, from the next tile on, has padding under its tap
+    int next_ = 0;                   // rows of a thread before the next tile's
+    int32 rows_[Table::tile_rows];   // entries of the next tile
 };
 
 template <class Copy, int NDim, ConvSpec Spec>

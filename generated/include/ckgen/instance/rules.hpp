@@ -52,6 +52,8 @@ struct Rules {
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0, "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0, "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
@@ -88,7 +90,7 @@ struct TmaRules {
     static_assert(a_vector == 8 && b_vector == 64 && c_vector == 2, "tma-vectors: A is copied in units of 8 channels, B in boxes of 64, C is written in pairs");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
-    static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
+    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
@@ -132,7 +134,7 @@ struct HaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout has two dimensions and the groups beside the channels, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
@@ -173,8 +175,8 @@ struct DataRules {
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
     static constexpr auto copy_threads = D::copy_threads;
-    static constexpr auto a_dst_vector = D::a_dst_vector;
     static constexpr auto k1 = D::k1;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
     static constexpr auto epilogue_rows = D::epilogue_rows;
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
@@ -193,9 +195,11 @@ struct DataRules {
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert(D::Layout::channels_last || (a_vector == 1 && c_vector == 1), "channels-first-vectors: where channels do not come last, output and input are accessed one element at a time");
     static_assert(a_slices >= 1 && a_slices * k1 * copy_threads == m_per_block * k_per_block && copy_threads % planes == 0, "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
 };
 
@@ -230,7 +234,7 @@ struct DataTmaRules {
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
-    static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
+    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
@@ -269,7 +273,7 @@ struct DataStationaryRules {
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
-    static_assert(!D::Layout::groups_outermost, "tma-layout: the layout has the groups beside the channels, as in NHWGC");
+    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
@@ -314,11 +318,12 @@ struct DataHaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost, "halo-layout: the layout has two dimensions and the groups beside the channels, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
+    static_assert(math_waves == 4, "halo-data-waves: in backward data four waves multiply");
     static_assert((math_waves <= 4 && acc_registers <= 180) || (math_waves == 6 && acc_registers <= 72) || acc_registers <= 40 || (m_per_xdl == 64 && acc_registers <= 96), "halo-registers: accumulators and some 50 other registers fit a thread");
     static_assert(lds_products_bytes + 16 * stages <= lds_bytes, "halo-products: the products of all shares fit shared memory, beside the barriers");
 };

@@ -32,7 +32,11 @@ public:
         data_.shrink_to_fit();  // so that AddressSanitizer sees the true end
         marks_.resize(static_cast<size_t>(bytes) / 4);
         clocks.reset(threads);
-        slots_ = clocks.agents().warps() + clocks.agents().warpgroups();
+        const int slots = clocks.agents().warps() + clocks.agents().warpgroups();
+        if(slots != slots_)  // readers lie elsewhere now
+            for(WordMark& mark : marks_)
+                mark.read_slots = 0;
+        slots_ = slots;
         first_asynchronous_ = clocks.agents().first_asynchronous();
     }
     // A workgroup begins: nothing is written.

@@ -9,12 +9,24 @@
 // are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight
 // consecutive threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts
 // too; that a slot's column differs from its number is undone once, by the epilogue (column_of_slot). Tiles narrower
-// than a group use smaller groups and Pad slots a plane, so that planes start on different banks.
+// than a group use smaller groups and Pad slots a plane, so that planes start on different banks; tiles that are no
+// whole number of groups use smaller ones and have conflicts.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/platform/platform.hpp"
 
 namespace ckgen::block {
+
+// The most planes or rows of `run` threads each that a wave of a workgroup's copy has threads of.
+CKGEN_HD constexpr int runs_in_wave(int threads, int run) {
+    int most = 0;
+    for(int first = 0; first < threads; first += platform::kWaveSize)
+        most = max_of(most, (first + platform::kWaveSize - 1) / run - first / run + 1);
+    return most;
+}
+
+// The largest power of two that divides a number.
+CKGEN_HD constexpr int power_of_two_in(int number) { return number & -number; }
 
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsLayout {
@@ -23,7 +35,7 @@ struct LdsLayout {
     static constexpr int vector = Vector_;
     static constexpr int slot_bytes = 16;
     static constexpr int plane_bytes = (Columns_ + Pad_) * slot_bytes;
-    static constexpr int group = min_of(8 * Vector_, Columns_);
+    static constexpr int group = Columns_ <= 8 * Vector_ ? Columns_ : min_of(8 * Vector_, power_of_two_in(Columns_));
     static constexpr int group_threads = group / Vector_;
 
     static CKGEN_HD constexpr int slot_of_column(int column) {
@@ -41,7 +53,8 @@ struct LdsLayout {
 //
 // Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows a 16 lanes, and the 16 lanes
 // beside them the next 32 bytes. Rows of 256 bytes would begin at one bank, so row r has its columns moved by
-// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less.
+// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less. So do
+// rows that are no whole number of 256 bytes, for none may leave its row.
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsRows {
     static constexpr int columns = Columns_;
@@ -59,7 +72,7 @@ struct LdsRows {
     }
 
     static CKGEN_HD constexpr int moved_by(int row) {
-        return row / max_of(1, 128 / Columns_) % min_of(4, Columns_ / 32) * 64;
+        return row / max_of(1, 128 / Columns_) % min_of(4, power_of_two_in(Columns_) / 32) * 64;
     }
     static constexpr int moves_repeat_after = 4;  // rows
 };

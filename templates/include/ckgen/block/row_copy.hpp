@@ -18,7 +18,7 @@ struct RowCopy {
     static constexpr int threads_x = Layout::columns / column_vector;
     static constexpr int slice_rows = Threads / threads_x;
     static_assert(Slices * slice_rows == KPerBlock && Threads % threads_x == 0, "the slices cover the tile exactly");
-    static constexpr int wave_groups = max_of(1, platform::kWaveSize / threads_x);
+    static constexpr int wave_groups = runs_in_wave(Threads, threads_x);
 
     using GlobalVector = Vec<uint32, column_vector* static_cast<int>(sizeof(T)) / 4>;
     struct Registers {

@@ -35,7 +35,7 @@ struct TileCopy {
 
     // A slice of a wave has this many groups of RowVector neighbouring rows, one group a thread.
     static constexpr int k_per_block = KPerBlock;
-    static constexpr int wave_groups = parts * max_of(1, platform::kWaveSize / plane_threads);
+    static constexpr int wave_groups = parts * runs_in_wave(Threads, plane_threads);
     static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from a slice to the next
 
     // Registers hold whole words where an access has them, as that is what transposing works on.

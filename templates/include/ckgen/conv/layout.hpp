@@ -10,10 +10,17 @@ namespace tags = tensor_layout::convolution;
 
 namespace ckgen::layout {
 
+// Neighbouring channels lie side by side, so that a thread reads several at once; else neighbouring positions do.
+template <class Tag>
+inline constexpr bool channels_last =
+    !IsSame<Tag, tags::NGCW>::value && !IsSame<Tag, tags::NGCHW>::value && !IsSame<Tag, tags::NGCDHW>::value &&
+    !IsSame<Tag, tags::NGKW>::value && !IsSame<Tag, tags::NGKHW>::value && !IsSame<Tag, tags::NGKDHW>::value;
+
 template <int NDim, bool GroupsOutermost, class InLayout, class WeiLayout, class OutLayout>
 struct Triple {
     static constexpr int ndim = NDim;
     static constexpr bool groups_outermost = GroupsOutermost;
+    static constexpr bool channels_last = layout::channels_last<OutLayout>;
     using In = InLayout;
     using Wei = WeiLayout;
     using Out = OutLayout;
@@ -29,11 +36,6 @@ using GNWC_GKXC_GNWK = Triple<1, true, tags::GNWC, tags::GKXC, tags::GNWK>;
 using GNHWC_GKYXC_GNHWK = Triple<2, true, tags::GNHWC, tags::GKYXC, tags::GNHWK>;
 using GNDHWC_GKZYXC_GNDHWK = Triple<3, true, tags::GNDHWC, tags::GKZYXC, tags::GNDHWK>;
 
-// Neighbouring channels lie side by side, so that a thread reads several at once; else neighbouring positions do.
-template <class Tag>
-inline constexpr bool channels_last =
-    !IsSame<Tag, tags::NGCW>::value && !IsSame<Tag, tags::NGCHW>::value && !IsSame<Tag, tags::NGCDHW>::value &&
-    !IsSame<Tag, tags::NGKW>::value && !IsSame<Tag, tags::NGKHW>::value && !IsSame<Tag, tags::NGKDHW>::value;
 // One value a channel.
 template <class Tag>
 inline constexpr bool one_a_channel = IsSame<Tag, tags::GC>::value || IsSame<Tag, tags::G_C>::value;

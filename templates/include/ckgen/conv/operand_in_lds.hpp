@@ -10,15 +10,22 @@ namespace ckgen::conv {
 // through no register, where load waves have 16 bytes a lane of every operand.
 enum class TileWay { Slots, Rows, Direct };
 
-template <class D, int Vector>
+// A row's columns change places in groups of 32 (LdsRows).
+template <int Columns>
+inline constexpr bool kMovableColumns = Columns % 32 == 0;
+
+template <class D, int Columns, int Vector>
 inline constexpr TileWay kTileWay =
-    platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 ? TileWay::Rows : TileWay::Slots;
+    platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
+                                                                                               : TileWay::Slots;
 
 template <class D, int Columns, int Vector, int Pad>
-inline constexpr bool kDirectOperand = platform::kDirectLds && D::load_waves > 0 && D::elem_bytes == 2 && Vector == 8 &&
-                                       Pad == 0 && D::copy_threads* Vector / Columns % 4 == 0;
+inline constexpr bool kDirectOperand =
+    platform::kDirectLds && D::load_waves > 0 && D::elem_bytes == 2 && Vector == 8 && Pad == 0 &&
+    kMovableColumns<Columns>&& D::copy_threads* Vector / Columns % 4 == 0;
 
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, TileWay Way = kTileWay<D, Vector>>
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
+          TileWay Way = kTileWay<D, Columns, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
     using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;

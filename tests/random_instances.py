@@ -1,0 +1,148 @@
+"""Random instances that keep every rule, drawn from all that a spec may ask for.
+
+They are drawn as groups of a spec and pass through its front door, so that what these tests compile is what
+`ckgen validate` accepts. A seed stands for the same instances everywhere.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from ckgen.expand import Expansion, expand_document
+from ckgen.function import BUILTINS, PASS_THROUGH
+from ckgen.group import Kind, build
+from ckgen.instance import CONV_SPECS, Instance
+from ckgen.operation import COPY_FAMILIES, OPERATIONS
+from ckgen.rules import Checker
+from ckgen.source import loads
+from ckgen.spec import AXES
+from ckgen.spec_types import Tile, Vector
+
+# Functions of the spec: D tensors of each kind, scalars, every function of expressions.
+OWN_FUNCTIONS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "BiasAct",
+        "tensors": [{"name": "bias", "layout": "GC", "dtype": "f32"}, "skip"],
+        "scalars": {"scale": 0.5},
+        "expression": "scale * tanh(e + bias) + skip",
+    },
+    {
+        "name": "Gate",
+        "tensors": [{"name": "gate", "layout": "G_NHW_C"}, {"name": "mask", "layout": "G_C", "dtype": "bf16"}],
+        "expression": "e * sigmoid(gate) if mask > 0 else max(min(e, 1), abs(gate))",
+    },
+    {"name": "Root", "expression": "sqrt(abs(e)) + exp(-relu(e)) + clamp(e, -1, 1)"},
+)
+FUNCTIONS = (*BUILTINS, *(function["name"] for function in OWN_FUNCTIONS))
+
+_EXTENTS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
+_KS = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 256)
+_WIDTHS = (None, "full", "small", 1, 2, 4, 8, 16)
+_COPY_TILES = {
+    "wavelet_tma": ((64, 128), (64, 128, 192, 256)),
+    "stationary": ((64, 128), (128, 256)),
+    "halo": ((8, 16, 32, 40, 64), (8, 16, 32, 64)),
+}
+_DRAWS = 20_000  # of one kind before it counts as having no valid instance
+
+
+def kinds() -> list[Kind]:
+    """Operation, family and whether the instances are generic, of all that exist."""
+    return [
+        Kind(operation.name, family, generic)
+        for operation in OPERATIONS.values()
+        for family in operation.families
+        for generic in (False, True)
+        if not generic or family == "xdl"
+    ]
+
+
+def random_instances(seed: int, count: int) -> Expansion:
+    """``count`` valid instances with different names, the kinds by turns, as the spec of one group each."""
+    rng, checker = random.Random(seed), Checker()
+    groups: list[dict[str, Any]] = []
+    names: set[str] = set()
+    streams = [_valid(kind, rng, checker) for kind in kinds()]
+    for number in range(_DRAWS):
+        if len(groups) == count:
+            break
+        values, instance = next(streams[number % len(streams)])
+        if instance.name not in names:
+            names.add(instance.name)
+            groups.append({"name": f"g{len(groups)}", **values})
+    assert len(groups) == count, f"there are {len(groups)} instances for seed {seed}"
+    text = yaml.safe_dump({"version": 1, "functions": list(OWN_FUNCTIONS), "groups": groups}, sort_keys=False)
+    expansion = expand_document(loads(text))
+    assert {instance.name for instance in expansion.instances} == names
+    return expansion
+
+
+def _valid(kind: Kind, rng: random.Random, checker: Checker) -> Iterator[tuple[dict[str, Any], Instance]]:
+    """A group's keys and its instance, of a kind, for ever."""
+    while True:
+        for _ in range(_DRAWS):
+            values = _draw(kind, rng)
+            instance = build(kind, {axis: _as_read(axis, values[axis]) for axis in AXES if axis in values})
+            if not checker.violations(instance):
+                yield {"operation": kind.operation, "family": kind.family, "generic": kind.generic, **values}, instance
+                break
+        else:
+            raise AssertionError(f"{_DRAWS} draws of {kind} have no valid instance")
+
+
+def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
+    """Keys of a group; each that may be absent sometimes is."""
+    operation = OPERATIONS[kind.operation]
+    values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
+    if operation.fused:
+        values["function"] = rng.choice((PASS_THROUGH, rng.choice(FUNCTIONS)))
+    if kind.family in COPY_FAMILIES:
+        _draw_copy_family(kind, rng, values)
+        return values
+    values["conv_spec"] = rng.choice(tuple(CONV_SPECS))
+    tile: dict[str, Any] = {"m_per_block": rng.choice(_EXTENTS), "n_per_block": rng.choice(_EXTENTS)}
+    if rng.random() < 0.7:
+        tile["k_per_block"] = rng.choice(_KS)
+    values["tile"] = tile
+    if kind.family == "xdl":
+        values["block_size"] = 64 * rng.choice((1, 2, 4, 8))
+        values["stages"] = rng.choice((1, 2))
+    else:
+        values["wave_ratio"] = [rng.randint(1, 8), rng.choice((1, 2, 4, 8))]
+        values["stages"] = rng.choice((2, 4))
+    values["m_per_xdl"] = rng.choice((16, 32))
+    if not kind.generic and rng.random() < 0.8:
+        values["vector"] = {part: rng.choice(_WIDTHS) for part in "abc"}
+        values["vector"] = {part: width for part, width in values["vector"].items() if width is not None}
+        if not values["vector"]:
+            del values["vector"]
+    for axis in ("stages", "m_per_xdl"):
+        if rng.random() < 0.3:
+            del values[axis]
+    return values
+
+
+def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) -> None:
+    rows, columns = _COPY_TILES[kind.family]
+    values["tile"] = {"m_per_block": rng.choice(rows), "n_per_block": rng.choice(columns)}
+    if rng.random() < 0.3:
+        values["tile"]["k_per_block"] = rng.choice((16, 32, 48, 64, 128))
+    if rng.random() < 0.5:
+        values["m_per_xdl"] = rng.choice((16, 64, 128))
+    if rng.random() < 0.3:
+        values["wave_ratio"] = [2, rng.choice((1, 2, 4, 6, 8))]
+    if rng.random() < 0.5:
+        values["stages"] = rng.randint(2, 12)
+
+
+def _as_read(axis: str, value: Any) -> Any:
+    """What the spec's models make of a value of an axis."""
+    if axis == "tile":
+        return Tile(**value)
+    if axis == "vector":
+        return Vector(**value)
+    return tuple(value) if axis == "wave_ratio" else value

@@ -1,0 +1,149 @@
+"""Every static_assert of the templates is a rule of the table, or cannot fail where the rules hold.
+
+A specification that ckgen accepts must compile. So an assert that depends on an instance belongs into the table
+(ckgen/rule_table.py), from which the header's asserts are made; one that stays in a template is listed here with why no
+valid instance breaks it. The random instances of test_compile_random.py look for what this list overlooks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ckgen.paths import templates_dir
+from ckgen.rule_table import RULES
+
+# File below include/ckgen, condition -> the rules that imply it, or why it cannot fail.
+Reason = tuple[str, ...] | str
+_TABLE = "it asserts the table itself"
+_ONE_STAGE = (
+    "both sides are the sum of the same planes: derived.hpp has it for the allocation, the layouts for addresses"
+)
+IMPLIED: dict[str, dict[str, Reason]] = {
+    "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
+    "atom/wgmma.hpp": {
+        "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels",
+        # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
+        "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
+    },
+    "block/direct_copy.hpp": {
+        "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
+        "Layout::plane_bytes == Layout::k1 * Layout::row_bytes": "kDirectOperand asks for no padding",
+        "Rows::slice_rows % Layout::moves_repeat_after == 0": "kDirectOperand asks for it",
+    },
+    "block/lds_layout.hpp": {
+        "Columns_ % 32 == 0 && row_bytes * K1_ <= plane_bytes": "kTileWay and kDirectOperand ask for 32 columns and"
+        " for 16-bit elements, of which K1 are 16 bytes",
+    },
+    "block/row_copy.hpp": {
+        # Slices is a_slices * a_dst_vector; threads_x divides the threads of a plane, and planes the copy threads.
+        "Slices * slice_rows == KPerBlock && Threads % threads_x == 0": (
+            *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "a-copy-planes", "b-copy-planes"),
+        ),
+    },
+    "block/slot_copy.hpp": {
+        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": ("a-slot-cover", "k-per-block-step"),
+        "Layout::vector == 1": "BwdDataLayouts gives A's layout this vector",
+    },
+    "block/tile_copy.hpp": {
+        "Slices * Threads == plane_threads * (KPerBlock / Layout::k1)": (
+            *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
+        ),
+        "Threads % plane_threads == 0": (
+            *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
+        ),
+    },
+    "conv/bwd_data_loader.hpp": {
+        "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
+        "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
+    },
+    "conv/bwd_weight_loader.hpp": {
+        "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
+    },
+    "device/device_grouped_conv_bwd_data_multiple_d.hpp": {
+        "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
+    },
+    "device/impl/grouped_conv_bwd_data.hpp": {
+        "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
+    },
+    "epilogue/cshuffle.hpp": {
+        "2 * buffer_bytes == D::lds_epilogue_bytes": "both are two buffers of epilogue_rows x n_per_block floats",
+        # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, while a
+        # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
+        "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
+    },
+    "instance/derived_data.hpp": {
+        "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
+        "sizeof(DataRules<DataDerived<Config>>) > 0": _TABLE,
+    },
+    "instance/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
+    "pipeline/halo.hpp": {
+        "D::out_pitch == 128": ("halo-tile",),
+        "D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes": ("halo-products",),
+    },
+    "pipeline/halo_data.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},
+    "pipeline/wavelet.hpp": {
+        "D::load_waves > 0 && D::stages % 2 == 0": (
+            "stages-range",
+        ),  # `wave_ratio`, which wavelet needs, has 1 or more
+        "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
+    },
+    "pipeline/wavelet_tma_data.hpp": {
+        "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
+    },
+    "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is no key of family xdl, so group.build gives it none"},
+    "platform/amd.hpp": {
+        "sizeof(V) == 16": "a fragment is a slot",
+        "sizeof(V) == 2": ("vector-width",),
+    },
+}
+for _name in ("", "_halo", "_halo_data", "_stationary", "_tma", "_tma_data"):
+    IMPLIED[f"instance/checked{_name}.hpp"] = {}
+
+
+def conditions_of(path: str, text: str) -> set[str]:
+    """The conditions of a file's asserts. Those of checked*.hpp only instantiate the structs of rules."""
+    found = {re.sub(r', "[^"]*"$', "", said) for said in asserts_of(text)}
+    return {one for one in found if not (path.startswith("instance/checked") and re.search(r"Rules<.*\) > 0$", one))}
+
+
+def asserts_of(text: str) -> Iterator[str]:
+    """The arguments of each static_assert, blanks made one."""
+    for found in re.finditer(r"\bstatic_assert\(", text):
+        depth, at = 1, found.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        yield " ".join(text[found.end() : at - 1].split())
+
+
+def asserted() -> dict[str, set[str]]:
+    """The conditions of every file of the templates that has asserts."""
+    root = templates_dir()
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*")) if path.is_file()}
+    found = {}
+    for path, text in texts.items():
+        if "static_assert(" in text:
+            name = path.relative_to(root).as_posix().removeprefix("include/ckgen/")
+            found[name] = conditions_of(name, text)
+    return found
+
+
+def test_every_static_assert_is_a_rule_or_implied() -> None:
+    """A new one needs a rule, or a reason in IMPLIED why valid instances keep it."""
+    assert asserted() == {path: set(conditions) for path, conditions in IMPLIED.items()}
+
+
+def test_the_rules_that_are_said_to_imply_an_assert_exist() -> None:
+    known = {rule.id for rule in RULES}
+    for conditions in IMPLIED.values():
+        for reason in conditions.values():
+            assert reason and (isinstance(reason, str) or set(reason) <= known)
+
+
+def test_an_assert_is_read_to_its_end() -> None:
+    text = (
+        'static_assert(f(1) &&\n    x<(2 > 1)>::y, "a (b) c");\nstatic_assert(sizeof(Rules<D>) > 0, "instantiates");\n'
+    )
+    assert conditions_of("a.hpp", text) == {"f(1) && x<(2 > 1)>::y", "sizeof(Rules<D>) > 0"}
+    assert conditions_of("instance/checked.hpp", text) == {"f(1) && x<(2 > 1)>::y"}
