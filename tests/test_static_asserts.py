@@ -53,6 +53,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },
+    "block/wave_mma.hpp": {
+        "D::generic || atom::kMatrixUnit": ("atom-exists",),
+    },
     "conv/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
