@@ -17,6 +17,7 @@ from ckgen.expression import FUNCTIONS, Expr, ExpressionError, names_in, nearest
 RESULT = "e"
 PASS_THROUGH = "PassThrough"  # the function of plain operators
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
+MAX_INPUTS = 64  # tensors and scalars: more than an expression of the longest kind has use for
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -74,6 +75,10 @@ def check_function(
 ) -> tuple[Function | None, list[Finding]]:
     """The function, or None and what is wrong."""
     findings: list[Finding] = []
+    if len(tensors) + len(scalars) > MAX_INPUTS:
+        message = f"this function has {len(tensors)} tensors and {len(scalars)} scalars"
+        key = "tensors" if tensors else "scalars"
+        return None, [Finding((key,), "function-inputs", message, f"at most {MAX_INPUTS} are allowed")]
     if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
         help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
         findings.append(Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text))

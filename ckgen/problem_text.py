@@ -13,9 +13,11 @@ from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
 
-_EDGES = r"\d+(?:x\d+)*"
+_NUMBER = r"\d{1,18}"  # what fits 64 bits
+_EDGES = rf"{_NUMBER}(?:x{_NUMBER})*"
 _PROBLEM = re.compile(
-    rf"(?:G(?P<groups>\d+) )?(?:N(?P<batch>\d+) )?K(?P<k>\d+) C(?P<c>\d+) (?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
+    rf"(?:G(?P<groups>{_NUMBER}) )?(?:N(?P<batch>{_NUMBER}) )?K(?P<k>{_NUMBER}) C(?P<c>{_NUMBER}) "
+    rf"(?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
     rf"(?: s(?P<strides>{_EDGES}))?(?: d(?P<dilations>{_EDGES}))?"
     rf"(?: p(?P<left_pads>{_EDGES})(?::(?P<right_pads>{_EDGES}))?)?",
     re.ASCII,
