@@ -6,11 +6,14 @@ follow.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
@@ -25,6 +28,7 @@ Platform = Literal["host", "amd", "nvidia"]
 NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles for by itself
 _SHOWN_ERRORS = 5
 _TAIL_LINES = 40
+_SECONDS_TO_END = 10.0
 _COMPILER_ERROR = re.compile(
     r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)"
 )
@@ -194,8 +198,14 @@ def _library(build_dir: Path) -> Path:
 def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
     """Run a command and return the end of what it printed; CkgenError when it fails."""
     lines: list[str] = []
+    # A session of its own: what ends this run ends make and its compilers too, not only CMake.
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         try:
@@ -204,11 +214,19 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
                 if on_line is not None:
                     on_line(lines[-1])
         except BaseException:
-            process.kill()
+            _end(process)
             raise
     if process.returncode != 0:
         raise CkgenError(first_errors(lines, command), 1)
     return "\n".join(deque(lines, _TAIL_LINES))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a command with all that it started; make, asked by SIGTERM, removes the files that it has half made."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(_SECONDS_TO_END)
 
 
 def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:

@@ -128,8 +128,8 @@ def _has(key: str, instance: Instance) -> bool:
 
 def _parse_term(text: str) -> Term | Diagnostic:
     match = _TERM.fullmatch(text)
-    if match is None:
-        if not text or any(char.isspace() for char in text):
+    if match is None or not text.isprintable():
+        if not text or not text.isprintable() or any(char.isspace() for char in text):
             return Diagnostic(None, "bad-filter", f"`{text}` is no filter", "write a glob or key=value")
         return Term(text, "name", "=", (text,))
     key, op, value = match["key"], match["op"], match["value"].strip()

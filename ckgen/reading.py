@@ -1,4 +1,4 @@
-"""Files that a user names, read whole without waiting or filling the memory: whatever the name stands for."""
+"""Files that a user names, read whole but not without end: the name may stand for a device or a pipe."""
 
 from __future__ import annotations
 
@@ -40,16 +40,13 @@ def read_text(path: Path, limit: int) -> str:
 def read_bounded(path: Path, limit: int) -> bytes:
     """The bytes of a file, a pipe or a device, at most ``limit``.
 
-    Raises TooLarge for what holds more, Unreadable for a folder, a socket and a pipe that nobody writes to, and
-    FileNotFoundError or another OSError as the system gives it.
+    Raises TooLarge for what holds more, Unreadable for a folder and a socket, and FileNotFoundError or another OSError
+    as the system gives it. Waits for whoever writes into a pipe, as every program does.
     """
-    # O_NONBLOCK: to open a pipe without a writer would wait for one.
     descriptor = _open(path)
     try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise Unreadable("is a folder")
-        os.set_blocking(descriptor, True)
         chunks: list[bytes] = []
         left = limit + 1
         while left and (chunk := os.read(descriptor, min(left, _CHUNK))):
@@ -57,8 +54,6 @@ def read_bounded(path: Path, limit: int) -> bytes:
             left -= len(chunk)
         if not left:
             raise TooLarge(f"has more than {limit} bytes")
-        if not chunks and stat.S_ISFIFO(mode):
-            raise Unreadable("is a pipe that nobody writes to")
         return b"".join(chunks)
     finally:
         os.close(descriptor)
@@ -66,7 +61,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         if path.is_socket():
             raise Unreadable("is a socket") from None

@@ -52,8 +52,8 @@ class Selection:
     def command(self) -> str:
         """The command line that makes the tree again, without what is the default anyway.
 
-        It stands in every generated file, so it must be the same on every machine: an absolute path
-        outside the current folder is cut to its name.
+        It stands in the manifest, so it must be the same on every machine: an absolute path outside the current
+        folder is cut to its name.
         """
         words = ["ckgen", "generate", *self.filters]
         if not self.has_default_spec:
