@@ -90,16 +90,19 @@ def recorded(selection: Selection) -> Selection:
     A recorded spec is looked for from the current folder, as the recorded command would.
     """
     from ckgen.cli.trees import generate_command
-    from ckgen.manifest import load_manifest
+    from ckgen.manifest import MANIFEST_NAME, load_manifest, unusable
 
     manifest = load_manifest(selection.out)
     if manifest is None:
         return selection
-    words = shlex.split(manifest.origin.command)[2:]
     try:
-        given = generate_command.make_context("generate", words).params
-    except click.ClickException:
-        return selection
+        words = shlex.split(manifest.origin.command)
+        if words[:2] != ["ckgen", "generate"] or {"-h", "--help"} & set(words):
+            raise ValueError("another command")
+        given = generate_command.make_context("generate", words[2:]).params
+    except (ValueError, click.ClickException, click.exceptions.Exit) as error:
+        file, why = str(selection.out / MANIFEST_NAME), f"names no command that ckgen knows: {manifest.origin.command}"
+        raise unusable(file, why) from error
     return replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
 
 
