@@ -82,12 +82,15 @@ class CkgenError(Exception):
 def presentable(text: str) -> str:
     """A text as messages show it: at most MAX_TEXT characters, cut in the middle, without any that a terminal obeys
     instead of showing it."""
-    if len(text) > MAX_TEXT:
-        head, tail = MAX_TEXT * 3 // 4, MAX_TEXT // 4 - 5
-        text = f"{text[:head]} ... {text[-tail:]}"
+    text = _cut_in_the_middle(text)
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return _cut_in_the_middle("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text))
+
+
+def _cut_in_the_middle(text: str) -> str:
+    head, tail = MAX_TEXT * 3 // 4, MAX_TEXT // 4 - 5
+    return text if len(text) <= MAX_TEXT else f"{text[:head]} ... {text[-tail:]}"
 
 
 def _first(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

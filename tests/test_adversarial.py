@@ -126,6 +126,7 @@ def test_texts_are_short_and_printable() -> None:
     diagnostic = Diagnostic(None, "r", f"`{word}` is no dtype", word, notes=(word,))
     assert len(diagnostic.message) <= MAX_TEXT and diagnostic.message.endswith("` is no dtype")
     assert len(diagnostic.help) <= MAX_TEXT and len(diagnostic.notes[0]) <= MAX_TEXT
+    assert len(Diagnostic(None, "r", "\x1b" * 999).message) <= MAX_TEXT
     assert Diagnostic(None, "r", "a\x1b[2Jb\nc\udcff é").message == r"a\x1b[2Jb\nc\udcff é"
 
 
