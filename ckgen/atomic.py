@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ckgen.held_signals import signals_held
+
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
@@ -100,13 +102,19 @@ def replace_tree(
     new, _ = _stage_paths(out)
     try:
         _build(new, out, write, carry, folders)
-        had_tree = os.path.lexists(out)
-        _swap(new, out)
+        with signals_held():
+            _put_in_place(new, out, frozenset(write) | frozenset(carry) | frozenset(drop), carry)
     except BaseException:
-        recover(out)
+        with signals_held():
+            recover(out)
         raise
+
+
+def _put_in_place(new: Path, out: Path, known: Collection[str], carry: Collection[str]) -> None:
+    had_tree = os.path.lexists(out)
+    _swap(new, out)
     if had_tree:
-        _keep_late_files(new, out, frozenset(write) | frozenset(carry) | frozenset(drop), carry)
+        _keep_late_files(new, out, known, carry)
         # The new tree stands. What cannot be deleted now, the next run deletes, or says why it cannot.
         with suppress(OSError):
             remove_tree(new)

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
@@ -29,6 +30,7 @@ NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles 
 _SHOWN_ERRORS = 5
 _SHOWN_WIDTH = 160  # of a line that is no error: a compiler's whole command, say
 _TAIL_LINES = 40
+_SECONDS_TO_END = 10.0
 _COMPILER_ERROR = re.compile(
     r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)"
 )
@@ -200,6 +202,7 @@ def _library(build_dir: Path) -> Path:
 def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
     """Run a command and return the end of what it printed; CkgenError when it fails."""
     lines: list[str] = []
+    # A session of its own: what ends this run ends make and its compilers too, not only CMake.
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -223,11 +226,11 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a command and all that it started. ninja ends its compilers when it is asked to; the pipe is at its end when
-    the last process that writes to it has gone."""
-    assert process.stdout is not None
-    os.killpg(process.pid, signal.SIGTERM)
-    process.stdout.read()
+    """End a command with all that it started; make, asked by SIGTERM, removes the files that it has half made."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(_SECONDS_TO_END)
 
 
 def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:

@@ -33,9 +33,10 @@ class Templates:
 class RenderContext:
     """What a tree says about itself, and what it is rendered with.
 
-    `spec` and `command` stand in every file: the spec's name and the command line that makes the tree again.
-    `sets` maps each set of the spec to the names of its instances, `tables` the file name of each table of
-    measurements to its text, `functions` are those of the spec.
+    `spec`, the spec's name, stands in every file that is made from it; `command`, the command line that makes the
+    tree again, in the manifest alone, so that another selection leaves the files of both as they are. `sets` maps each
+    set of the spec to the names of its instances, `tables` the file name of each table of measurements to its text,
+    `functions` are those of the spec.
     """
 
     templates: Templates

@@ -77,7 +77,8 @@ def _generator_causes(path: str, previous: Manifest, current: Manifest) -> list[
     table = old.tables != new.tables and (record is None or record.template == TABLE_TEMPLATE)
     spec = not copied and (old.spec_sha256 != new.spec_sha256 or old.spec != new.spec)
     tool = old.tool_sha256 != new.tool_sha256 or old.tool_version != new.tool_version
-    moved = {"spec": spec, "template": templates, "table": table, "tool": tool, "command": old.command != new.command}
+    command = not copied and old.command != new.command
+    moved = {"spec": spec, "template": templates, "table": table, "tool": tool, "command": command}
     return [cause for cause, is_so in moved.items() if is_so]
 
 

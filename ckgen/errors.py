@@ -13,8 +13,10 @@ Modules return or raise diagnostics; only the command line prints them. The prin
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 EXIT_DRIFT = 1
 EXIT_USAGE = 2
@@ -26,6 +28,10 @@ _OTHER_WORDS = {
     **dict.fromkeys(("fp32", "float32", "float"), "f32"),
 }
 
+MAX_SHOWN = 50  # diagnostics of one run: who has more, has made one mistake many times
+MAX_TEXT = 1000  # characters of a message, a help or a note: a word of megabytes is no help
+# What the search for the nearest name looks at.
+_LONGEST_NAME, _MOST_NAMES, _MOST_CHARACTERS = 200, 2500, 5_000
 # A line longer than this is cut around the caret, so that a minified file cannot flood the terminal.
 _EXCERPT_WIDTH = 100
 
@@ -47,7 +53,9 @@ class Place:
 class Diagnostic:
     """One thing that is wrong: where (if it has a place), which rule, what, and what to do about it.
 
-    `notes` are further sentences, such as where the other axis values of a broken instance come from.
+    `notes` are further sentences, such as where the other axis values of a broken instance come from. `find_help` is
+    asked for the help only if the diagnostic is shown: to look for the nearest right word takes a thousand times as
+    long as to see that a word is wrong. All texts are bounded and printable.
     """
 
     place: Place | None
@@ -56,19 +64,54 @@ class Diagnostic:
     help: str = ""
     severity: str = "error"
     notes: tuple[str, ...] = ()
+    find_help: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("message", "help"):
+            object.__setattr__(self, name, presentable(getattr(self, name)))
+        object.__setattr__(self, "notes", tuple(presentable(note) for note in self.notes))
 
 
 class CkgenError(Exception):
-    """A run that cannot go on: all its diagnostics and the exit code.
+    """A run that cannot go on: its diagnostics, at most the first MAX_SHOWN and how many more there are, and the exit
+    code.
 
     Exit codes: 1 drift or a failed check, 2 wrong use or a wrong spec. The text, which a traceback shows, is what the
     command line prints without excerpts and notes.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], exit_code: int = EXIT_USAGE) -> None:
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(_with_help(shown) for shown in _first(list(diagnostics)))
         self.exit_code = exit_code
         super().__init__("\n".join(_headline(d) + (f"\n = help: {d.help}" if d.help else "") for d in self.diagnostics))
+
+
+def presentable(text: str) -> str:
+    """A text as messages show it: at most MAX_TEXT characters, cut in the middle, without any that a terminal obeys
+    instead of showing it."""
+    text = _cut_in_the_middle(text)
+    if text.isprintable():
+        return text
+    return _cut_in_the_middle("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text))
+
+
+def _cut_in_the_middle(text: str) -> str:
+    head, tail = MAX_TEXT * 3 // 4, MAX_TEXT // 4 - 5
+    return text if len(text) <= MAX_TEXT else f"{text[:head]} ... {text[-tail:]}"
+
+
+def _first(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """At most MAX_SHOWN of the diagnostics, the first in reading order, and one that counts the others."""
+    if len(diagnostics) <= MAX_SHOWN:
+        return diagnostics
+    more = f"{len(diagnostics) - MAX_SHOWN} more errors are not shown"
+    return [*sort_diagnostics(diagnostics)[:MAX_SHOWN], Diagnostic(None, "too-many-errors", more)]
+
+
+def _with_help(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.find_help is None:
+        return diagnostic
+    return replace(diagnostic, help=diagnostic.find_help() or diagnostic.help, find_help=None)
 
 
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -99,19 +142,31 @@ def format_diagnostics(diagnostics: Iterable[Diagnostic], texts: Mapping[str, st
     return "\n".join(block + "\n" for block in blocks)
 
 
-def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
+def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names most like `name` (case does not matter), best first; empty when none is close.
 
-    Another word for a known name is that name alone, however unlike it is spelled.
+    Another word for a known name is that name alone, however unlike it is spelled. To compare two names takes a time
+    that grows with both, so of very many known ones those are compared that share most triples of characters.
     """
-    word = _OTHER_WORDS.get(name.casefold())
-    if word is not None and word in known:
-        return [word]
+    if len(name) > _LONGEST_NAME:
+        return []
+    known = list(islice(known, _MOST_NAMES))
+    other_word = _OTHER_WORDS.get(name.casefold())
+    if other_word is not None and other_word in known:
+        return [other_word]
     folded: dict[str, str] = {}
     for candidate in known:
         folded.setdefault(candidate.casefold(), candidate)
-    matches = difflib.get_close_matches(name.casefold(), list(folded), n=count, cutoff=0.6)
-    return [folded[match] for match in matches]
+    word, candidates = name.casefold(), list(folded)
+    compared = max(1, _MOST_CHARACTERS // max(1, len(word)))
+    if len(candidates) > compared:
+        parts = _triples(word)
+        candidates = heapq.nlargest(compared, candidates, key=lambda other: len(parts & _triples(other)))
+    return [folded[match] for match in difflib.get_close_matches(word, candidates, n=count, cutoff=0.6)]
+
+
+def _triples(word: str) -> set[str]:
+    return {word[at : at + 3] for at in range(len(word))}
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -122,7 +177,7 @@ def one_of(names: Iterable[str]) -> str:
     return ", ".join(quoted[:-1]) + " or " + quoted[-1]
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, known: Collection[str]) -> str:
     """Help for an unknown name: the nearest known ones, else all of them when they are few."""
     close = nearest(name, known)
     if close:
@@ -154,14 +209,14 @@ def _format_one(diagnostic: Diagnostic, lines: list[str]) -> str:
 
 
 def _cut(line: str, place: Place) -> tuple[str, int, int]:
-    """The part of a line that holds the place; a tab becomes one blank, so the caret stays under its text."""
-    line = "".join(" " if char < " " or char == "\x7f" else char for char in line)
+    """The part of a line that holds the place; what does not print becomes one blank, so the caret stays under its
+    text."""
     column = place.column
     length = max(1, min(place.length, len(line) - column + 1))
-    if len(line) <= _EXCERPT_WIDTH:
-        return line, column, length
     start = max(0, min(column - 1 - _EXCERPT_WIDTH // 3, len(line) - _EXCERPT_WIDTH))
-    text = line[start : start + _EXCERPT_WIDTH]
+    text = "".join(char if char.isprintable() else " " for char in line[start : start + _EXCERPT_WIDTH])
+    if len(line) <= _EXCERPT_WIDTH:
+        return text, column, length
     if start:
         text = "..." + text[3:]
     if start + _EXCERPT_WIDTH < len(line):

@@ -6,13 +6,24 @@ or skipped is kept with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.expand_errors import Reporter
-from ckgen.filters import filtered, parse_terms
-from ckgen.group import Combination, Kind, Product, build, exclusions, kind_of, products, values_of
+from ckgen.filters import read_terms, select
+from ckgen.group import (
+    Combination,
+    Kind,
+    Product,
+    build,
+    excluded_values,
+    exclusions,
+    kind_of,
+    product_sizes,
+    products,
+    values_of,
+)
 from ckgen.instance import Instance
 from ckgen.provenance import Provenance, Removed
 from ckgen.rules import Checker, Violation
@@ -20,7 +31,9 @@ from ckgen.source import Document
 from ckgen.spec import Spec, collect
 from ckgen.spec_checks import IMPLIED_SETS
 
-MAX_INSTANCES = 100_000
+MAX_INSTANCES = 40_000
+MAX_TESTS = 2_000_000  # of combinations by exclude entries, and of instances by the filters of sets
+_PATTERN = 400  # tests of an instance that take as long as to read a filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +68,12 @@ def expand_document(document: Document) -> Expansion:
 
 def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
     """`whole` is false where groups with problems were left out, so that what is missing means nothing."""
-    plans = [products(spec, index) for index in range(len(spec.groups))]
-    problems = _too_large(spec, plans)
+    problems = _too_large(spec)
     if problems:
         return Expansion(spec, (), {}, {}, ()), problems
     work = _Work(spec)
-    for index, plan in enumerate(plans):
-        work.add_group(index, plan)
+    for index in range(len(spec.groups)):
+        work.add_group(index, products(spec, index))
     problems = [*work.reporter.diagnostics(), *work.problems]
     sets: dict[str, tuple[str, ...]] = {}
     if whole and not problems:
@@ -72,14 +84,23 @@ def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
     return Expansion(spec, instances, sets, work.provenance, tuple(work.removed)), problems
 
 
-def _too_large(spec: Spec, plans: Sequence[Sequence[Product]]) -> list[Diagnostic]:
-    sizes = [sum(product.size for product in plan) for plan in plans]
-    if sum(sizes) <= MAX_INSTANCES:
-        return []
-    index = max(range(len(sizes)), key=sizes.__getitem__)
-    place = spec.document.place(*spec.group_path(index), "name")
-    message = f"group `{spec.groups[index].name}` stands for {sizes[index]} of {sum(sizes)} instances"
-    return [Diagnostic(place, "product-size", message, f"at most {MAX_INSTANCES} are allowed; shorten its axes")]
+def _too_large(spec: Spec) -> list[Diagnostic]:
+    """What would take too long to expand, told by the lengths of lists alone."""
+    sizes = [product_sizes(spec, index) for index in range(len(spec.groups))]
+    totals = [sum(own) for own in sizes]
+    tests = [own[0] * excluded_values(group) for own, group in zip(sizes, spec.groups, strict=True)]
+    members = [total * len(group.sets) for total, group in zip(totals, spec.groups, strict=True)]
+    for numbers, most, what, advice in (
+        (totals, MAX_INSTANCES, "stands for {own} of {all} instances", "shorten its axes"),
+        (tests, MAX_TESTS, "asks for {own} of {all} tests of combinations by exclude entries", "shorten its exclude"),
+        (members, MAX_TESTS, "stands for {own} of {all} members of sets", "use filters under `sets:`"),
+    ):
+        if sum(numbers) > most:
+            index = max(range(len(numbers)), key=numbers.__getitem__)
+            place = spec.document.place(*spec.group_path(index), "name")
+            message = f"group `{spec.groups[index].name}` {what.format(own=numbers[index], all=sum(numbers))}"
+            return [Diagnostic(place, "product-size", message, f"at most {most} are allowed; {advice}")]
+    return []
 
 
 @dataclass(slots=True)
@@ -107,10 +128,10 @@ class _Work:
                 instance, violations = shapes.resolve(combination)
                 choices = tuple(choice for choice in (*combination, part.archs) if choice is not None)
                 provenance = Provenance(group.name, part.place, choices)
-                hits = [] if part.included else [n for n, test in enumerate(tests) if test(instance)]
-                if hits:
-                    used[hits[0]] = True
-                    place = self.spec.document.place(*path, "exclude", hits[0])
+                hit = None if part.included else _first_that_holds(tests, instance)
+                if hit is not None:
+                    used[hit] = True
+                    place = self.spec.document.place(*path, "exclude", hit)
                     self.removed.append(Removed(instance, provenance, place))
                 elif violations and group.invalid == "skip":
                     place = self.spec.document.place(*path, "invalid")
@@ -146,6 +167,13 @@ class _Work:
                 self.problems.append(Diagnostic(place, "unused-exclude", message, "remove or correct it"))
 
 
+def _first_that_holds(tests: Sequence[Callable[[Instance], bool]], instance: Instance) -> int | None:
+    for number, test in enumerate(tests):
+        if test(instance):
+            return number
+    return None
+
+
 class _Shapes:
     """Builds and checks each shape once: neither depends on the layout, which is the outermost axis, for most families,
     and on the function, the next one, for none."""
@@ -178,8 +206,10 @@ class _Shapes:
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
     """The members of every set: lines of filters add up, and so do the groups that name the set."""
     instances = tuple(work.instances.values())
-    problems: list[Diagnostic] = []
+    problems = _too_many_filters(spec, len(instances))
     found: dict[str, tuple[str, ...]] = {}
+    if problems:
+        return found, problems
     for name in dict.fromkeys((*spec.sets, *IMPLIED_SETS)):
         members = set(work.members.get(name, ()))
         lines = spec.sets.get(name, ())
@@ -200,12 +230,19 @@ def _unreadable_lines(spec: Spec) -> list[Diagnostic]:
     problems: list[Diagnostic] = []
     for name, lines in spec.sets.items():
         for number, line in enumerate(lines):
-            try:
-                parse_terms(line.split())
-            except CkgenError as error:
-                place = spec.document.place("sets", name, number)
-                problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
+            _, found = read_terms(line.split())
+            place = spec.document.place("sets", name, number)
+            problems += [replace(diagnostic, place=place) for diagnostic in found]
     return problems
+
+
+def _too_many_filters(spec: Spec, instances: int) -> list[Diagnostic]:
+    values = sum(line.count(",") + len(line.split()) for lines in spec.sets.values() for line in lines)
+    tests = (values + len(spec.sets)) * (instances + len(spec.sets) + _PATTERN)
+    if tests <= MAX_TESTS:
+        return []
+    message = f"{len(spec.sets)} sets with {values} values in their filters are too many for {instances} instances"
+    return [Diagnostic(spec.document.key_place("sets"), "sets-size", message, "use globs such as tile=128x*")]
 
 
 def _line(
@@ -216,8 +253,7 @@ def _line(
     problems: list[Diagnostic],
 ) -> list[str]:
     """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
-    try:
-        return [instance.name for instance in filtered(instances, line.split(), sets=sets)]
-    except CkgenError as error:
-        problems += [replace(diagnostic, place=place) for diagnostic in error.diagnostics]
-        return []
+    terms, unread = read_terms(line.split())
+    selected, unmatched = ((), []) if unread else select(instances, terms, sets)
+    problems += [replace(diagnostic, place=place) for diagnostic in unread or unmatched]
+    return [instance.name for instance in selected]

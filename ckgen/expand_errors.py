@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from ckgen.errors import Diagnostic, Place
 from ckgen.group import kind_of, values_of
@@ -11,8 +12,6 @@ from ckgen.instance import Instance
 from ckgen.provenance import Choice, Provenance
 from ckgen.repair import repairs
 from ckgen.rules import Checker, Violation
-
-MAX_DIAGNOSTICS = 100  # of one kind: a spec with more causes has one mistake in a shared place
 
 
 @dataclass(slots=True)
@@ -63,11 +62,7 @@ class Reporter:
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """One diagnostic for each cause."""
-        for number, cause in enumerate(self._causes.values()):
-            if number == MAX_DIAGNOSTICS:
-                left = len(self._causes) - number
-                yield Diagnostic(None, "too-many-errors", f"{left} more broken rules are not shown")
-                break
+        for cause in self._causes.values():
             yield self._cause(cause)
         for clash in self._clashes.values():
             yield _duplicate(clash)
@@ -80,7 +75,8 @@ class Reporter:
         notes = [f"with {made}"] if made else []
         more = f" and {cause.count - 1} more" if cause.count > 1 else ""
         notes.append(f"in {cause.instance.name}{more} of group `{provenance.group}`")
-        return Diagnostic(place, rule.id, cause.violation.message, self._help(cause), notes=tuple(notes))
+        find_help = partial(self._help, cause)
+        return Diagnostic(place, rule.id, cause.violation.message, notes=tuple(notes), find_help=find_help)
 
     def _help(self, cause: _Cause) -> str:
         """A change that keeps every rule if one is near, else the rule's own advice."""

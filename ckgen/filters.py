@@ -14,6 +14,8 @@ import fnmatch
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from ckgen.derived import DERIVED_NAMES, derived_names
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
@@ -40,6 +42,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
 }
+_MOST_DIGITS = 18  # no field has more, and Python refuses to read thousands
 _DERIVED = frozenset(DERIVED_NAMES)
 _NUMBERS = _DERIVED | {name for name, kind in Instance.__annotations__.items() if kind == "int"}
 KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
@@ -57,6 +60,14 @@ class Term:
 
 def parse_terms(filters: Sequence[str]) -> tuple[Term, ...]:
     """The terms of a filter. Raises CkgenError (exit 2) naming every word that is none."""
+    terms, problems = read_terms(filters)
+    if problems:
+        raise CkgenError(problems)
+    return terms
+
+
+def read_terms(filters: Sequence[str]) -> tuple[tuple[Term, ...], list[Diagnostic]]:
+    """The terms of a filter, and a diagnostic for every word that is none."""
     terms: list[Term] = []
     problems: list[Diagnostic] = []
     for text in filters:
@@ -65,9 +76,7 @@ def parse_terms(filters: Sequence[str]) -> tuple[Term, ...]:
             terms.append(term)
         else:
             problems.append(term)
-    if problems:
-        raise CkgenError(problems)
-    return tuple(terms)
+    return tuple(terms), problems
 
 
 def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> tuple[Instance, ...]:
@@ -85,12 +94,21 @@ def filtered(instances: Sequence[Instance], filters: Sequence[str], *, sets: Set
 
     Raises CkgenError (exit 2) with the nearest names when a filter is wrong or nothing passes.
     """
-    terms = parse_terms(filters)
+    selected, problems = select(instances, parse_terms(filters), sets)
+    if problems:
+        raise CkgenError(problems)
+    return selected
+
+
+def select(
+    instances: Sequence[Instance], terms: Sequence[Term], sets: Sets
+) -> tuple[tuple[Instance, ...], list[Diagnostic]]:
+    """The instances that pass, in the order given, or what is wrong with terms that nothing passes."""
     problems = [problem for term in terms for problem in _unmatched(term, instances, sets)]
     selected = () if problems else matching(terms, instances, sets)
-    if not selected:
-        raise CkgenError(problems or [_conflict(terms, instances, sets)])
-    return selected
+    if not selected and not problems:
+        problems = [_conflict(terms, instances, sets)]
+    return selected, problems
 
 
 def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
@@ -110,19 +128,22 @@ def _has(key: str, instance: Instance) -> bool:
 
 def _parse_term(text: str) -> Term | Diagnostic:
     match = _TERM.fullmatch(text)
-    if match is None:
-        if not text or any(char.isspace() for char in text):
+    if match is None or not text.isprintable():
+        if not text or not text.isprintable() or any(char.isspace() for char in text):
             return Diagnostic(None, "bad-filter", f"`{text}` is no filter", "write a glob or key=value")
         return Term(text, "name", "=", (text,))
     key, op, value = match["key"], match["op"], match["value"].strip()
     if key not in KEYS:
-        return Diagnostic(None, "unknown-filter-key", f"`{text}`: no key `{key}`", did_you_mean(key, KEYS))
+        message, find_help = f"`{text}`: no key `{key}`", partial(did_you_mean, key, KEYS)
+        return Diagnostic(None, "unknown-filter-key", message, find_help=find_help)
     values = tuple(part.strip() for part in value.split(","))
     if not all(values):
         return Diagnostic(None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]")
     if op in _COMPARE and not (key in _NUMBERS and len(values) == 1 and values[0].isdecimal()):
         message = f"`{text}`: {op} compares a number key with one number"
         return Diagnostic(None, "bad-filter", message, f"write {key}={value}" if key not in _NUMBERS else "")
+    if op in _COMPARE and len(values[0]) > _MOST_DIGITS:
+        return Diagnostic(None, "bad-filter", f"`{text}`: a number has at most {_MOST_DIGITS} digits")
     return Term(text, key, op, values)
 
 
@@ -172,18 +193,25 @@ def _unmatched(term: Term, instances: Sequence[Instance], sets: Sets) -> list[Di
 
 
 def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Sets) -> Diagnostic:
+    message = f"no instance has {term.key}={value}"
+    if term.op in _COMPARE:
+        message = f"no instance has {term.text}"
+    elif _is_glob(term):
+        message = f"no instance is called `{value}`"
+    find_help = partial(_what_there_is, term, value, instances, sets)
+    return Diagnostic(None, "empty-selection", message, find_help=find_help)
+
+
+def _what_there_is(term: Term, value: str, instances: Sequence[Instance], sets: Sets) -> str:
     if term.op in _COMPARE:
         numbers = sorted({getattr(instance, term.key) for instance in instances if _has(term.key, instance)})
-        help_text = f"{term.key} is {numbers[0]} to {numbers[-1]}" if numbers else ""
-        return Diagnostic(None, "empty-selection", f"no instance has {term.text}", help_text)
-    known = dict.fromkeys(text for instance in instances for text in values_of(term.key, instance, sets))
+        return f"{term.key} is {numbers[0]} to {numbers[-1]}" if numbers else ""
+    if _is_glob(term):
+        return suggest_names(value, instances)
     if term.key == "set":
-        known = dict.fromkeys(sets)
-    if not _is_glob(term):
-        message = f"no instance has {term.key}={value}"
-        return Diagnostic(None, "empty-selection", message, did_you_mean(value, tuple(known)))
-    message = f"no instance is called `{value}`"
-    return Diagnostic(None, "empty-selection", message, suggest_names(value, instances))
+        return did_you_mean(value, tuple(sets))
+    known = dict.fromkeys(text for instance in instances for text in values_of(term.key, instance, sets))
+    return did_you_mean(value, known)
 
 
 def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
@@ -198,11 +226,21 @@ def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
 
 def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> Diagnostic:
     """Each term matches something, all of them nothing: say what is left without each."""
-    hints = []
-    for term in terms:
-        others = [other for other in terms if other is not term]
-        left = len(matching(others, instances, sets))
-        if left:
-            hints.append(f"without `{term.text}` there are {left}")
     message = f"no instance passes {' '.join(term.text for term in terms)}" if terms else "there are no instances"
-    return Diagnostic(None, "empty-selection", message, "; ".join(hints))
+    return Diagnostic(None, "empty-selection", message, find_help=partial(_left_without, terms, instances, sets))
+
+
+def _left_without(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> str:
+    """How many instances each single term keeps out. (Several globs are alternatives: without one, nothing is won.)"""
+    globs = [term for term in terms if _is_glob(term)]
+    tests = [(term, _test(term, sets)) for term in terms if not _is_glob(term)]
+    if len(globs) == 1:
+        tests.append((globs[0], _test(globs[0], sets)))
+    elif globs:
+        instances = matching(globs, instances, sets)
+    left = dict.fromkeys(terms, 0)
+    for instance in instances:
+        failed = list(islice((term for term, test in tests if not test(instance)), 2))
+        if len(failed) == 1:
+            left[failed[0]] += 1
+    return "; ".join(f"without `{term.text}` there are {count}" for term, count in left.items() if count)

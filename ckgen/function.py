@@ -19,6 +19,7 @@ PASS_THROUGH = "PassThrough"  # the function of plain operators
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
 # Headers define macros of capitals alone, and the C standard keeps what begins like PRId64 for <inttypes.h> (7.31.5).
 _MACRO_NAME = re.compile(r"[A-Z0-9]+|(PRI|SCN)[a-zX].*", re.ASCII)
+MAX_INPUTS = 64  # tensors and scalars: more than an expression of the longest kind has use for
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -76,6 +77,10 @@ def check_function(
 ) -> tuple[Function | None, list[Finding]]:
     """The function, or None and what is wrong."""
     findings: list[Finding] = []
+    if len(tensors) + len(scalars) > MAX_INPUTS:
+        message = f"this function has {len(tensors)} tensors and {len(scalars)} scalars"
+        key = "tensors" if tensors else "scalars"
+        return None, [Finding((key,), "function-inputs", message, f"at most {MAX_INPUTS} are allowed")]
     if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
         help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
         findings.append(Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text))

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from ckgen.expression_cpp import cpp_expression, cpp_name, cpp_number
 from ckgen.function import RESULT, Function, Kind, make_function
+from ckgen.shape import misfit
+
+FUNCTION_SHAPE = {
+    "name": str,
+    "expression": str,
+    "tensors": [{"name": str, "dtype": (str, None), "layout": (str, None)}],
+    "scalars": {str: float},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +56,14 @@ def function_text(function: Function) -> str:
 
 
 def parse_function(text: str) -> Function:
-    """The function of a JSON text. Raises CkgenError for a wrong function, ValueError or KeyError for another text."""
-    data = json.loads(text)
+    """The function of a JSON text. Raises CkgenError for a wrong function, ValueError for another text."""
+    return function_of(json.loads(text))
+
+
+def function_of(data: Any) -> Function:
+    """The function of what `function_text` says, as json.loads gives it; errors as of `parse_function`."""
+    if wrong := misfit(data, FUNCTION_SHAPE):
+        raise ValueError(wrong)
     names = [tensor["name"] for tensor in data["tensors"]]
     kinds = [Kind(tensor["dtype"], tensor["layout"]) for tensor in data["tensors"]]
     return make_function(data["name"], data["expression"], names, data["scalars"], kinds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -33,11 +33,6 @@ class Product:
     place: Place
     included: bool
 
-    @property
-    def size(self) -> int:
-        """How many combinations there are, at most (a tile may replace an axis)."""
-        return math.prod(len(choices) for choices in self.axes.values())
-
     def combinations(self) -> Iterator[Combination]:
         """Every combination, the last of AXES fastest. A tile's own K and block size replace those axes."""
         outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:_TILE]]
@@ -65,6 +60,22 @@ def products(spec: Spec, index: int) -> list[Product]:
         entry = (axes, where, f"an include of group `{group.name}`")
         found.append(_product(spec, [entry, *sources], spec.document.place(*where), True))
     return found
+
+
+def product_sizes(spec: Spec, index: int) -> list[int]:
+    """How many combinations each product of a group has at most (a tile may replace an axis), without making them."""
+    inherited = [axes for axes, _ in layers(spec, index)]
+    parts = [inherited, *([axes, *inherited] for axes in spec.groups[index].include)]
+    return [math.prod(_length(part, axis) for axis in AXES) for part in parts]
+
+
+def _length(part: Sequence[Axes], axis: str) -> int:
+    return next((len(values) for axes in part if (values := getattr(axes, axis)) is not None), 1)
+
+
+def excluded_values(group: Group) -> int:
+    """How many values the exclude entries of a group compare a combination with."""
+    return sum(len(getattr(axes, axis) or ()) for axes in group.exclude for axis in AXES)
 
 
 def _product(spec: Spec, sources: list[tuple[Axes, Path, str]], place: Place, included: bool) -> Product:
@@ -145,13 +156,27 @@ def exclusions(group: Group) -> list[Callable[[Instance], bool]]:
 
 def _exclusion(axes: Axes) -> Callable[[Instance], bool]:
     tests = [(axis, getattr(axes, axis)) for axis in AXES if getattr(axes, axis) is not None]
-    return lambda instance: all(any(_matches(axis, value, instance) for value in values) for axis, values in tests)
+
+    def excludes(instance: Instance) -> bool:  # loops, since millions of calls of generators take seconds
+        for axis, values in tests:
+            for value in values:
+                if _matches(axis, value, instance):
+                    break
+            else:
+                return False
+        return True
+
+    return excludes
 
 
 def _matches(axis: str, value: Any, instance: Instance) -> bool:
     if axis == "tile":
-        given = {"m_per_block", "n_per_block", "k_per_block", "block_size"}
-        return all(getattr(value, key) in (None, getattr(instance, key)) for key in given)
+        return (
+            value.m_per_block == instance.m_per_block
+            and value.n_per_block == instance.n_per_block
+            and value.k_per_block in (None, instance.k_per_block)
+            and value.block_size in (None, instance.block_size)
+        )
     if axis == "wave_ratio":
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis == "vector":

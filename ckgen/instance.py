@@ -17,6 +17,7 @@ from ckgen.operation import BWD_WEIGHT, FAMILIES, OPERATIONS
 # In the YAML and in Python as CK writes them; in names as the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
+_LONGEST = 500  # characters of a name: more than a file system takes, and the pattern goes back over what it has read
 _NAME = re.compile(
     rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"
     r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
@@ -113,7 +114,7 @@ def function_of_tag(tag: str) -> str:
 
 def parse(name: str) -> Instance:
     """The instance a name stands for (`archs`, no part of it, stays empty); ValueError if it is no name."""
-    match = _NAME.fullmatch(name)
+    match = _NAME.fullmatch(name) if len(name) <= _LONGEST else None
     if match is None:
         raise ValueError(f"{name!r} is not the name of an instance")
     words: dict[str, Any] = match.groupdict()

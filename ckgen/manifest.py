@@ -9,19 +9,49 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.function import Function
-from ckgen.function_cpp import function_text, parse_function
+from ckgen.function_cpp import FUNCTION_SHAPE, function_of, function_text
+from ckgen.reading import Unreadable, read_bounded
+from ckgen.shape import misfit
 
 SCHEMA_VERSION = 1
 MANIFEST_NAME = "manifest.json"
 # What manifest.json itself is made with; every other file names a template.
 MANIFEST_TEMPLATE = "ckgen/manifest.py"
+# What the first or second line of every generated file says, in whatever comment syntax.
+_MARK, _HEAD = b" by ckgen from ", 16_384
+MAX_BYTES = 256 * 1024 * 1024
+_SHAPE: dict[str, Any] = {
+    "schema_version": int,
+    "tool_version": str,
+    "spec": str,
+    "command": str,
+    "spec_sha256": str,
+    "tool_sha256": str,
+    "templates": {str: str},
+    "tables?": {str: str},  # not in trees of before there were tables
+    "files": {str: {"sha256": str, "template": str}},
+    "functions?": [FUNCTION_SHAPE],
+    "instances": [
+        {
+            "name": str,
+            "fields": {str: (str, int, bool)},
+            "derived": {str: int},
+            "archs": [str],
+            "sets": [str],
+            "source": str,
+            "add_function": str,
+        }
+    ],
+}
 _SEAL = ',\n"sha256": "'
 
 
@@ -60,6 +90,9 @@ class Origin:
     tables: Mapping[str, str]
 
 
+_ORIGIN = tuple(item.name for item in fields(Origin))
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A manifest as read: `functions` are those of the spec, None in trees of before they were told. `intact` is false
@@ -71,10 +104,16 @@ class Manifest:
     instances: tuple[InstanceRecord, ...]
     intact: bool
 
-    def owns(self, path: str, sha256: str) -> bool:
-        """Whether a file on disk is ours: listed and, if the list was edited, byte for byte as listed."""
+    def owns(self, path: str, data: bytes) -> bool:
+        """Whether a file on disk is ours: listed, with the line that every file of ours begins with and, if the list
+        was edited, byte for byte as listed. (A list can be made to name anything.)"""
         record = self.files.get(path)
-        return record is not None and (self.intact or record.sha256 == sha256)
+        return record is not None and is_marked(data) and (self.intact or record.sha256 == digest(data))
+
+
+def is_marked(data: bytes) -> bool:
+    """Whether a file says in its first two lines that ckgen made it; also an empty one, which is nobody's loss."""
+    return not data or any(_MARK in line for line in data[:_HEAD].split(b"\n", 2)[:2])
 
 
 def digest(data: bytes) -> str:
@@ -112,23 +151,17 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
     """The manifest a text holds; CkgenError when it holds none (a merge conflict, another program's file)."""
     try:
         data = json.loads(text)
-        version = data["schema_version"]
+        version = data.get("schema_version", SCHEMA_VERSION) if isinstance(data, dict) else SCHEMA_VERSION
         if version != SCHEMA_VERSION:
-            raise _unusable(file, f"has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
-        origin = Origin(
-            data["tool_version"],
-            data["spec"],
-            data["command"],
-            data["spec_sha256"],
-            data["tool_sha256"],
-            data["templates"],
-            data.get("tables", {}),  # trees of before there were tables
-        )
-        files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
+            raise unusable(file, f"has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
+        if wrong := misfit(data, _SHAPE):
+            raise ValueError(wrong)
         functions = _functions(data.get("functions"))
-        instances = tuple(_instance_record(row) for row in data["instances"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _unusable(file, "is not a manifest that ckgen wrote") from error
+    except (ValueError, RecursionError) as error:
+        raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
+    origin = Origin(**{name: data.get(name, {}) for name in _ORIGIN})
+    files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
+    instances = tuple(_instance_record(row) for row in data["instances"])
     body, _, seal = text.rpartition(_SEAL)
     return Manifest(origin, files, functions, instances, seal == f'{digest(body.encode())}"\n}}\n')
 
@@ -137,13 +170,15 @@ def load_manifest(tree: Path) -> Manifest | None:
     """The manifest of a generated tree, None when it has none; CkgenError when it cannot be understood."""
     path = tree / MANIFEST_NAME
     try:
-        return parse_manifest(path.read_text(encoding="utf-8"), str(path))
+        return parse_manifest(read_bounded(path, MAX_BYTES).decode(), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
-        raise _unusable(str(path), "is not UTF-8 text") from error
+        raise unusable(str(path), "is not UTF-8 text") from error
     except OSError as error:
-        raise _unusable(str(path), f"cannot be read: {error.strerror}") from error
+        raise unusable(str(path), f"cannot be read: {error.strerror}") from error
+    except Unreadable as error:
+        raise unusable(str(path), f"cannot be read: it {error}") from error
 
 
 def _block(opening: str, rows: Iterable[str], closing: str) -> str:
@@ -152,9 +187,9 @@ def _block(opening: str, rows: Iterable[str], closing: str) -> str:
 
 def _functions(rows: Iterable[Any] | None) -> tuple[Function, ...] | None:
     try:
-        return None if rows is None else tuple(parse_function(json.dumps(row)) for row in rows)
+        return None if rows is None else tuple(map(function_of, rows))
     except CkgenError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(error.diagnostics[0].message) from error
 
 
 def _instance_row(item: InstanceRecord) -> dict[str, Any]:
@@ -181,6 +216,14 @@ def _instance_record(row: Mapping[str, Any]) -> InstanceRecord:
     )
 
 
-def _unusable(file: str, why: str) -> CkgenError:
-    help = "without it ckgen cannot tell its own files: restore it from version control or use another folder"
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def unusable(file: str, why: str) -> CkgenError:
+    """The error for a manifest that something is wrong with, which says how to go on."""
+    folder = shlex.quote(os.path.dirname(file) or ".")
+    help = f"restore it from version control; or delete it and run `ckgen generate --out {folder}`"
     return CkgenError((Diagnostic(None, "manifest", f"{file} {why}", help),))

@@ -101,7 +101,7 @@ def parse_table(text: str, file: str = "the table") -> Table:
         origin = TableOrigin(**{item.name: data["origin"][item.name] for item in fields(TableOrigin)})
         rows = tuple(_parse_row(row, data["instances"]) for row in data["rows"])
         return Table(data["operation"], data["arch"], origin, rows, data["predicted"])
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise _unusable(f"{file} is not a table that ckgen wrote") from error
 
 

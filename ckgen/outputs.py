@@ -1,9 +1,9 @@
 """{path: text} -> disk: the only writer of generated trees.
 
 `plan` looks and decides, `apply` does it in one step (see `atomic`), `check` says what `apply` would do and
-why. A file is ours when the manifest in the folder lists it. Every other file is foreign: it is carried over
-untouched, and where it stands in the way of a file we want to write, nothing is written and an error names
-it.
+why. A file is ours when the manifest in the folder lists it and its own first lines say that ckgen made it.
+Every other file is foreign: it is carried over untouched, and where it stands in the way of a file we want to
+write, nothing is written and an error names it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from ckgen.atomic import Scan, locked, recover, replace_tree, scan
 from ckgen.drift import Drift, describe_drift
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.manifest import MANIFEST_NAME, Manifest, digest, load_manifest, parse_manifest
+from ckgen.manifest import MANIFEST_NAME, Manifest, is_marked, load_manifest, parse_manifest
 
 _SHOWN_CONFLICTS = 8
 
@@ -108,7 +108,8 @@ def _plan(tree: Mapping[str, str], out: Path) -> Plan:
     folders = set(found.folders - emptied)
     conflicts = _blocked(differing, found, prune, folders)
     if MANIFEST_NAME not in same:
-        conflicts += [path for path in differing if path in found.files and not _is_ours(path, out, previous)]
+        there = [path for path in differing if path in found.files]
+        conflicts += [path for path in there if not (_is_ours(path, out, previous) or _is_lost(path, out, previous))]
     if conflicts:
         raise _in_the_way(out, sorted(set(conflicts)))
     foreign = (extra - prune) | found.others
@@ -136,11 +137,12 @@ def _compare(tree: Mapping[str, str], out: Path, found: Scan) -> tuple[list[str]
 def _is_ours(path: str, out: Path, previous: Manifest | None) -> bool:
     if previous is None:
         return False
-    if path == MANIFEST_NAME:
-        return True
-    if path not in previous.files:
-        return False
-    return previous.intact or previous.owns(path, digest(_read(out, path)))
+    return path == MANIFEST_NAME or path in previous.files and previous.owns(path, _read(out, path))
+
+
+def _is_lost(path: str, out: Path, previous: Manifest | None) -> bool:
+    """Whether a file is ours though no manifest is there to say so: what says that ckgen made it may be made again."""
+    return previous is None and is_marked(_read(out, path))
 
 
 def _blocked(differing: Sequence[str], found: Scan, gone: set[str], folders: set[str]) -> list[str]:

@@ -7,6 +7,7 @@ so this module asks for nothing beside PyYAML.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, one_of
@@ -73,8 +74,9 @@ def _mapping(
             yield Diagnostic(document.place(*path), "missing-field", f"`{key}` is missing", f"add `{key}:`")
     for key, given in value.items():
         if key not in kinds:
-            hint = did_you_mean(key, tuple(kinds))
-            yield Diagnostic(document.key_place(*path, key), "unknown-key", f"unknown key `{key}`", hint)
+            find_help = partial(did_you_mean, key, tuple(kinds))
+            place = document.key_place(*path, key)
+            yield Diagnostic(place, "unknown-key", f"unknown key `{key}`", find_help=find_help)
         elif not _is(given, kinds[key]):
             message = f"`{key}` must be {kinds[key]}, this is {_kind(given)}"
             yield Diagnostic(document.place(*path, key), "wrong-type", message)

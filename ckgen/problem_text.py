@@ -13,9 +13,10 @@ from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
 
-_EDGES = r"\d+(?:x\d+)*"
+_NUMBER = r"\d{1,18}"  # what fits 64 bits
+_EDGES = rf"{_NUMBER}(?:x{_NUMBER})*"
 _PROBLEM = re.compile(
-    rf"(?P<sizes>(?:[GNKC]\d+ )+)(?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
+    rf"(?P<sizes>(?:[GNKC]{_NUMBER} )+)(?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
     rf"(?: s(?P<strides>{_EDGES}))?(?: d(?P<dilations>{_EDGES}))?"
     rf"(?: p(?P<left_pads>{_EDGES})(?::(?P<right_pads>{_EDGES}))?)?",
     re.ASCII,

@@ -73,7 +73,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    shared = {"spec": context.spec, "command": context.command}
+    shared = {"spec": context.spec}
     instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
     for source in sources:
         gaps = _gaps(len(source.name))
@@ -95,7 +95,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
             template = _Template(environment, name, tree)
             yield name.removesuffix(".j2"), template.shown, template.render()
         else:
-            yield _copied_path(name), f"templates/{name}", _copied_text(name, text, context.command)
+            yield _copied_path(name), f"templates/{name}", _copied_text(name, text)
 
 
 class _Template:
@@ -152,12 +152,12 @@ def _copied_path(name: str) -> str:
     return f"src/runtime/{path.name}" if path.parent == PurePosixPath("src") else name
 
 
-def _copied_text(name: str, text: str, command: str) -> str:
+def _copied_text(name: str, text: str) -> str:
     base = PurePosixPath(name).name
     comment = next((sign for suffix, sign in _COMMENTS.items() if base.endswith(suffix)), None)
     if comment is None:
         raise _error("template", f"templates/{name} has no comment syntax that ckgen knows; rename or remove it")
-    return f"{comment} Copied by ckgen from templates/{name}. Do not edit; run: {command}\n{text}"
+    return f"{comment} Copied by ckgen from templates/{name}. Do not edit; run: ckgen generate\n{text}"
 
 
 def _render_manifest(

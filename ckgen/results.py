@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.function import PASS_THROUGH
 from ckgen.gemm import least_bytes
 from ckgen.operation import BWD_WEIGHT
+from ckgen.results_check import ResultCheck, damaged
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x636B6762  # "ckgb", in the file's header
@@ -39,6 +41,7 @@ CREATE TABLE rows (
     workspace_bytes INTEGER, operation TEXT NOT NULL, function TEXT NOT NULL);
 CREATE INDEX rows_of_run ON rows (run_id);
 """
+_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the latter where the text of its own error is damaged
 _IDENTITY = ("platform", "device", "driver", "commit_id", "spec_digest", "library_digest")
 _JSON = ("settings", "ceilings", "problem_fields")
 
@@ -144,12 +147,13 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
+        self._check = ResultCheck()
         if not create and not path.exists():
             raise _refused(f"there are no results in {path}", "`ckgen bench` writes them")
         try:
             self._database = sqlite3.connect(path)
             self._open()
-        except sqlite3.Error as error:
+        except _SQLITE_ERRORS as error:
             raise _refused(f"{path}: {error}", "name another file") from error
 
     def close(self) -> None:
@@ -172,9 +176,8 @@ class Store:
 
     def runs(self) -> dict[int, Origin]:
         """All runs by number, oldest first."""
-        names = ", ".join(ORIGIN_FIELDS)
-        found = self._database.execute(f"SELECT id, {names} FROM runs ORDER BY id")
-        return {line[0]: Origin(**_decoded(ORIGIN_FIELDS, line[1:])) for line in found}
+        found = self._read("runs", ORIGIN_FIELDS, "", (), self._check.origin)
+        return {number: Origin(**values) for number, values in found}
 
     def alike(self, origin: Origin) -> list[int]:
         """The numbers of the runs that measured the same thing as ``origin``, oldest first."""
@@ -183,17 +186,36 @@ class Store:
     def rows(self, runs: Collection[int]) -> list[ResultRow]:
         """The rows of these runs, in the order of measurement; where a job was measured again, its last
         row."""
-        marks = ", ".join("?" * len(runs))
-        query = f"SELECT {', '.join(ROW_FIELDS)} FROM rows WHERE run_id IN ({marks}) ORDER BY id"
-        found = (ResultRow(**_decoded(ROW_FIELDS, line)) for line in self._database.execute(query, tuple(runs)))
-        return list({row.key: row for row in found}.values())
+        where = f"WHERE run_id IN ({', '.join('?' * len(runs))})"
+        found = self._read("rows", ROW_FIELDS, where, tuple(runs), self._check.row)
+        return list({row.key: row for row in (ResultRow(**values) for _, values in found)}.values())
+
+    def _read(
+        self, table: str, names: tuple[str, ...], where: str, given: tuple[int, ...], check: Callable[[Any], str]
+    ) -> list[tuple[int, dict[str, Any]]]:
+        """The lines of a table by number. CkgenError at the first that nothing can be computed from."""
+        found = []
+        try:
+            for number, *line in self._database.execute(
+                f"SELECT id, {', '.join(names)} FROM {table} {where} ORDER BY id", given
+            ):
+                values = _decoded(names, tuple(line))
+                if wrong := check(values):
+                    raise damaged(self.path, f"line {number} of table `{table}`: {wrong}")
+                found.append((number, values))
+        except _SQLITE_ERRORS as error:
+            raise damaged(self.path, f"table `{table}`: {error}") from error
+        return found
 
     def _insert(self, table: str, names: tuple[str, ...], item: object) -> int:
         values = [getattr(item, name) for name in names]
         texts = [json.dumps(v) if name in _JSON else v for name, v in zip(names, values, strict=True)]
         marks = ", ".join("?" * len(names))
-        with self._database:
-            done = self._database.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", texts)
+        try:
+            with self._database:
+                done = self._database.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", texts)
+        except _SQLITE_ERRORS as error:
+            raise damaged(self.path, f"cannot write into table `{table}`: {error}") from error
         return int(done.lastrowid or 0)
 
     def _open(self) -> None:
@@ -220,8 +242,9 @@ def _decoded(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
     named = dict(zip(names, values, strict=True))
     for name in _JSON:
         if name in named:
-            named[name] = json.loads(named[name])
-    if "automatic" in named:
+            with suppress(ValueError, TypeError, RecursionError):  # then it stays what it is, which is no map
+                named[name] = json.loads(named[name])
+    if named.get("automatic") in (0, 1):
         named["automatic"] = bool(named["automatic"])
     return named
 

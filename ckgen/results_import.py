@@ -7,12 +7,14 @@ import dataclasses
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.results import ORIGIN_FIELDS, Origin, ResultRow, Store
+from ckgen.results_check import ResultCheck
 
 _JSON = ("problem_fields", "settings", "ceilings")
 _CONVERSIONS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": lambda text: text == "True"}
@@ -39,21 +41,25 @@ def read_results(path: Path) -> tuple[list[ResultRow], dict[int, Origin]]:
         return parse_csv(text)
     except OSError as error:
         raise _refused(f"cannot read {path}: {error.strerror or error}", "") from error
-    except (KeyError, ValueError, EOFError) as error:
+    except (KeyError, ValueError, TypeError, EOFError, RecursionError, csv.Error, zlib.error) as error:
         raise _refused(f"{path} holds no rows of `ckgen report`: {error}", "") from error
 
 
 def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
-    """What ``results_export.to_csv`` wrote. KeyError or ValueError for another text."""
+    """What ``results_export.to_csv`` wrote. KeyError, ValueError or TypeError for another text."""
     kinds = {item.name: str(item.type).split(" | ") for item in dataclasses.fields(ResultRow)}
-    rows, runs, nested = [], {}, _Nested()
-    for record in csv.DictReader(io.StringIO(text)):
+    rows, runs, nested, check = [], {}, _Nested(), ResultCheck()
+    for line, record in enumerate(csv.DictReader(io.StringIO(text)), 2):
         present = {n: kind for n, kind in kinds.items() if n in record or n not in _LATER}
         values = {n: nested(record[n]) if n in _JSON else _value(record[n], kind) for n, kind in present.items()}
+        if wrong := check.row(values):
+            raise ValueError(f"line {line}: {wrong}")
         rows.append(ResultRow(**values))
         number = int(record["run_id"])
         if number not in runs:
             told: dict[str, Any] = {n: nested(record[n]) if n in _JSON else record[n] for n in ORIGIN_FIELDS}
+            if wrong := check.origin(told):
+                raise ValueError(f"line {line}: {wrong}")
             runs[number] = Origin(**told)
     return rows, runs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 _NUMBER_LIKE = re.compile(
     r"[-+]?(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0b[01_]+|[0-9][0-9_]*(:[0-5]?[0-9])+"
-    r"|\.?[0-9][0-9_]*\.?[0-9_]*([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
+    r"|\.?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
 )
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([Tt ].*)?")
 _BOOLEAN_LIKE = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
@@ -37,6 +38,8 @@ def read_plain(text: str) -> Scalar | Surprise:
             return Surprise(f"{text[:_MAX_DIGITS]}... is too large a number", "")
         return int(text)
     if _FLOAT.fullmatch(text):
+        if math.isinf(float(text)):
+            return Surprise(f"{text[:_MAX_DIGITS]}... is too large a number", "")
         return float(text)
     if text.lower() in _BOOLEAN_LIKE:
         what = "empty" if text.lower() == "null" else "a boolean"

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from ckgen.errors import CkgenError, Diagnostic, Place
+from ckgen.reading import read_text
 from ckgen.scalar import Scalar, Surprise, read_plain
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
-MAX_VALUES = 200_000  # after expanding aliases: a bomb of a few lines has billions
+MAX_VALUES = 50_000  # after expanding aliases: a bomb of a few lines has billions
+MAX_CHARACTERS = 2_000  # of one value: what nothing in a spec needs, messages must not repeat
 
 Key = str | int
 
@@ -42,13 +45,18 @@ class Node:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A YAML file: its name as messages show it, its text and its root node, a mapping."""
 
     path: str
     text: str
     root: Node
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.splitlines()
 
     def node(self, *keys: Key) -> Node | None:
         """The node under a path of keys and indices; a single value counts as a list of itself."""
@@ -86,30 +94,14 @@ def _child(node: Node | None, key: Key) -> Node | None:
 
 def load(path: str | Path) -> Document:
     """Read a YAML file. Raises CkgenError (exit 2) with every problem when it is not a clean mapping."""
-    name = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        message = f"cannot read {name}: {error.strerror or error}"
-        help_text = "`ckgen init` writes a first instances.yaml" if isinstance(error, FileNotFoundError) else ""
-        raise CkgenError([Diagnostic(None, "file", message, help_text)]) from error
-    if len(data) > MAX_BYTES:
-        message = f"{name} has {len(data)} bytes; a spec of more than {MAX_BYTES} is a mistake"
-        raise CkgenError([Diagnostic(None, "file", message)])
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        head = data[: error.start].decode("utf-8", "replace")
-        place = Place(name, head.count("\n") + 1, len(head) - (head.rfind("\n") + 1) + 1)
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-        raise CkgenError([Diagnostic(place, "encoding", message, "save the file as UTF-8")]) from error
-    return loads(text, name)
+    return loads(read_text(Path(path), MAX_BYTES), str(path))
 
 
 def loads(text: str, name: str = "instances.yaml") -> Document:
     """Read YAML text; `name` is what messages call it. Raises CkgenError as `load` does."""
     reader = _Reader(name)
     try:
+        reader.check_size(text)
         root = reader.read(text)
     except _Stop:
         root = None
@@ -141,6 +133,17 @@ class _Reader:
 
     def report(self, place: Place, rule: str, message: str, help_text: str = "", *notes: str) -> None:
         self.problems.append(Diagnostic(place, rule, message, help_text, notes=notes))
+
+    def check_size(self, text: str) -> None:
+        """Refuse what the parser would take too long for: it compares each %TAG line with all others."""
+        if len(text) > MAX_BYTES:
+            self.report(Place(self.name, 1, 1), "file", f"the file has more than {MAX_BYTES} characters")
+            raise _Stop
+        tag = text.find("\n%TAG") + 1
+        if tag or text.startswith("%TAG"):
+            place = Place(self.name, text.count("\n", 0, tag) + 1, 1, len("%TAG"))
+            self.report(place, "yaml-tag", "tags have no meaning here", "leave the line out")
+            raise _Stop
 
     def read(self, text: str) -> Node | None:
         """The root of the first document, None if it is empty."""
@@ -246,6 +249,10 @@ class _Reader:
         return node.value
 
     def _scalar(self, event: yaml.ScalarEvent, place: Place) -> Scalar:
+        if len(event.value) > MAX_CHARACTERS:
+            message = f"a value has at most {MAX_CHARACTERS} characters, this one has {len(event.value)}"
+            self.report(place, "too-long", message)
+            return str(event.value[:MAX_CHARACTERS])
         value = event.value if event.style else read_plain(event.value)
         if isinstance(value, Surprise):
             self.report(place, "yaml-surprise", value.message, value.help)

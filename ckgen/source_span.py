@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ckgen.errors import Place
 from ckgen.source import Document, Key
+
+_BLACK = re.compile(r"\S")
 
 
 def place_inside(document: Document, path: tuple[Key, ...], offset: int, length: int) -> Place | None:
@@ -17,7 +20,7 @@ def place_inside(document: Document, path: tuple[Key, ...], offset: int, length:
     node = document.node(*path)
     if node is None or not isinstance(node.value, str):
         return None
-    lines = document.text.splitlines()
+    lines = document.lines
     spots = _spots(lines, node.place, node.value)
     if spots is None or not spots:
         return None
@@ -43,11 +46,11 @@ def _spots(lines: list[str], place: Place, value: str) -> list[tuple[int, int]] 
         if char.isspace():
             spots.append(_after(spots[-1]) if spots else (row, column))
             continue
-        while row < len(lines) and not lines[row][column:].strip():
+        while row < len(lines) and (at := _BLACK.search(lines[row], column)) is None:
             row, column = row + 1, 0
-        if row == len(lines):
+        if row == len(lines) or at is None:
             return None
-        column += len(lines[row][column:]) - len(lines[row][column:].lstrip())
+        column = at.start()
         if lines[row][column] != char:
             return None
         spots.append((row, column))

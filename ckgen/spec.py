@@ -12,7 +12,7 @@ axes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
@@ -24,6 +24,7 @@ from ckgen.spec_errors import Path, empty_values, translate
 from ckgen.spec_functions import FunctionEntry, check_functions
 from ckgen.spec_limits import Limits, LoopLimits
 from ckgen.spec_types import (
+    MAX_GROUPS,
     ArchName,
     Axis,
     BlockSize,
@@ -137,7 +138,7 @@ class Spec(Model):
 
     version: Literal[1] = Field(description="Version of this format.")
     defaults: Defaults = Field(default_factory=Defaults, description="Values for all groups, or all of a family.")
-    groups: Annotated[tuple[Group, ...], Many(may_be_empty=False)] = Field(description="What exists.")
+    groups: Annotated[tuple[Group, ...], Many(False, MAX_GROUPS)] = Field(description="What exists.")
     functions: ListOf[FunctionEntry] = Field((), description="Element-wise functions beside the built-in ones.")
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,
@@ -162,7 +163,7 @@ class Spec(Model):
         """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
         return ("groups", self._kept[index])
 
-    def without(self, dropped: Sequence[int]) -> Spec:
+    def without(self, dropped: Collection[int]) -> Spec:
         """The spec without some of its groups, with the places of the others."""
         left = [index for index in range(len(self.groups)) if index not in dropped]
         spec = self.model_copy(update={"groups": tuple(self.groups[index] for index in left)})
@@ -206,7 +207,7 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
 
     So that one run can also report what is wrong with the instances of the other groups.
     """
-    from ckgen.spec_checks import check_group, check_names  # they need the models above
+    from ckgen.spec_checks import check_groups, check_names  # they need the models above
 
     data = document.root.plain()
     empty = list(empty_values(document.root))
@@ -219,9 +220,9 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
         return None, problems
     spec._own_functions, broken = check_functions(document, spec.functions, ("functions",))
     problems += [*broken, *check_names(spec)]
-    wrong = [check_group(spec, index) for index in range(len(spec.groups))]
-    problems += [diagnostic for found in wrong for diagnostic in found]
-    return spec.without([index for index, found in enumerate(wrong) if found]), problems
+    wrong = check_groups(spec)
+    problems += dict.fromkeys(diagnostic for found in wrong for diagnostic in found)
+    return spec.without(frozenset(index for index, found in enumerate(wrong) if found)), problems
 
 
 def _top(path: Path) -> Key:

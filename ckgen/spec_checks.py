@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
 from ckgen.operation import COPY_FAMILIES, OPERATIONS
 from ckgen.spec import AXES, Axes, Group, Spec
 from ckgen.spec_errors import Path
 from ckgen.spec_limits import Limits
-from ckgen.spec_operations import foreign_words
+from ckgen.spec_operations import ForeignWords
 
 # The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
 WAVE_KEYS = {"wave_ratio": ("wavelet", *COPY_FAMILIES), "block_size": ("xdl",)}
@@ -29,12 +30,17 @@ def check_names(spec: Spec) -> list[Diagnostic]:
     return found
 
 
-def check_group(spec: Spec, index: int) -> list[Diagnostic]:
-    """Every cross-field problem of a group whose fields are sound by themselves."""
+def check_groups(spec: Spec) -> list[list[Diagnostic]]:
+    """For each group every cross-field problem of its fields, which are sound by themselves."""
+    words = ForeignWords(spec)
+    return [_check_group(spec, index, words) for index in range(len(spec.groups))]
+
+
+def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic]:
     group, path = spec.groups[index], spec.group_path(index)
     return [
         *_repeated_values(spec, group, path),
-        *foreign_words(spec, index, layers(spec, index)),
+        *words.of_group(index, layers(spec, index)),
         *_foreign_keys(spec, group, path),
         *_missing_keys(spec, index),
         *_unknown_sets(spec, group, path),
@@ -78,9 +84,11 @@ def _duplicate_names(spec: Spec) -> Iterator[Diagnostic]:
 def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
     for axes, where in [(group, path), *_parts(group, path)]:
         for axis in AXES:
-            values = getattr(axes, axis) or ()
-            for index, value in enumerate(values):
-                if value in values[:index]:
+            seen = set()
+            for index, value in enumerate(getattr(axes, axis) or ()):
+                if value not in seen:
+                    seen.add(value)
+                else:
                     place = spec.document.place(*where, axis, index)
                     message = f"{axis} {_text(value)} is listed twice"
                     yield Diagnostic(place, "duplicate-value", message, "keep one of them")
@@ -147,12 +155,15 @@ def _missing_keys(spec: Spec, index: int) -> Iterator[Diagnostic]:
 
 
 def _unknown_sets(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
-    known = tuple(dict.fromkeys((*spec.sets, *IMPLIED_SETS)))
     for index, name in enumerate(group.sets):
-        if name not in known:
+        if name not in spec.sets and name not in IMPLIED_SETS:
             place = spec.document.place(*path, "sets", index)
-            help_text = did_you_mean(name, known) or "declare it under `sets:`"
-            yield Diagnostic(place, "unknown-set", f"`{name}` is no set of this spec", help_text)
+            message, help_text = f"`{name}` is no set of this spec", "declare it under `sets:`"
+            yield Diagnostic(place, "unknown-set", message, help_text, find_help=partial(_nearest_set, spec, name))
+
+
+def _nearest_set(spec: Spec, name: str) -> str:
+    return did_you_mean(name, dict.fromkeys((*spec.sets, *IMPLIED_SETS)))
 
 
 def _parts(group: Group, path: Path) -> Iterator[tuple[Axes, Path]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -89,7 +90,8 @@ def _translate(detail: ErrorDetails, document: Document, models: Models) -> Diag
         message = _WRONG_VALUE[kind].format(name=name, value=value, **context)
         return Diagnostic(place, "wrong-value", message)
     if "message" in context:
-        return Diagnostic(place, kind, context["message"], context["help"])
+        known = partial(did_you_mean, value, context["known"]) if "known" in context else None
+        return Diagnostic(place, kind, context["message"], context["help"], find_help=known)
     return Diagnostic(place, "wrong-value", f"`{name}`: {detail['msg']}")
 
 
@@ -99,7 +101,8 @@ def _unknown_key(path: Path, document: Document, models: Models) -> Diagnostic:
     known = tuple(model.model_fields) if model else ()
     key = str(path[-1])
     message = f"unknown key `{key}`" + (f" in `{parent}`" if parent else "")
-    return Diagnostic(document.key_place(*path), "unknown-key", message, did_you_mean(key, known))
+    find_help = partial(did_you_mean, key, known)
+    return Diagnostic(document.key_place(*path), "unknown-key", message, find_help=find_help)
 
 
 def _key_name(path: Path) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from ckgen.errors import Diagnostic
+from ckgen.errors import MAX_SHOWN, Diagnostic
 from ckgen.function import BUILTINS, Finding, Function, Kind, check_function
 from ckgen.hardware import DTYPES
 from ckgen.instance import function_tag
@@ -66,21 +66,22 @@ def check_functions(
     """The functions of a list of entries that stands under ``path``, without the broken ones, and every problem."""
     functions: dict[str, Function] = {}
     problems: list[Diagnostic] = []
+    first: dict[str, int] = {}
     for index, entry in enumerate(entries):
         here = (*path, index)
         names = [tensor.name for tensor in entry.tensors]
         kinds = [Kind(tensor.dtype, tensor.layout) for tensor in entry.tensors]
         function, findings = check_function(entry.name, entry.expression, names, entry.scalars, kinds)
-        problems += [_diagnostic(document, here, finding) for finding in findings]
-        problems += _taken(document, (*here, "name"), entry.name, entries[:index])
+        exact = len(problems) < MAX_SHOWN  # to find characters inside a value takes long
+        problems += [_diagnostic(document, here, finding, exact=exact) for finding in findings]
+        problems += _taken(document, (*here, "name"), entry.name, first.setdefault(entry.name, index))
         if function:
             functions.setdefault(function.name, function)
     return tuple(functions.values()), problems
 
 
-def _taken(document: Document, path: Path, name: str, earlier: Sequence[FunctionEntry]) -> Iterator[Diagnostic]:
-    first = next((index for index, entry in enumerate(earlier) if entry.name == name), None)
-    if first is not None:
+def _taken(document: Document, path: Path, name: str, first: int) -> Iterator[Diagnostic]:
+    if first != path[-2]:
         notes = (f"the first is at {document.place(*path[:-2], first, 'name')}",)
         message = f"there are two functions called `{name}`"
         yield Diagnostic(document.place(*path), "duplicate-function", message, "give each its own name", notes=notes)
@@ -102,9 +103,9 @@ def _reads_as_family(name: str) -> bool:
     return any(f"{one}_{tag}".startswith(f"{other}_") and len(other) > len(one) for one, other in pairs)
 
 
-def _diagnostic(document: Document, entry: Path, finding: Finding) -> Diagnostic:
+def _diagnostic(document: Document, entry: Path, finding: Finding, *, exact: bool) -> Diagnostic:
     path = (*entry, *finding.path)
-    if finding.span is not None:
+    if finding.span is not None and exact:
         place = place_inside(document, path, *finding.span)
         notes = () if place else (f"at character {finding.span[0] + 1} of the expression",)
         return Diagnostic(place or document.place(*path), finding.rule, finding.message, finding.help, notes=notes)

@@ -14,7 +14,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from ckgen.errors import did_you_mean
 from ckgen.hardware import ARCHES, DTYPES, WAVE_SIZE
 from ckgen.instance import CONV_SPECS
 from ckgen.operation import FAMILIES, LAYOUTS, OPERATIONS
@@ -22,13 +21,16 @@ from ckgen.operation import FAMILIES, LAYOUTS, OPERATIONS
 T = TypeVar("T")
 VECTOR_WORDS = ("full", "small")
 MAX_EXTENT = 4096  # of a tile in one direction: far beyond what any LDS holds
+MAX_LIST = 1000  # entries of a list, but for the groups
+MAX_GROUPS = 5000
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?", re.ASCII)
 _TILE_HELP = "write m_per_block x n_per_block [x k_per_block], for example 128x64 or 128x64x32"
 
 
-def refuse(rule: str, message: str, help_text: str = "") -> PydanticCustomError:
-    """A pydantic error that carries ckgen's rule, message and help."""
-    return PydanticCustomError(rule, "{message}", {"message": message, "help": help_text})
+def refuse(rule: str, message: str, help_text: str = "", known: tuple[str, ...] | None = None) -> PydanticCustomError:
+    """A pydantic error that carries ckgen's rule, message and help, or the words that a wrong one may be meant for."""
+    context: dict[str, Any] = {"message": message, "help": help_text}
+    return PydanticCustomError(rule, "{message}", context if known is None else {**context, "known": known})
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Word:
         if value not in self.known:
             message = f"`{value}` is no {self.noun or self.kind}"
             rule = f"unknown-{self.kind.replace('_', '-')}"
-            raise refuse(rule, message, did_you_mean(value, self.known))
+            raise refuse(rule, message, known=self.known)
         return value
 
 
@@ -58,6 +60,7 @@ class OneOrMany:
     """Annotation: an axis of the product, a list of values or one value by itself."""
 
     pairs: bool = False  # a value is itself a list of two numbers
+    at_most: int = MAX_LIST
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._listed, handler(source))
@@ -73,6 +76,7 @@ class OneOrMany:
             return (value,)
         if not value:
             raise refuse("empty-list", "an empty list has no instances", "give a value or leave the key out")
+        _check_length(value, self.at_most)
         return tuple(value)
 
 
@@ -81,6 +85,7 @@ class Many:
     """Annotation: a list, kept as a tuple."""
 
     may_be_empty: bool = True
+    at_most: int = MAX_LIST
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._listed, handler(source))
@@ -88,7 +93,15 @@ class Many:
     def _listed(self, value: Any) -> Any:
         if value == [] and not self.may_be_empty:
             raise refuse("empty-list", "this list is empty", "a spec needs at least one group")
-        return tuple(value) if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        _check_length(value, self.at_most)
+        return tuple(value)
+
+
+def _check_length(value: list[Any], at_most: int) -> None:
+    if len(value) > at_most:
+        raise refuse("too-long", f"this list has {len(value)} entries, it may have {at_most}")
 
 
 Axis = Annotated[tuple[T, ...], OneOrMany()]

@@ -179,7 +179,7 @@ def _beside_plain(shapes: Sequence[Shape], ceilings: Mapping[str, float]) -> Ite
         if shape.function == PASS_THROUGH or shape.best is None or beside is None:
             yield shape
             continue
-        d_bytes = shape.best.least_bytes - beside.least_bytes
+        d_bytes = max(0, shape.best.least_bytes - beside.least_bytes)
         yield replace(shape, plain=beside, d_ms=1e3 * d_bytes / bandwidth if bandwidth else None)
 
 

@@ -39,7 +39,10 @@ def cli_page() -> str:
     from ckgen.cli import COMMANDS
 
     parts = [NOTICE.format(source="ckgen/cli/"), "# The ckgen command\n"]
-    parts.append("Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec.\n")
+    parts.append(
+        "Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec; 130 interrupted (Ctrl-C), 143\n"
+        "terminated (SIGTERM), 129 hung up, 141 nobody reads the output. A signal leaves nothing behind.\n"
+    )
     parts.append(f"```text\n{_help()}\n```\n")
     parts += [f"## ckgen {name}\n\n```text\n{_help(name)}\n```\n" for name in COMMANDS]
     return "\n".join(parts)

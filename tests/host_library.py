@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def selection_of(set_name: str) -> Selection:
-    """What the command line makes of `--set`: the place of its tree too, which every file of it names."""
+    """What the command line makes of `--set`: the place of its tree too, which its manifest names."""
     return Selection(DEFAULT_SPEC, set_name, (), BUILD / set_name / "tree")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import select
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,7 @@ from ckgen.bench_job import Job, Settings, timed
 from ckgen.bench_origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
 from ckgen.bench_plan import make_jobs
 from ckgen.bench_process import WorkerGone, WorkerProcess
+from ckgen.claim import claimed
 from ckgen.cli import main
 from ckgen.library import Library
 from ckgen.problem import make_problem
@@ -244,6 +247,31 @@ def test_the_command_says_what_is_wrong(
 ) -> None:
     assert main(arguments(Path(stub.path), tmp_path, *more)) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_damaged_store_is_one_error_before_anything_is_measured(
+    tmp_path: Path, stub: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = arguments(Path(stub.path), tmp_path, "dtype=f32", "--split-k", "1")
+    assert main(words) == 0
+    store = Path(words[words.index("--store") + 1])
+    database = sqlite3.connect(store)
+    database.execute("UPDATE rows SET ms = 'fast'")
+    database.commit()
+    database.close()
+    capsys.readouterr()
+    assert main(words) == 2
+    assert f"error[results]: {store}: line 1 of table `rows`: ms is no number" in capsys.readouterr().err
+
+
+def test_a_store_that_another_bench_writes_to_is_left_alone(
+    tmp_path: Path, stub: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = arguments(Path(stub.path), tmp_path, "dtype=f32", "--split-k", "1")
+    with claimed(Path(words[words.index("--store") + 1])):
+        assert main(words) == 2
+    assert f"process {os.getpid()} is measuring into" in capsys.readouterr().err
+    assert main(words) == 0
 
 
 def test_bench_and_report_need_neither_pydantic_nor_rich(tmp_path: Path, stub: Library) -> None:

@@ -19,6 +19,7 @@ from ckgen.cli import CLOSED_PIPE, COMMANDS, INTERRUPTED, main
 from tests.patience import HANG_GUARD
 
 ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 CKGEN = [sys.executable, "-m", "ckgen"]
 BROKEN = """\
 version: 1
@@ -62,11 +63,10 @@ def ckgen(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 
 
 def start(*words: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
         [*CKGEN, *words],
         cwd=cwd,
-        env=environment,
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -216,11 +216,20 @@ def test_generate_writes_once_and_check_agrees(ckgen: Ckgen, tmp_path: Path) -> 
     assert ckgen("check").code == 0
 
 
-def test_generated_files_say_how_to_make_them_again(ckgen: Ckgen, tmp_path: Path) -> None:
+def test_the_manifest_says_how_to_make_the_tree_again(ckgen: Ckgen, tmp_path: Path) -> None:
     ckgen("generate", "--set", "ci", "dtype=f16", "--out", str(tmp_path / "some" / "where"))
-    text = (tmp_path / "some" / "where" / "CMakeLists.txt").read_text()
-    assert "run: ckgen generate dtype=f16 --set ci --out some/where\n" in text
+    text = (tmp_path / "some" / "where" / "manifest.json").read_text()
+    assert json.loads(text)["command"] == "ckgen generate dtype=f16 --set ci --out some/where"
     assert str(tmp_path) not in text
+
+
+def test_another_selection_leaves_the_files_of_both_as_they_are(ckgen: Ckgen) -> None:
+    ckgen("generate")
+    written, unchanged, _ = map(
+        int, re.findall(r" (\d+)(?=,|\n)", ckgen("generate", "dtype=f16").out.split("files:")[1])
+    )
+    assert written < 12, "the manifest and what lists all instances"
+    assert unchanged > 100
 
 
 def test_dry_run_writes_nothing(ckgen: Ckgen, tmp_path: Path) -> None:
@@ -425,6 +434,82 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=HANG_GUARD)
     assert process.returncode == INTERRUPTED
     assert err.strip() == "ckgen: interrupted"
+
+
+@pytest.mark.parametrize("number, said", [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")])
+def test_a_signal_is_one_line(number: signal.Signals, said: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "late.yaml")
+    process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
+    with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
+        process.send_signal(number)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert err.strip() == f"ckgen: {said}"
+
+
+def test_a_signal_that_is_to_be_ignored_stays_ignored(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from ckgen.cli import main, signals\n"
+        "with signals.unwinding(): os.kill(os.getpid(), signal.SIGHUP)\n"
+        "print(main(['validate', '--json']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.stdout.endswith("\n0\n")
+
+
+# What a shell does for `>&-`, `2>&-`, `>/dev/full` and `2>/dev/full`, and the exit codes of a right and a wrong call.
+STREAMS = {
+    "output closed": (">&-", 0, 2),
+    "error closed": ("2>&-", 0, 2),
+    "all closed": ("<&- >&- 2>&-", 0, 2),
+    "output full": (">/dev/full", 2, 2),
+    "error full": ("2>/dev/full", 0, 2),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("command", ["--help", "--version", "list", "schema", "validate", "generate"])
+def test_closed_and_full_streams_leave_no_traceback(kind: str, command: str, tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    redirect, right, wrong = STREAMS[kind]
+    for words, code in ((command, right), (f"{command} --nonsense", wrong)):
+        line = f'"$0" -m ckgen {words} {redirect}'
+        shell = ["bash", "-c", line, sys.executable]
+        done = subprocess.run(shell, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == code, (words, done.stderr)
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["a\n#error INJECTED\n.yaml", "a\r.yaml", "a\\\n.yaml", "a\u2028b", "\udcff.yaml", "\x1b[2J"]
+)
+@pytest.mark.parametrize("option", ["--spec", "--out"])
+def test_a_name_that_ends_a_line_or_is_no_text_is_refused(option: str, name: str, ckgen: Ckgen, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes((tmp_path / "instances.yaml").read_bytes())
+    said = ckgen("generate", option, name)
+    assert said.code == 2
+    assert "a name may not hold control characters or bytes that are not UTF-8" in said.err
+    assert not (tmp_path / "generated").exists()
+    assert said.err.isascii() and "\x1b" not in said.err
+
+
+def test_a_name_with_blanks_quotes_and_accents_is_a_name(ckgen: Ckgen, tmp_path: Path) -> None:
+    name = "é '\"\\\u3000 $x.yaml"
+    (tmp_path / "instances.yaml").rename(tmp_path / name)
+    assert ckgen("generate", "--spec", name, "--out", "o \\").code == 0
+    assert ckgen("check", "--out", "o \\").code == 0
+    header = (tmp_path / "o \\" / "CMakeLists.txt").read_text().splitlines()[0]
+    assert (
+        header == f"# Generated by ckgen from {name} with templates/CMakeLists.txt.j2. Do not edit; run: ckgen generate"
+    )
+
+
+@pytest.mark.parametrize("word", ["m_per_block>=" + "9" * 5000, "m_per_block>=\n5", "dtype=f16\x00", "*\ud800"])
+def test_a_filter_that_no_instance_can_have_is_one_error(word: str, ckgen: Ckgen) -> None:
+    said = ckgen("list", word)
+    assert said.code == 2
+    assert said.err.startswith("error[bad-filter]: ") and len(said.err) < 3000
 
 
 def test_a_pipe_gets_plain_text_and_a_terminal_gets_colour(tmp_path: Path) -> None:

@@ -366,8 +366,9 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     assert template[source] == "changed: template" and MANIFEST_NAME in template
     tool = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, tool="newer")))
     assert tool == {MANIFEST_NAME: "changed: tool"}
-    command = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, command="ckgen generate --set ci")))
-    assert command[source] == "changed: command"
+    command = drift_of(out, render_tree([XDL], context(SMALL_TEMPLATES, command="ckgen generate family=xdl")))
+    assert command[gone] == "orphan: command" and command[MANIFEST_NAME] == "changed: command"
+    assert source not in command, "another selection leaves the files of both as they are"
     measured = {"src/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
     outputs.apply(render_tree([XDL, WAVELET], context(Templates(measured))), out)
     tables = {"t.json": table_text(Table("grouped_conv_bwd_weight", "sm_90a", TABLE_ORIGIN, (MEASURED,)))}

@@ -50,12 +50,14 @@ def test_one_file_an_instance_with_named_constants() -> None:
             assert f"{field} = {value}" in text
 
 
-def test_every_file_names_its_template_and_the_command() -> None:
+def test_every_file_names_its_template_and_the_manifest_the_command() -> None:
     tree = render_tree(SAMPLE, context(command="ckgen generate --set ci"))
     manifest = parse_manifest(tree[MANIFEST_NAME])
+    assert manifest.origin.command == "ckgen generate --set ci"
     for path, text in tree.items():
         head = "\n".join(text.splitlines()[:2])
-        assert "Do not edit; run: ckgen generate --set ci" in head, path
+        assert "Do not edit; run: ckgen generate" in head, path
+        assert path == MANIFEST_NAME or "--set" not in head, path
         template = "ckgen/manifest.py" if path == MANIFEST_NAME else manifest.files[path].template
         assert template in head, path
         assert path == MANIFEST_NAME or (ROOT / template).is_file()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -146,6 +149,41 @@ def test_files(tmp_path: Path) -> None:
         file.truncate(9 * 1024 * 1024)
     with pytest.raises(CkgenError, match="is a mistake"):
         load(path)
+
+
+def test_a_device_without_an_end_is_read_as_far_as_allowed() -> None:
+    with pytest.raises(CkgenError, match="cannot read /dev/zero: it has more than 1048576 bytes"):
+        load("/dev/zero")
+
+
+def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(CkgenError, match="it is a folder"):
+        load(tmp_path)
+    name = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(name))
+        with pytest.raises(CkgenError, match="it is a socket"):
+            load(name)
+    with pytest.raises(CkgenError, match="it is no name of a file"):
+        load("a\0b")
+
+
+def test_a_pipe_is_read_to_its_end() -> None:
+    reader, writer = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writer, "w") as file:
+            for part in TEXT.splitlines(keepends=True):
+                file.write(part)
+                file.flush()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert load(f"/dev/fd/{reader}").root.plain()["version"] == 1
+    finally:
+        thread.join()
+        os.close(reader)
 
 
 @given(st.text(max_size=200))

@@ -2,20 +2,21 @@
 
 Each command lives in the module that COMMANDS names and is imported only when it is called (or its help is),
 so a command pays for nothing but what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or
-a wrong spec; 130 and 141 when a signal (Ctrl-C, a closed pipe) ended the run, as in a shell.
+a wrong spec; 130, 143, 129 and 141 when a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a
+shell.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from ckgen import __version__
+from ckgen.cli import signals, streams
 
 COMMANDS = {
     "init": "authoring",
@@ -63,7 +64,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            return _closed_pipe()
+            return CLOSED_PIPE
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -84,6 +85,20 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; only bugs leave a traceback."""
+    streams.open_missing()
+    try:
+        with signals.unwinding():
+            code = _main(arguments)
+    except signals.Ended as ended:
+        from ckgen.cli import console
+
+        console.note(ended.message)
+        code = ended.exit_code
+    streams.settle(sys.stdout)
+    return code
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     from ckgen.cli import console
     from ckgen.errors import CkgenError
 
@@ -95,19 +110,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.show_diagnostics(error.diagnostics)
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        streams.tell(error.show)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         console.note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        return _closed_pipe()
+        return CLOSED_PIPE
     except OSError as error:
         console.note(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         return 2
-
-
-def _closed_pipe() -> int:
-    """Nobody reads standard output any more: give it to /dev/null, so that the last flush is quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return CLOSED_PIPE

@@ -85,8 +85,8 @@ def schema_text() -> str:
 def write_new(path: Path, text: str, *, replace: bool) -> bool:
     """Write a file in one step; False when it exists and must not be replaced."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
     try:
+        part.write_text(text, encoding="utf-8")
         if replace:
             part.replace(path)
         else:

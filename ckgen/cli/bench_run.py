@@ -14,7 +14,9 @@ from ckgen.bench_job import CacheMode, Job, Settings
 from ckgen.bench_origin import make_origin, spec_digest
 from ckgen.bench_plan import SPLIT_KS, make_jobs
 from ckgen.build import Platform
+from ckgen.claim import claimed
 from ckgen.cli import console
+from ckgen.cli.authoring import write_new
 from ckgen.cli.selection import Selection
 from ckgen.cli.workshop import build_library, refuse_archs, workplace
 from ckgen.errors import CkgenError, Diagnostic
@@ -82,7 +84,11 @@ def bench(options: BenchOptions) -> int:
         message = f"{path} is for platform {library.platform}, not {options.platform}"
         raise CkgenError([Diagnostic(None, "platform", message, "leave --platform out")])
     options.store.parent.mkdir(parents=True, exist_ok=True)
-    with Store(options.store) as store, BenchRun(path, options.settings, store, options.limits) as run:
+    with (
+        claimed(options.store),
+        Store(options.store) as store,
+        BenchRun(path, options.settings, store, options.limits) as run,
+    ):
         machine, references = run.machine()
         jobs = _jobs(options, library, manifest, () if options.no_reference else references)
         origin = make_origin(
@@ -121,7 +127,7 @@ def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path |
             html = out.suffix == ".html"
             out.parent.mkdir(parents=True, exist_ok=True)
             text = render_report(summary, table) if html else export(store, summary, out.suffix)
-            out.write_text(text, encoding="utf-8")
+            write_new(out, text, replace=True)
             console.note(f"wrote {out}")
     if as_json:
         console.say_json([asdict(total) for total in summary.totals])

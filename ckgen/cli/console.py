@@ -16,9 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckgen.cli import streams
+from ckgen.errors import presentable
+
 if TYPE_CHECKING:
     from ckgen.errors import Diagnostic
 
+_MOST_SHOWN = 64 * 1024 * 1024  # of a file for one of its lines: compilers tell of large ones
 _STYLES = {
     "PASS": "green",
     "FAIL": "red",
@@ -36,7 +40,7 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """One line about the answer, for a person: what was done, what went wrong."""
-    click.echo(f"ckgen: {text}", err=True)
+    streams.tell(lambda: click.echo(f"ckgen: {presentable(text)}", err=True))
 
 
 def say_json(value: Any) -> None:
@@ -115,11 +119,16 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     text = format_diagnostics(diagnostics, {file: _read(file) for file in files})
     text = re.sub(r"\berror(?=[\[:])", lambda match: click.style(match[0], fg="red", bold=True), text)
     text = re.sub(r"(?<== )help:", lambda match: click.style(match[0], fg="cyan"), text)
-    click.echo(text.rstrip("\n"), err=True)
+    streams.tell(lambda: click.echo(text.rstrip("\n"), err=True))
 
 
 def _read(file: str) -> str:
+    """The text of a file that a message is about; nothing for a pipe, which has been read."""
+    from ckgen.reading import Unreadable, read_bounded
+
+    if not Path(file).is_file():
+        return ""
     try:
-        return Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return read_bounded(Path(file), _MOST_SHOWN).decode("utf-8", errors="replace")
+    except (OSError, Unreadable):
         return ""

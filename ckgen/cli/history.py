@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 
 from ckgen import source
@@ -12,8 +12,10 @@ from ckgen.cli.selection import DEFAULT_SET, Selection, load, recorded
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.expand import Expansion, expand_document
 from ckgen.function import Function
-from ckgen.instance import Instance
-from ckgen.manifest import MANIFEST_NAME, load_manifest
+from ckgen.instance import Instance, parse, primary
+from ckgen.manifest import MANIFEST_NAME, InstanceRecord, load_manifest, unusable
+
+_DEFAULTS = {item.name: item.default for item in fields(Instance) if item.compare and item.default is not MISSING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,26 @@ def _from_tree(tree: Path) -> Catalogue:
     for record in manifest.instances:
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
-    instances = [Instance(**{**record.fields, "archs": record.archs}) for record in manifest.instances]
+    instances = [_instance(record, tree) for record in manifest.instances]
     return Catalogue(instances, sets, _by_name(manifest.functions or ()))
+
+
+def _instance(record: InstanceRecord, tree: Path) -> Instance:
+    """The instance of a record, which in old trees lacks the fields that are newer and have a default.
+
+    CkgenError where its name is none of this ckgen's, or its fields are not the name's.
+    """
+    try:
+        instance = replace(parse(record.name), archs=record.archs)
+    except ValueError as error:
+        raise unusable(
+            str(tree / MANIFEST_NAME), f"lists an instance that this ckgen does not know: {error}"
+        ) from error
+    known, told = primary(instance), {**_DEFAULTS, **record.fields}
+    wrong = [name for name in dict.fromkeys((*known, *told)) if known.get(name) != told.get(name)]
+    if wrong:
+        raise unusable(str(tree / MANIFEST_NAME), f"gives {record.name} another {wrong[0]} than its name")
+    return instance
 
 
 def _from_git(revision: str, spec: Path) -> Catalogue:

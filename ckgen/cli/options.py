@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from unicodedata import category
 
 import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PATH = click.Path(path_type=Path)
+
+class PlainPath(click.Path):
+    """A name of a file that can stand in generated files, in messages and in what other programs read: UTF-8 without
+    control characters. A line break in a name would end the line it stands in, and what follows be code."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click.Path does, or its failure (exit 2)."""
+        text = os.fspath(value)
+        if not all(char.isprintable() or category(char) == "Zs" for char in text):  # Zs: blanks of all widths
+            self.fail(f"{ascii(text)}: a name may not hold control characters or bytes that are not UTF-8", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = PlainPath()
 
 
 def spec_option(command: Decorated) -> Decorated:

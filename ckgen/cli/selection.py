@@ -54,8 +54,8 @@ class Selection:
     def command(self) -> str:
         """The command line that makes the tree again, without what is the default anyway.
 
-        It stands in every generated file, so it must be the same on every machine: an absolute path
-        outside the current folder is cut to its name.
+        It stands in the manifest, so it must be the same on every machine: an absolute path outside the current
+        folder is cut to its name.
         """
         words = ["ckgen", "generate", *self.filters]
         if not self.has_default_spec:
@@ -93,16 +93,19 @@ def recorded(selection: Selection) -> Selection:
     from the current folder: another project's spec there is not to be taken for the tree's.
     """
     from ckgen.cli.trees import generate_command
-    from ckgen.manifest import load_manifest
+    from ckgen.manifest import MANIFEST_NAME, load_manifest, unusable
 
     manifest = load_manifest(selection.out)
     if manifest is None:
         return selection
-    words = shlex.split(manifest.origin.command)[2:]
     try:
-        given = generate_command.make_context("generate", words).params
-    except click.ClickException:
-        return selection
+        words = shlex.split(manifest.origin.command)
+        if words[:2] != ["ckgen", "generate"] or {"-h", "--help"} & set(words):
+            raise ValueError("another command")
+        given = generate_command.make_context("generate", words[2:]).params
+    except (ValueError, click.ClickException, click.exceptions.Exit) as error:
+        file, why = str(selection.out / MANIFEST_NAME), f"names no command that ckgen knows: {manifest.origin.command}"
+        raise unusable(file, why) from error
     chosen = replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
     chosen, tree, parts = replace(chosen, out=given["out"]), selection.out.resolve(), given["out"].parts
     base = Path(*tree.parts[: -len(parts)]) if tree.parts[-len(parts) :] == parts else tree.parent

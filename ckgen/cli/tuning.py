@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckgen.cli import console
+from ckgen.cli.authoring import write_new
 from ckgen.cli.options import PATH, json_option
 from ckgen.measured import TABLES, Table
 
@@ -68,7 +69,7 @@ def tune_command(
         return _check(tables)
     table = _make(results, arch, model, spec, operation)
     tables.mkdir(parents=True, exist_ok=True)
-    (tables / table.file_name).write_text(table_text(table), encoding="utf-8")
+    write_new(tables / table.file_name, table_text(table), replace=True)
     candidates = sum(len(row.candidates) for row in table.rows)
     console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {candidates} candidates")
     console.note("to put it into the library and the pages: ckgen generate; make docs")

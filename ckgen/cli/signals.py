@@ -1,0 +1,46 @@
+"""Signals that end a run: they unwind it like Ctrl-C, so that what it was about to leave behind is cleared away."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NAMES = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+
+
+class Ended(BaseException):
+    """A signal asked the run to end. No Exception, so that nothing takes it for an error to deal with."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+        self.message = NAMES[signal.Signals(number)]
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """While this runs, a signal of NAMES raises Ended, once: clearing away is not interrupted again.
+
+    Signals that whoever started us told us to ignore (nohup) stay ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in NAMES}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for other in taken:
+            signal.signal(other, signal.SIG_IGN)
+        raise Ended(number)
+
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
