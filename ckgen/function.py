@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ckgen.errors import CkgenError, Diagnostic
@@ -81,14 +81,7 @@ def check_function(
         message = f"this function has {len(tensors)} tensors and {len(scalars)} scalars"
         key = "tensors" if tensors else "scalars"
         return None, [Finding((key,), "function-inputs", message, f"at most {MAX_INPUTS} are allowed")]
-    if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
-        help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
-        findings.append(Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text))
-    elif _MACRO_NAME.fullmatch(name):
-        message = f"`{name}` reads as a macro, such as headers define"
-        other = name.capitalize()
-        help_text = f"use small letters too, for example {'MyFunction' if _MACRO_NAME.fullmatch(other) else other}"
-        findings.append(Finding(("name",), "function-name", message, help_text))
+    findings += _function_name_findings(name)
     paths: list[tuple[str, tuple[str | int, ...]]] = [(tensor, ("tensors", at)) for at, tensor in enumerate(tensors)]
     paths += [(scalar, ("scalars", scalar)) for scalar in scalars]
     for at, (given, path) in enumerate(paths):
@@ -115,6 +108,17 @@ def check_function(
         return None, findings
     kinds = tuple(kinds) or (Kind(),) * len(tensors)
     return Function(name, tuple(tensors), tuple(values.items()), expression, tree, kinds), []
+
+
+def _function_name_findings(name: str) -> Iterator[Finding]:
+    if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
+        help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
+        yield Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text)
+    elif _MACRO_NAME.fullmatch(name):
+        message = f"`{name}` reads as a macro, such as headers define"
+        other = name.capitalize()
+        help_text = f"use small letters too, for example {'MyFunction' if _MACRO_NAME.fullmatch(other) else other}"
+        yield Finding(("name",), "function-name", message, help_text)
 
 
 def _name_fault(name: str, earlier: Sequence[str]) -> str:

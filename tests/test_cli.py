@@ -442,7 +442,7 @@ def test_a_signal_is_one_line(number: signal.Signals, said: str, tmp_path: Path)
     process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(number)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG_GUARD)
     assert process.returncode == 128 + number
     assert err.strip() == f"ckgen: {said}"
 

@@ -16,6 +16,7 @@ import pytest
 from ckgen import atomic, outputs
 from ckgen.cli import signals
 from ckgen.held_signals import signals_held
+from tests.patience import HANG_GUARD
 from tests.trees import contents, small_tree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -140,7 +141,7 @@ def test_what_a_build_started_ends_with_it() -> None:
     grandchild = int(process.stdout.readline())
     process.terminate()
     assert process.stdout.readline() == "terminated\n"
-    assert process.wait(60) == 0
+    assert process.wait(HANG_GUARD) == 0
     assert not _is_running(grandchild)
 
 
