@@ -32,26 +32,22 @@ def convolve(
 ) -> Any:
     """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, and where its own
     function says what is wrong."""
-    ndim, kind, tensors = weight.dim() - 2, input.device.type, [input, weight, bias]
-    on_device = kind in ("cpu", "cuda")
-    if on_device and torch.is_autocast_enabled(kind):
+    ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
+    known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
+    if known and torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
-        tensors = [None if tensor is None else _cast(tensor, dtype) for tensor in tensors]
-    dtype = tensors[0].dtype
-    fits = on_device and ndim in _BY_PYTORCH and 0 <= ndim + 2 - input.dim() <= 1 and input.layout is torch.strided
-    if not fits or dtype not in _TYPES or any(tensor is not None and tensor.dtype != dtype for tensor in tensors):
+        tensors = _cast(input, dtype), _cast(weight, dtype), _cast(bias, dtype)
+    seen, other, added = tensors
+    same = seen.dtype == other.dtype and (added is None or added.dtype == seen.dtype)
+    pads = _pads(padding, weight, stride, dilation)
+    if not known or not same or seen.dtype not in _TYPES or input.layout is not torch.strided or pads is None:
         return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
-    strides, dilations = spread(stride, ndim), spread(dilation, ndim)
-    if isinstance(padding, str):
-        if padding not in ("valid", "same") or (padding == "same" and any(step != 1 for step in strides)):
-            return _BY_PYTORCH[ndim](input, weight, bias, stride, padding, dilation, groups)
-        tensors[0], pads = _padded(tensors[0], padding, weight.shape[2:], dilations)
-    else:
-        pads = spread(padding, ndim)
-    geometry = strides, pads, dilations, groups
+    if any(pads[1]):  # where the two sides differ, PyTorch too pads one of them beforehand
+        seen = torch.nn.functional.pad(seen, [end for more in reversed(pads[1]) for end in (0, more)])
+    geometry = spread(stride, ndim), pads[0], spread(dilation, ndim), groups
     if input.dim() == ndim + 2:
-        return conv(tensors[0], tensors[1], tensors[2], geometry, policy)
-    return conv(tensors[0].unsqueeze(0), tensors[1], tensors[2], geometry, policy).squeeze(0)
+        return conv(seen, other, added, geometry, policy)
+    return conv(seen.unsqueeze(0), other, added, geometry, policy).squeeze(0)
 
 
 def spread(value: Edges, ndim: int) -> tuple[int, ...]:
@@ -61,21 +57,25 @@ def spread(value: Edges, ndim: int) -> tuple[int, ...]:
     return tuple(value) * ndim if len(value) == 1 else tuple(value)
 
 
-def _padded(input: Any, padding: str, filter: Sequence[int], dilations: Sequence[int]) -> tuple[Any, tuple[int, ...]]:
-    """The input and the padding of both its sides, for padding given as a word. Where the sides differ, PyTorch pads
-    the end by one more."""
+def _pads(
+    padding: Edges | str, weight: Any, stride: Edges, dilation: Edges
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The padding of both sides and how much more there is at the end; None for words that PyTorch refuses here."""
+    ndim = weight.dim() - 2
+    if not isinstance(padding, str):
+        return spread(padding, ndim), ()
     if padding == "valid":
-        return input, (0,) * len(filter)
-    total = [(edge - 1) * dilation for edge, dilation in zip(filter, dilations, strict=True)]
-    if any(pad % 2 for pad in total):
-        input = torch.nn.functional.pad(input, [end for pad in reversed(total) for end in (0, pad % 2)])
-    return input, tuple(pad // 2 for pad in total)
+        return (0,) * ndim, ()
+    if padding != "same" or any(step != 1 for step in spread(stride, ndim)):
+        return None
+    total = [(edge - 1) * reach for edge, reach in zip(weight.shape[2:], spread(dilation, ndim), strict=False)]
+    return tuple(pad // 2 for pad in total), tuple(pad % 2 for pad in total)
 
 
 def _cast(tensor: Any, dtype: Any) -> Any:
-    """What autocast makes of a tensor. As with PyTorch's own functions, a parameter that is used again is not cast
-    again, so that its gradients are added up before they are cast back."""
-    if tensor.dtype == dtype or tensor.dtype not in _TYPES:
+    """What autocast makes of a tensor or None. As with PyTorch's own functions, a parameter that is used again is not
+    cast again, so that its gradients are added up before they are cast back."""
+    if tensor is None or tensor.dtype == dtype or tensor.dtype not in _TYPES:
         return tensor
     once = tensor.is_leaf and tensor.requires_grad and torch.is_grad_enabled() and torch.is_autocast_cache_enabled()
     if not once or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():

@@ -12,7 +12,7 @@ the transforms of torch.func.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ class Policy(NamedTuple):
     fallback: bool
 
 
+_ZEROS = {ndim: (0,) * ndim for ndim in (1, 2, 3)}
 _SETTINGS = "int[] stride, int[] padding, int[] dilation, SymInt groups"
 _POLICY = "str library, bool input_gradient, bool fallback"
 _LIBRARY = torch.library.Library("ckgen", "FRAGMENT")
@@ -49,7 +50,7 @@ def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy)
     """A convolution by PyTorch whose gradients are computed as the policy says."""
     if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
         return _CONV(input, weight, bias, *geometry, *policy)
-    return _Conv.apply(input, weight, bias, *geometry, *policy, None)  # the dispatcher would take as long again
+    return _Conv.apply(input, weight, bias, geometry, policy, None)  # by the dispatcher it would take twice as long
 
 
 def conv_backward(
@@ -59,9 +60,9 @@ def conv_backward(
     tensor; of a tensor that no gradient reads nothing but these and its shape counts."""
     arguments = grad_output, input, weight, *geometry, *wanted, *policy
     if torch.is_grad_enabled() or forward_ad._current_level >= 0 or _transformed():
-        return tuple(_CONV_BACKWARD(*arguments))
+        return _CONV_BACKWARD(*arguments)  # type: ignore[no-any-return]
     with torch._C._AutoDispatchBelowAutograd():  # nothing to record: this takes the host a third of the time
-        return tuple(_CONV_BACKWARD(*arguments))
+        return _CONV_BACKWARD(*arguments)  # type: ignore[no-any-return]
 
 
 def _gradients(
@@ -73,8 +74,8 @@ def _gradients(
     if to_input and not ours:
         stride, padding, dilation, groups = geometry
         sizes = [weight.shape[0]] if to_bias else None
-        rest = sizes, stride, padding, dilation, False, [0] * len(stride), groups, [True, False, to_bias]
-        data, _, bias = torch.ops.aten.convolution_backward(grad_output, input, weight, *rest)
+        rest = sizes, stride, padding, dilation, False, _ZEROS[len(stride)], groups, [True, False, to_bias]
+        data, _, bias = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
     elif to_bias:
         bias = grad_output.sum((0, *range(2, grad_output.dim())))
     if ours:
@@ -88,18 +89,13 @@ class _Conv(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
     """``ckgen::conv``. The last argument is None or what ``_below`` takes."""
 
     @staticmethod
-    def forward(ctx: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
-        ctx.geometry, ctx.policy, modes = rest[:4], Policy(*rest[4:7]), rest[7]
-        ctx.save_for_backward(input, weight)
-        ctx.save_for_forward(input, weight)
-        ctx.set_materialize_grads(False)
+    def forward(ctx: Any, input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy, modes: Any) -> Any:
+        ctx.geometry, ctx.policy = geometry, policy
+        _save(ctx, input, weight)
         if modes is None:
-            out = _convolution(input, weight, bias, *rest[:7])
-        else:
-            with _below(modes):
-                out = _convolution(input, weight, bias, *rest[:7])
-        ctx.shape = out.shape
-        return out
+            return _convolution(input, weight, bias, *geometry)
+        with _below(modes):
+            return _convolution(input, weight, bias, *geometry)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> tuple[Any, ...]:
@@ -107,7 +103,7 @@ class _Conv(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
         if grad_output is not None:
             input, weight = ctx.saved_tensors
             found = _gradients(grad_output, input, weight, ctx.geometry, ctx.needs_input_grad[:3], ctx.policy)
-        return *found, *(None,) * 8
+        return *found, None, None, None
 
     @staticmethod
     def jvp(ctx: Any, input_t: Any, weight_t: Any, bias_t: Any, *_: Any) -> Any:
@@ -117,8 +113,8 @@ class _Conv(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
                 parts.append(_CONV(input_t, weight, bias_t, *settings))
             if weight_t is not None:
                 parts.append(_CONV(input, weight_t, None if parts else bias_t, *settings))
-            if not parts:
-                return bias_t.reshape(1, -1, *(1,) * (len(ctx.shape) - 2)).expand(ctx.shape)
+            if not parts:  # the bias alone
+                parts.append(_CONV(torch.zeros_like(input), weight, bias_t, *settings))
             return sum(parts[1:], parts[0])
 
 
@@ -126,13 +122,20 @@ class _ConvBackward(torch.autograd.function._SingleLevelFunction):  # type: igno
     """``ckgen::conv_backward``. The last argument is what ``_below`` takes."""
 
     @staticmethod
-    def forward(ctx: Any, grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, Any]:
-        ctx.geometry, ctx.wanted, ctx.policy = rest[:4], rest[4:6], Policy(*rest[6:9])
-        ctx.save_for_backward(grad_output, input, weight)
-        ctx.save_for_forward(grad_output, input, weight)
-        ctx.set_materialize_grads(False)
-        with _below(rest[9]):
-            return tuple(_CONV_BACKWARD(grad_output, input, weight, *rest[:9]))
+    def forward(
+        ctx: Any,
+        grad_output: Any,
+        input: Any,
+        weight: Any,
+        geometry: Geometry,
+        wanted: tuple[bool, bool],
+        policy: Policy,
+        modes: tuple[bool, bool],
+    ) -> tuple[Any, Any]:
+        ctx.geometry, ctx.wanted, ctx.policy = geometry, wanted, policy
+        _save(ctx, grad_output, input, weight)
+        with _below(modes):
+            return _CONV_BACKWARD(grad_output, input, weight, *geometry, *wanted, *policy)  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, to_data: Any, to_step: Any) -> tuple[Any, ...]:
@@ -140,13 +143,13 @@ class _ConvBackward(torch.autograd.function._SingleLevelFunction):  # type: igno
         (grad_output, input, weight), needed, parts = ctx.saved_tensors, ctx.needs_input_grad, []
         to_step = None if to_step is None else to_step.to(grad_output.dtype)
         if needed[0] and to_data is not None:
-            parts.append(conv(to_data, weight, None, ctx.geometry, ctx.policy))
+            parts.append(_CONV(to_data, weight, None, *ctx.geometry, *ctx.policy))
         if needed[0] and to_step is not None:
-            parts.append(conv(input, to_step, None, ctx.geometry, ctx.policy))
+            parts.append(_CONV(input, to_step, None, *ctx.geometry, *ctx.policy))
         wanted = needed[1] and to_step is not None, needed[2] and to_data is not None, False
         others = input if to_data is None else to_data, weight if to_step is None else to_step
         data, step, _ = _gradients(grad_output, *others, ctx.geometry, wanted, ctx.policy)
-        return sum(parts[1:], parts[0]) if parts else None, data, step, *(None,) * 10
+        return sum(parts[1:], parts[0]) if parts else None, data, step, None, None, None, None
 
     @staticmethod
     def jvp(ctx: Any, grad_output_t: Any, input_t: Any, weight_t: Any, *_: Any) -> tuple[Any, ...]:
@@ -160,6 +163,13 @@ class _ConvBackward(torch.autograd.function._SingleLevelFunction):  # type: igno
                 parts.append(conv_backward(grad_output, *others, ctx.geometry, wanted, ctx.policy))
             found = ([pair[at] for pair in parts if pair[at] is not None] for at in (0, 1))
             return tuple(sum(terms[1:], terms[0]) if terms else None for terms in found)
+
+
+def _save(ctx: Any, *tensors: Any) -> None:
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
+    if forward_ad._current_level >= 0:
+        ctx.save_for_forward(*tensors)
 
 
 def _primals(ctx: Any) -> list[Any]:
@@ -176,22 +186,26 @@ def _below(modes: tuple[bool, bool]) -> Iterator[None]:
         yield
 
 
-def _differentiable(function: Any) -> Callable[..., Any]:
-    """The autograd kernel that applies an autograd function, at the level of torch.func's transforms that calls it."""
+def _modes() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
 
-    def kernel(*arguments: Any) -> Any:
-        modes = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
-        with _single_level():
-            return function.apply(*arguments, modes)
 
-    return kernel
+def _conv_autograd(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    with _single_level():  # of torch.func's transforms, the one that calls
+        return _Conv.apply(input, weight, bias, rest[:4], Policy(*rest[4:]), _modes())
+
+
+def _conv_backward_autograd(grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, Any]:
+    with _single_level():
+        settings = rest[:4], rest[4:6], Policy(*rest[6:])
+        return _ConvBackward.apply(grad_output, input, weight, *settings, _modes())  # type: ignore[no-any-return]
 
 
 def _convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any, *_: object
 ) -> Any:
     """A convolution in the type of its tensors, also where autocast would have another."""
-    arguments = input, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups
+    arguments = input, weight, bias, stride, padding, dilation, False, _ZEROS[len(stride)], groups
     kind = input.device.type
     if kind != "meta" and torch.is_autocast_enabled(kind) and input.dtype != torch.get_autocast_dtype(kind):
         with torch.autocast(kind, enabled=False):
@@ -270,8 +284,8 @@ def _merged(tensor: Any, batch: int | None, axis: int, size: int) -> Any:
 
 _LIBRARY.impl("conv", _convolution, "CompositeExplicitAutograd")
 _LIBRARY.impl("conv_backward", _by_the_library, "CompositeExplicitAutograd")
-_LIBRARY.impl("conv", _differentiable(_Conv), "Autograd")
-_LIBRARY.impl("conv_backward", _differentiable(_ConvBackward), "Autograd")
+_LIBRARY.impl("conv", _conv_autograd, "Autograd")
+_LIBRARY.impl("conv_backward", _conv_backward_autograd, "Autograd")
 torch.library.register_fake("ckgen::conv", _convolution, lib=_LIBRARY)
 torch.library.register_fake("ckgen::conv_backward", _fake, lib=_LIBRARY)
 torch.library.register_vmap("ckgen::conv", _conv_vmap, lib=_LIBRARY)

@@ -91,9 +91,11 @@ class Request(NamedTuple):
 
 
 def make_plan(library: Library, *request: Any) -> Plan:
-    """The plan for a Request, whose fields are given one by one. Raises UnsupportedProblem or ProblemError where that
-    is not left to PyTorch, LibraryError for tensors that do not fit."""
-    asked = Request(*request)
+    """The plan for a Request, whose fields are given one by one, those of its tensors as plain tuples.
+
+    Raises UnsupportedProblem or ProblemError where that is not left to PyTorch, LibraryError for tensors that do not
+    fit."""
+    asked = Request(*(Seen(*tensor) for tensor in request[:3]), *request[3:])
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
     _check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):

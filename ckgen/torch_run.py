@@ -7,7 +7,7 @@ from typing import Any
 
 from ckgen.library import Library
 from ckgen.torch_import import torch
-from ckgen.torch_plan import Geometry, Lengths, Seen, Step, make_plan
+from ckgen.torch_plan import Geometry, Lengths, Step, make_plan
 
 # A plan takes about 2 KiB; a model has two for each of its convolutions, with dynamic shapes for each of their sizes.
 PLANS = 4096
@@ -34,21 +34,20 @@ class Engine:
         device = input.device
         gpu = device.index if self._several else None
         plan = self.plan(_seen(grad_output), _seen(input), _seen(weight), geometry, wanted, fallback, gpu)
-        tensors = [
-            tensor if strides is None else _copied(tensor, strides)
-            for tensor, strides in zip((grad_output, input, weight), plan.copies, strict=True)
-        ]
-        out, in_, wei = (tensor.data_ptr() for tensor in tensors)
+        to_out, to_in, to_wei = plan.copies
+        out = grad_output if to_out is None else _copied(grad_output, to_out)
+        in_ = input if to_in is None else _copied(input, to_in)
+        wei = weight if to_wei is None else _copied(weight, to_wei)
         stream = torch.cuda.current_stream(device).cuda_stream if input.is_cuda else 0
         data = step = None
         if plan.data:
-            data = self._run(plan.data, device, (0, wei, out), 0, stream, gpu)
+            data = self._run(plan.data, device, (0, wei.data_ptr(), out.data_ptr()), 0, stream, gpu)
         if plan.weight:
-            step = self._run(plan.weight, device, (in_, 0, out), 1, stream, gpu)
+            step = self._run(plan.weight, device, (in_.data_ptr(), 0, out.data_ptr()), 1, stream, gpu)
         if True in plan.by_pytorch:
             stride, padding, dilation, groups = geometry
             rest = stride, padding, dilation, False, (0,) * len(stride), groups, (*plan.by_pytorch, False)
-            found = torch.ops.aten.convolution_backward(grad_output, input, weight, None, *rest)
+            found = torch.ops.aten.convolution_backward.default(grad_output, input, weight, None, *rest)
             data, step = found[0] if data is None else data, found[1] if step is None else step
         return data, step
 
@@ -79,8 +78,9 @@ def engine(path: str) -> Engine:
     return Engine(Library(path))
 
 
-def _seen(tensor: Any) -> Seen:
-    return Seen(tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device)
+def _seen(tensor: Any) -> tuple[Any, ...]:
+    """The fields of Seen; making one would take several times as long."""
+    return tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device
 
 
 def _copied(tensor: Any, strides: Lengths) -> Any:
