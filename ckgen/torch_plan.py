@@ -159,9 +159,7 @@ def _check(library: Library, asked: Request) -> None:
         if gradient.dtype != seen.dtype:
             raise LibraryError(f"grad_output is {gradient.dtype}, {name} {seen.dtype}")
     sizes, groups = (tuple(asked.input.shape), tuple(asked.weight.shape)), asked.geometry[3]
-    if len(sizes[0]) not in (3, 4, 5):
-        raise LibraryError(f"input has shape {sizes[0]}; (N, C, 1 to 3 dimensions) is possible")
-    fits = len(sizes[0]) == len(sizes[1]) and groups > 0
+    fits = len(sizes[0]) == len(sizes[1]) in (3, 4, 5) and groups > 0
     if not fits or sizes[0][1] != sizes[1][1] * groups or sizes[1][0] % groups:
         message = f"weight_size {sizes[1]} and groups {groups} do not fit an input of shape {sizes[0]}"
         raise LibraryError(message, "it is (K, C/groups, filter)")

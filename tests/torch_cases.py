@@ -85,4 +85,7 @@ def assert_close(found: Any, known: Any, tolerance: float = 1e-4) -> None:
     for at, (one, two) in enumerate(pairs):
         assert one.shape == two.shape, at
         error = (one.detach().double().cpu() - two.detach().double().cpu()).abs()
-        assert not error.numel() or error.max() <= tolerance * max(1.0, float(two.detach().abs().max())), (at, error.max())
+        assert not error.numel() or error.max() <= tolerance * max(1.0, float(two.detach().abs().max())), (
+            at,
+            error.max(),
+        )
