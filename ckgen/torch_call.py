@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +11,8 @@ from ckgen.torch_plan import DTYPES
 
 Edges = int | Sequence[int]
 
-_WeakRef: Any = importlib.import_module("torch.utils.weak").TensorWeakRef
 _TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
-# By parameter and type: the parameter, its version, and its copy of that type, which lives as long as a graph needs it.
-_casts: dict[tuple[int, Any], tuple[Any, int, Any]] = {}
 
 
 def convolve(
@@ -66,24 +61,14 @@ def _pads(
         return spread(padding, ndim), ()
     if padding == "valid":
         return (0,) * ndim, ()
-    if padding != "same" or any(step != 1 for step in spread(stride, ndim)):
+    dilations = spread(dilation, ndim)
+    if padding != "same" or len(dilations) != ndim or any(step != 1 for step in spread(stride, ndim)):
         return None
-    total = [(edge - 1) * reach for edge, reach in zip(weight.shape[2:], spread(dilation, ndim), strict=False)]
+    total = [(edge - 1) * reach for edge, reach in zip(weight.shape[2:], dilations, strict=True)]
     return tuple(pad // 2 for pad in total), tuple(pad % 2 for pad in total)
 
 
 def _cast(tensor: Any, dtype: Any) -> Any:
-    """What autocast makes of a tensor or None. As with PyTorch's own functions, a parameter that is used again is not
-    cast again, so that its gradients are added up before they are cast back."""
-    if tensor is None or tensor.dtype == dtype or tensor.dtype not in _TYPES:
-        return tensor
-    once = tensor.is_leaf and tensor.requires_grad and torch.is_grad_enabled() and torch.is_autocast_cache_enabled()
-    if not once or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
-        return tensor.to(dtype)
-    key = id(tensor), dtype
-    known, version, copy = _casts.get(key, (None, 0, None))
-    found = copy() if known is not None and known() is tensor and version == tensor._version else None
-    if found is None:
-        found = tensor.to(dtype)
-        _casts[key] = weakref.ref(tensor, lambda _: _casts.pop(key, None)), tensor._version, _WeakRef(found)
-    return found
+    """What autocast makes of a tensor or None. PyTorch keeps its casts of parameters, out of reach from here, until the
+    region ends; a parameter that is used in several calls is cast in each."""
+    return tensor if tensor is None or tensor.dtype not in _TYPES else tensor.to(dtype)

@@ -26,7 +26,7 @@ def fresh() -> Iterator[None]:
 
 @pytest.mark.parametrize("shape", TINY, ids=str)
 def test_the_operators_are_sound(torch_library: Library, shape: tuple[Any, ...]) -> None:
-    """Schema, autograd kernel, and the fake kernel's shapes and strides beside the real one's, also with symbolic sizes."""
+    """Schema, autograd kernel, and the fake kernel's shapes and strides beside the real one's, also symbolic ones."""
     input, weight, gradient, settings = make(shape)
     ndim = weight.dim() - 2
     edges = [[value] * ndim if isinstance(value, int) else list(value) for value in list(settings.values())[:3]]

@@ -138,11 +138,11 @@ def test_a_saved_model_opens_its_library_when_it_needs_it(torch_library: Library
         import sys, torch
         sys.path.insert(0, sys.argv[3])
         model = torch.load(sys.argv[1], weights_only=False)
-        for at in (0, 5):
-            model[at].forward.args  # a partial of a function by name
-            if sys.argv[2] != "-":
-                module, policy = model[at].forward.args
-                model[at].forward = type(model[at].forward)(model[at].forward.func, module, policy._replace(library=sys.argv[2]))
+        if sys.argv[2] != "-":
+            for module in model:
+                if "forward" in vars(module):
+                    forward, policy = module.forward, module.forward.args[1]._replace(library=sys.argv[2])
+                    module.forward = type(forward)(forward.func, module, policy)
         device = next(model.parameters()).device
         with torch.no_grad():
             model(torch.ones(1, 3, 5, 6, device=device))

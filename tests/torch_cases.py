@@ -69,7 +69,7 @@ def leaves(*tensors: Any) -> list[Any]:
 
 
 def derivatives(function: Callable[..., Any], tensors: list[Any], order: int) -> list[Any]:
-    """The function's value and, for each order, the gradients of what the sum of squares of the order before comes to."""
+    """The function's value and, order by order, the gradients of a function of all values of the order before."""
     values = [function(*tensors)]
     found = list(values)
     for at in range(order):
