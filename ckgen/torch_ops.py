@@ -22,7 +22,6 @@ from ckgen.torch_run import engine
 
 forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
 _single_level: Any = importlib.import_module("torch._functorch.utils").enable_single_level_autograd_function
-_transformed = torch._C._are_functorch_transforms_active
 
 
 class Policy(NamedTuple):
@@ -46,11 +45,16 @@ _LIBRARY.define(
 _CONV, _CONV_BACKWARD = torch.ops.ckgen.conv.default, torch.ops.ckgen.conv_backward.default
 
 
+def _traced() -> bool:
+    """Whether something else than this call is to see the operator: the compiler or a transform of torch.func."""
+    return bool(torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active())
+
+
 def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy) -> Any:
     """A convolution by PyTorch whose gradients are computed as the policy says."""
-    if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
+    if _traced() or torch._C._get_tracing_state():
         return _CONV(input, weight, bias, *geometry, *policy)
-    return _Conv.apply(input, weight, bias, geometry, policy, None)  # by the dispatcher it would take twice as long
+    return _apply_conv(input, weight, bias, geometry, policy, None)  # by the dispatcher it would take twice as long
 
 
 def conv_backward(
@@ -59,7 +63,7 @@ def conv_backward(
     """The gradients of input and weight that are ``wanted``, by the library, each in the type and memory format of its
     tensor; of a tensor that no gradient reads nothing but these and its shape counts."""
     arguments = grad_output, input, weight, *geometry, *wanted, *policy
-    if torch.is_grad_enabled() or forward_ad._current_level >= 0 or _transformed():
+    if torch.is_grad_enabled() or forward_ad._current_level >= 0 or _traced():
         return _CONV_BACKWARD(*arguments)  # type: ignore[no-any-return]
     with torch._C._AutoDispatchBelowAutograd():  # nothing to record: this takes the host a third of the time
         return _CONV_BACKWARD(*arguments)  # type: ignore[no-any-return]
@@ -85,7 +89,7 @@ def _gradients(
     return data, step, bias
 
 
-class _Conv(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
+class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
     """``ckgen::conv``. The last argument is None or what ``_below`` takes."""
 
     @staticmethod
@@ -118,7 +122,7 @@ class _Conv(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
             return sum(parts[1:], parts[0])
 
 
-class _ConvBackward(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]
+class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
     """``ckgen::conv_backward``. The last argument is what ``_below`` takes."""
 
     @staticmethod
@@ -165,6 +169,12 @@ class _ConvBackward(torch.autograd.function._SingleLevelFunction):  # type: igno
             return tuple(sum(terms[1:], terms[0]) if terms else None for terms in found)
 
 
+# Function.apply but for what its Python part adds: under torch.func it would call itself for all levels at once, and an
+# operator is called at each of them.
+_apply_conv = super(torch.autograd.Function, CkgenConv).apply
+_apply_gradients = super(torch.autograd.Function, CkgenConvGradients).apply
+
+
 def _save(ctx: Any, *tensors: Any) -> None:
     ctx.save_for_backward(*tensors)
     ctx.set_materialize_grads(False)
@@ -192,13 +202,13 @@ def _modes() -> tuple[bool, bool]:
 
 def _conv_autograd(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
     with _single_level():  # of torch.func's transforms, the one that calls
-        return _Conv.apply(input, weight, bias, rest[:4], Policy(*rest[4:]), _modes())
+        return _apply_conv(input, weight, bias, rest[:4], Policy(*rest[4:]), _modes())
 
 
 def _conv_backward_autograd(grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, Any]:
     with _single_level():
         settings = rest[:4], rest[4:6], Policy(*rest[6:])
-        return _ConvBackward.apply(grad_output, input, weight, *settings, _modes())  # type: ignore[no-any-return]
+        return _apply_gradients(grad_output, input, weight, *settings, _modes())  # type: ignore[no-any-return]
 
 
 def _convolution(

@@ -52,7 +52,7 @@ def patch(model: Any, policy: Policy, include: Sequence[str], exclude: Sequence[
         elif reason := _obstacle(module):
             left[name] = reason
         else:
-            module.forward = functools.partial(_forward, module, policy)
+            _bind(module, policy)
     return Patched(tuple(name for name in found if name not in left), left)
 
 
@@ -60,8 +60,20 @@ def unpatch(model: Any) -> int:
     """Undo ``ckgen.torch.patch``; how many modules it was undone in."""
     found = [module for module in model.modules() if _is_patched(module)]
     for module in found:
-        del module.forward
+        del module.forward, module._replicate_for_data_parallel
     return len(found)
+
+
+def _bind(module: Any, policy: Policy) -> None:
+    module.forward = functools.partial(_forward, module, policy)
+    module._replicate_for_data_parallel = functools.partial(_replica, module, policy)
+
+
+def _replica(module: Any, policy: Policy) -> Any:
+    """What nn.DataParallel makes for each of its GPUs: a module whose forward is not that of the module copied."""
+    made = type(module)._replicate_for_data_parallel(module)
+    _bind(made, policy)
+    return made
 
 
 def _obstacle(module: Any) -> str | None:

@@ -90,12 +90,12 @@ class Request(NamedTuple):
     gpu: int | None
 
 
-def make_plan(library: Library, *request: Any) -> Plan:
+def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest: Any) -> Plan:
     """The plan for a Request, whose fields are given one by one, those of its tensors as plain tuples.
 
     Raises UnsupportedProblem or ProblemError where that is not left to PyTorch, LibraryError for tensors that do not
     fit."""
-    asked = Request(*(Seen(*tensor) for tensor in request[:3]), *request[3:])
+    asked = Request(Seen(*grad_output), Seen(*input), Seen(*weight), *rest)
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
     _check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):

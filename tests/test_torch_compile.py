@@ -86,6 +86,20 @@ def test_a_compiled_model_with_dynamic_shapes(torch_library: Library) -> None:
         assert_close(gradients(made, compiled, images), gradients(plain, plain, images))
 
 
+def test_a_compiled_backward_pass(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled autograd traces the backward pass as well, as DDP asks it to."""
+    monkeypatch.setattr(torch._dynamo.config, "compiled_autograd", True)
+    made, plain, images = model(torch_library, True), model(None, True), uniform(2, 3, 5, 6)
+    run = torch.compile(lambda x: made(x).square().mean().backward(), backend="aot_eager")
+    run(images)
+    found = [parameter.grad for parameter in made.parameters()]
+    assert_close(found, gradients(plain, plain, images))
+    made.zero_grad()
+    with torch._dynamo.compiled_autograd._enable(torch.compile(backend="aot_eager", fullgraph=True)):
+        made(images).square().mean().backward()
+    assert_close([parameter.grad for parameter in made.parameters()], found)
+
+
 def test_compiled_transforms_and_calls(torch_library: Library) -> None:
     """torch.func inside a compiled function, a library object in place of its path, a gradient alone."""
     input, weight, gradient, settings = make(TINY[1])

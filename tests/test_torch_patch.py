@@ -129,6 +129,16 @@ def test_copies_and_pickles_are_patched_too(torch_library: Library) -> None:
     assert_close(gradients(torch.load(file, weights_only=False)), known)
 
 
+def test_replicas_of_data_parallel_have_weights_of_their_own(torch_library: Library) -> None:
+    made = nn.Conv2d(3, 4, 3).to(DEVICE)
+    ct.patch(made, torch_library)
+    replica = made._replicate_for_data_parallel()
+    replica.weight, replica.bias = torch.ones_like(made.weight), torch.zeros_like(made.bias)
+    images = uniform(1, 3, 4, 4)
+    assert_close(replica(images), torch.conv2d(images, replica.weight))
+    assert_close(made(images), torch.conv2d(images, made.weight, made.bias))
+
+
 def test_a_saved_model_opens_its_library_when_it_needs_it(torch_library: Library, tmp_path: Path) -> None:
     """In another process: inference needs no library, a backward pass without it says which file is missing."""
     made = model()
