@@ -19,8 +19,9 @@ from typing import Any, Literal
 from ckgen import torch_patch
 from ckgen.c_api import LibraryError
 from ckgen.library import Library
+from ckgen.torch_autograd import one_gradient
 from ckgen.torch_call import Edges, convolve, spread
-from ckgen.torch_ops import Policy, conv_backward
+from ckgen.torch_ops import Policy
 from ckgen.torch_patch import Patched, unpatch
 from ckgen.torch_plan import gap_free, readable
 from ckgen.torch_run import engine
@@ -59,10 +60,8 @@ def conv_backward_weight(
     """
     _require("grad_output", grad_output, readable)
     _require("input", input, readable)
-    like = input.new_empty(1, dtype=weight_dtype or input.dtype).expand(tuple(weight_size))
-    geometry = _geometry(stride, padding, dilation, groups, input.dim() - 2)
-    policy = Policy(_path(library), False, False)
-    return conv_backward(grad_output, input, like, geometry, (False, True), policy)[1]
+    geometry, dtype = _geometry(stride, padding, dilation, groups, input.dim() - 2), weight_dtype or input.dtype
+    return one_gradient(grad_output, input, tuple(weight_size), dtype, geometry, 1, _path(library))
 
 
 def conv_backward_data(
@@ -84,10 +83,8 @@ def conv_backward_data(
     """
     _require("grad_output", grad_output, readable)
     _require("weight", weight, gap_free)
-    like = weight.new_empty(1).expand(tuple(input_size))
     geometry = _geometry(stride, padding, dilation, groups, weight.dim() - 2)
-    policy = Policy(_path(library), True, False)
-    return conv_backward(grad_output, like, weight, geometry, (True, False), policy)[0]
+    return one_gradient(grad_output, weight, tuple(input_size), weight.dtype, geometry, 0, _path(library))
 
 
 def conv(

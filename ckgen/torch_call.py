@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ckgen.torch_autograd import conv
 from ckgen.torch_import import torch
-from ckgen.torch_ops import Policy, conv
+from ckgen.torch_ops import Policy
 from ckgen.torch_plan import DTYPES
 
 Edges = int | Sequence[int]

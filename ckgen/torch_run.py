@@ -31,14 +31,14 @@ class Engine:
         fallback: bool,
     ) -> tuple[Any, Any]:
         """The gradients of input and weight that are ``wanted``, None for the other."""
-        device = input.device
+        device = grad_output.device
         gpu = device.index if self._several else None
         plan = self.plan(_seen(grad_output), _seen(input), _seen(weight), geometry, wanted, fallback, gpu)
         to_out, to_in, to_wei = plan.copies
         out = grad_output if to_out is None else _copied(grad_output, to_out)
         in_ = input if to_in is None else _copied(input, to_in)
         wei = weight if to_wei is None else _copied(weight, to_wei)
-        stream = torch.cuda.current_stream(device).cuda_stream if input.is_cuda else 0
+        stream = torch.cuda.current_stream(device).cuda_stream if grad_output.is_cuda else 0
         data = step = None
         if plan.data:
             data = self._run(plan.data, device, (0, wei.data_ptr(), out.data_ptr()), 0, stream, gpu)
@@ -79,7 +79,9 @@ def engine(path: str) -> Engine:
 
 
 def _seen(tensor: Any) -> tuple[Any, ...]:
-    """The fields of Seen; making one would take several times as long."""
+    """The fields of Seen, which also stand for a tensor that is not read. Making a Seen would take much longer."""
+    if type(tensor) is tuple:
+        return tensor
     return tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device
 
 

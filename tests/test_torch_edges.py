@@ -406,8 +406,7 @@ def test_ddp_takes_gradients_as_they_are(torch_library: Library, process_group: 
 def test_the_plans_kept_are_bounded(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_run, "PLANS", 3)
     engine = torch_run.Engine(torch_library)
-    monkeypatch.setattr(torch_run, "engine", lambda path: engine)
-    monkeypatch.setattr("ckgen.torch_ops.engine", lambda path: engine)
+    monkeypatch.setattr("ckgen.torch_autograd.engine", lambda path: engine)
     weight = uniform(2, 2, 1, 1).requires_grad_()
     for edge in (1, 2, 3, 4, 5, 1):
         input = uniform(1, 2, edge, edge)
