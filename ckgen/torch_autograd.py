@@ -72,7 +72,8 @@ def _straight(*tensors: Any) -> bool:
     """Whether the dispatcher would go straight to the operator's kernel, for which it takes as long as the kernel
     itself: there is nothing to record, no mode is on, and no tensor is wrapped or yet to be negated."""
     return (
-        torch._C._dispatch_tls_local_include_set().raw_repr() == _NO_MODE
+        not torch.compiler.is_compiling()
+        and torch._C._dispatch_tls_local_include_set().raw_repr() == _NO_MODE
         and all(torch._C._dispatch_keys(tensor).raw_repr() in _PLAIN for tensor in tensors)
         and not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors))
         and forward_ad._current_level < 0

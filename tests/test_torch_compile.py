@@ -86,12 +86,12 @@ def test_a_compiled_model_with_dynamic_shapes(torch_library: Library) -> None:
         assert_close(gradients(made, compiled, images), gradients(plain, plain, images))
 
 
-def test_a_compiled_backward_pass(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_backward_pass(torch_library: Library) -> None:
     """Compiled autograd traces the backward pass as well, as DDP asks it to."""
-    monkeypatch.setattr(torch._dynamo.config, "compiled_autograd", True)
     made, plain, images = model(torch_library, True), model(None, True), uniform(2, 3, 5, 6)
     run = torch.compile(lambda x: made(x).square().mean().backward(), backend="aot_eager")
-    run(images)
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        run(images)
     found = [parameter.grad for parameter in made.parameters()]
     assert_close(found, gradients(plain, plain, images))
     made.zero_grad()

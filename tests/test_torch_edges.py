@@ -17,7 +17,7 @@ from ckgen.torch_plan import gap_free, packed, readable, result_strides
 from tests.torch_cases import BY_PYTORCH, DEVICE, TINY, assert_close, channels_last, leaves, make, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
-from ckgen import torch_run  # isort: skip
+from ckgen import torch_autograd, torch_run  # isort: skip
 
 nn = torch.nn
 HALF = torch.bfloat16 if DEVICE == "cpu" else torch.float16
@@ -459,6 +459,28 @@ def test_runs_wait_for_nothing(torch_library: Library, monkeypatch: pytest.Monke
         for form in FORMATS.values():
             engine.gradients(form(gradient), form(input), form(weight), geometry, (True, True), False)
     assert set(seen) <= {"empty", "empty_strided", "copy_", "clone", "contiguous"}
+
+
+def test_the_dispatcher_is_passed_by_only_where_it_has_nothing_to_do(torch_library: Library) -> None:
+    plain, straight = uniform(2, 3), torch_autograd._straight
+    assert straight(plain, nn.Parameter(plain, requires_grad=False), channels_last(uniform(2, 2, 3, 3)))
+    assert not straight(plain, plain.clone().requires_grad_())
+    negative = torch.view_as_complex(uniform(3, 2)).conj().imag
+    for special in (negative, torch._efficientzerotensor((2,), device=DEVICE), plain.to("meta")):
+        assert not straight(plain, special)
+    with torch.no_grad():
+        assert straight(plain, plain.clone().requires_grad_())
+    with Casts():
+        assert not straight(plain)
+    with torch._subclasses.fake_tensor.FakeTensorMode() as fake:
+        assert not straight(plain)
+    assert not straight(fake.from_tensor(plain))
+    with torch.autograd.forward_ad.dual_level():
+        assert not straight(plain)
+    seen: list[bool] = []
+    torch.func.vmap(lambda part: (seen.append(straight(part) or straight(plain)), part)[1])(plain)
+    torch.func.grad(lambda part: (seen.append(straight(part) or straight(plain)), part.sum())[1])(plain)
+    assert seen == [False, False]
 
 
 def test_tensors_where_no_library_is_for(make_stub: Any) -> None:

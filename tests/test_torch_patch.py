@@ -16,7 +16,7 @@ import pytest
 from ckgen.c_api import LibraryError, UnsupportedProblem
 from ckgen.library import Library
 from tests.conftest import StubMaker
-from tests.torch_cases import DEVICE, assert_close, torch, uniform
+from tests.torch_cases import DEVICE, assert_close, derivatives, leaves, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
 
@@ -252,6 +252,10 @@ def test_what_no_instance_takes(make_stub: StubMaker, unsupported: Any) -> None:
         return
     made(found).sum().backward()
     assert_close([found.grad, made.weight.grad], [other.grad, known.weight.grad])
+    pairs = [(run, leaves(images, made.weight, made.bias)) for run in (ct.conv, torch.conv2d)]
+    how: dict[str, Any] = {"library": make_stub(), "input_gradient": True, "unsupported": unsupported}
+    second = [derivatives(lambda *t, f=run: f(*t, **(how if f is ct.conv else {})), ts, 2) for run, ts in pairs]
+    assert_close(*second)
     line = nn.Conv1d(2, 2, 3).half()
     ct.patch(line, make_stub(), unsupported="pytorch")
     line(torch.ones(1, 2, 5).half()).sum().backward()
