@@ -1,58 +1,97 @@
-"""What a call of ckgen.torch costs the host: microseconds a call on a problem that takes a GPU next to no time.
+"""What ckgen.torch costs the host, beside PyTorch: one gradient alone, and a training step of convolutions.
 
-python bench/torch_overhead.py LIBRARY [CALLS]     PyTorch's own call beside it; on a GPU where it sees one
+python bench/torch_overhead.py LIBRARY [STEPS]     microseconds a call, and a convolution and step
+
+The problems take a GPU next to no time, and its launches are asynchronous, so that the time of a step is the host's. On
+a CPU the library's runs are left out: what is measured is all else.
 """
 
 from __future__ import annotations
 
+import functools
+import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout's ckgen, installed or not
 
 import torch
 
 import ckgen.torch as ct
+from ckgen.library import Library
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LAYERS, ROUNDS = 20, 25
 
 
-def microseconds(call: Callable[[], object], calls: int, device: str) -> float:
-    """Mean time from call to call; on a GPU launches are asynchronous, so it is what the host does."""
-    for _ in range(10):
-        call()
-    best = float("inf")
-    for _ in range(5):
-        if device == "cuda":
-            torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(calls):
-            call()
-        best = min(best, time.perf_counter() - begin)
-    return best / calls * 1e6
+def medians(calls: list[Callable[[], object]], steps: int) -> list[float]:
+    """Microseconds a call, which take turns: the clock of a busy machine changes."""
+    rounds = []
+    for turn in range(ROUNDS + 1):
+        found = []
+        for call in calls:
+            if DEVICE == "cuda":
+                torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(steps):
+                call()
+            found.append((time.perf_counter() - begin) / steps * 1e6)
+        rounds += [found] if turn else []
+    return [statistics.median(column) for column in zip(*rounds, strict=True)]
+
+
+def gradients_alone(library: str, steps: int) -> None:
+    kind = torch.float16 if DEVICE == "cuda" else torch.float32
+    input, gradient, weight = (
+        torch.rand(*shape, 1, 1, device=DEVICE).to(kind).contiguous(memory_format=torch.channels_last)
+        for shape in ((1, 64), (1, 64), (64, 64))
+    )
+    sizes = (None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, (False, True, False))
+    found = medians(
+        [
+            lambda: ct.conv_backward_weight(gradient, input, weight.shape, library=library),
+            lambda: torch.ops.aten.convolution_backward.default(gradient, input, weight, *sizes),
+        ],
+        steps,
+    )
+    print("one weight gradient: ckgen.torch {:.1f} us, PyTorch {:.1f} us".format(*found))
+
+
+def training_steps(library: str, steps: int, half: bool) -> None:
+    """A chain of 1x1 convolutions with biases, by PyTorch, with weight gradients and with both by the library."""
+
+    def step(model: Any, images: Any) -> None:
+        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=half):
+            out = model(images)
+        out.backward(out.detach())
+        for parameter in model.parameters():
+            parameter.grad = None
+
+    images = torch.rand(1, 8, 4, 4, device=DEVICE).contiguous(memory_format=torch.channels_last)
+    calls: list[Callable[[], object]] = []
+    for kind in ("stock", "weights", "both"):
+        layers = (torch.nn.Conv2d(8, 8, 1) for _ in range(LAYERS))
+        model: Any = torch.nn.Sequential(*layers).to(DEVICE, memory_format=torch.channels_last)
+        if kind != "stock":
+            ct.patch(model, library, input_gradient=kind == "both")
+        calls.append(functools.partial(step, model, images))
+    found = [total / LAYERS for total in medians(calls, max(1, steps // LAYERS))]
+    name = "autocast" if half else "as they are"
+    print("a convolution and step, {}: stock {:.1f} us, weights {:.1f} us, both {:.1f} us".format(name, *found))
 
 
 def main() -> int:
-    library, calls = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    kind = torch.float16 if device == "cuda" else torch.float32
-    edge = 4 if device == "cuda" else 1
-    input = ct.channels_last(torch.rand(1, 64, edge, edge, device=device).to(kind))
-    gradient = ct.channels_last(torch.rand(1, 64, edge, edge, device=device).to(kind))
-    weight = torch.rand(64, 64, 1, 1, device=device).to(kind)
-    engine = ct.ConvGradients(library)
-    sizes = (None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, (False, True, False))
-
-    def own() -> object:
-        return engine.weight(gradient, input, weight.shape)
-
-    def pytorchs() -> object:
-        return torch.ops.aten.convolution_backward(gradient, input, weight, *sizes)
-
-    prepared = engine.plan(gradient, input, (tuple(weight.shape), 1, 0, 1, 1), kind)
-    print(f"{prepared.choice.name} split_k {prepared.choice.split_k} ({prepared.choice.source})")
-    print(f"ckgen.torch  {microseconds(own, calls, device):7.2f} us a call")
-    print(f"PyTorch      {microseconds(pytorchs, calls, device):7.2f} us a call")
+    library, steps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    if DEVICE == "cpu":
+        torch.set_num_threads(1)
+        real = Library.prepare
+        Library.prepare = lambda *given: (lambda *_: None, real(*given)[1])  # type: ignore[method-assign]
+    gradients_alone(library, steps)
+    for half in (False, True):
+        training_steps(library, steps, half)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,3 +46,19 @@ def host_library() -> Library:
     from tests.host_library import build_host_library  # needs pydantic, which a machine that only runs may lack
 
     return Library(build_host_library())
+
+
+@pytest.fixture(scope="session")
+def torch_library(request: pytest.FixtureRequest) -> Library:
+    """The library for tests of ckgen.torch: for a GPU where CKGEN_NVIDIA_LIBRARY names one, else the host's."""
+    import torch
+
+    path = os.environ.get("CKGEN_NVIDIA_LIBRARY")
+    if not path:
+        library: Library = request.getfixturevalue("host_library")
+        return library
+    if not torch.cuda.is_available():
+        pytest.skip(f"CKGEN_NVIDIA_LIBRARY is {path}, but PyTorch sees no GPU")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return Library(path)

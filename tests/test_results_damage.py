@@ -161,9 +161,7 @@ def test_a_sound_store_is_used(store: Path) -> None:
 VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=9) | st.binary(max_size=9)
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(column=st.sampled_from(ROW_FIELDS), value=VALUES, number=st.integers(1, 7))
 def test_any_value_in_any_column_is_used_or_refused(
     column: str, value: object, number: int, sound: Path, tmp_path: Path
@@ -181,9 +179,7 @@ def test_any_value_in_any_column_is_used_or_refused(
     used_or_refused(path)
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 60))
 def test_any_bytes_are_used_or_refused(seed: int, count: int, sound: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.sqlite"
@@ -202,9 +198,7 @@ def used_or_refused(path: Path) -> None:
         assert all(len(diagnostic.message) <= MAX_TEXT for diagnostic in error.diagnostics)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 9), packed=st.booleans())
 def test_any_exported_file_is_read_or_refused(seed: int, count: int, packed: bool, sound: Path, tmp_path: Path) -> None:
     with Store(sound) as store:

@@ -3,13 +3,11 @@ names a library for it."""
 
 from __future__ import annotations
 
-import copy
 import functools
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,65 +18,20 @@ from ckgen.errors import CkgenError
 from ckgen.library import Library
 from ckgen.problem import ProblemError
 from tests.conftest import StubMaker
+from tests.torch_cases import BY_PYTORCH, DEVICE, SHAPES, channels_last, expected, make, torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed; ckgen.torch is for its tensors")
-
-import ckgen.torch as ct  # noqa: E402
+import ckgen.torch as ct  # isort: skip
+from ckgen import torch_run  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
-NVIDIA = os.environ.get("CKGEN_NVIDIA_LIBRARY")
-DEVICE = "cuda" if NVIDIA else "cpu"
-# Channels in and out, groups, filter, input, stride, padding, dilation.
-SHAPES = [
-    (16, 32, 1, (1, 1), (7, 6), 1, 0, 1),
-    (32, 32, 8, (3, 3), (9, 8), 2, 1, 1),
-    (6, 9, 3, (3, 2), (8, 9), (1, 2), (1, 0), (2, 1)),
-    (8, 8, 8, (3, 3), (6, 6), 1, 1, 1),
-    (16, 8, 2, (3,), (17,), 2, 1, 1),
-    (8, 16, 2, (3, 1, 2), (5, 4, 6), 1, (1, 0, 1), 1),
-]
 TOLERANCES = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
-
-
-@pytest.fixture(scope="module")
-def library(request: pytest.FixtureRequest) -> Iterator[Library]:
-    if not NVIDIA:
-        yield request.getfixturevalue("host_library")
-    elif not torch.cuda.is_available():
-        pytest.skip(f"CKGEN_NVIDIA_LIBRARY is {NVIDIA}, but PyTorch sees no GPU")
-    else:
-        torch.backends.cudnn.allow_tf32 = False
-        torch.backends.cuda.matmul.allow_tf32 = False
-        yield Library(NVIDIA)
-
-
-def make(shape: tuple[Any, ...], dtype: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Channels-last input and gradient, a weight of the size in question, the settings."""
-    c, k, groups, filter, edges, stride, padding, dilation = shape
-    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    generator = torch.Generator().manual_seed(3)
-    input = torch.rand(2, c, *edges, generator=generator) - 0.5
-    weight = torch.rand(k, c // groups, *filter, generator=generator) - 0.5
-    run = (torch.conv1d, torch.conv2d, torch.conv3d)[len(edges) - 1]
-    gradient = torch.rand(run(input, weight, **settings).shape, generator=generator) - 0.5
-    placed = (tensor.to(device=DEVICE, dtype=dtype) for tensor in (input, weight, gradient))
-    input, weight, gradient = placed
-    return ct.channels_last(input), weight, ct.channels_last(gradient), settings
-
-
-def expected(input: Any, weight: Any, gradient: Any, settings: dict[str, Any], *, of_input: bool = False) -> Any:
-    """PyTorch's own gradient in double precision, the weight's or the input's."""
-    pair = [tensor.double().cpu().requires_grad_() for tensor in (input, weight)]
-    run = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
-    run(*pair, **settings).backward(gradient.double().cpu())
-    return pair[0 if of_input else 1].grad
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_the_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...], dtype: Any) -> None:
+def test_the_gradient_is_pytorchs(torch_library: Library, shape: tuple[Any, ...], dtype: Any) -> None:
     input, weight, gradient, settings = make(shape, dtype)
-    found = ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=library)
+    found = ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=torch_library)
     assert found.shape == weight.shape and found.dtype == dtype and found.device == input.device
     assert found.movedim(1, -1).is_contiguous()
     difference = (found.double().cpu() - expected(input, weight, gradient, settings)).abs().max()
@@ -87,10 +40,10 @@ def test_the_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...], dtyp
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_the_input_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...], dtype: Any) -> None:
+def test_the_input_gradient_is_pytorchs(torch_library: Library, shape: tuple[Any, ...], dtype: Any) -> None:
     input, weight, gradient, settings = make(shape, dtype)
-    packed = ct.channels_last(weight)
-    found = ct.conv_backward_data(gradient, packed, input.shape, **settings, library=library)
+    packed = channels_last(weight)
+    found = ct.conv_backward_data(gradient, packed, input.shape, **settings, library=torch_library)
     assert found.shape == input.shape and found.dtype == dtype and found.device == input.device
     assert found.movedim(1, -1).is_contiguous()
     difference = (found.double().cpu() - expected(input, weight, gradient, settings, of_input=True)).abs().max()
@@ -101,59 +54,70 @@ def test_the_input_gradient_is_pytorchs(library: Library, shape: tuple[Any, ...]
     ("change", "words"),
     [
         (lambda g, w, s: (g, w.contiguous(), s), r"weight is not channels-last"),
-        (lambda g, w, s: (g, ct.channels_last(torch.cat((w, w), 1))[:, :4], s), r"weight is not channels-last and gap"),
+        (lambda g, w, s: (g, channels_last(torch.cat((w, w), 1))[:, :4], s), r"weight is not channels-last and gap"),
         (lambda g, w, s: (g, w.half(), s), r"grad_output is torch.float32, weight torch.float16"),
         (lambda g, w, s: (g, w, (2, 31, 9, 8)), r"do not fit an input of shape"),
         (lambda g, w, s: (g, w, (2, 32, 30, 8)), r"grad_output has shape .* this convolution gives"),
         (lambda g, w, s: (g, w, (2, 32)), r"do not fit an input of shape"),
     ],
 )
-def test_what_does_not_fit_an_input_gradient_is_refused_in_words(library: Library, change: Any, words: str) -> None:
+def test_what_does_not_fit_an_input_gradient_is_refused_in_words(
+    torch_library: Library, change: Any, words: str
+) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.float32)
-    grad_output, seen, size = change(gradient, ct.channels_last(weight), tuple(input.shape))
+    grad_output, seen, size = change(gradient, channels_last(weight), tuple(input.shape))
     with pytest.raises(LibraryError, match=words):
-        ct.conv_backward_data(grad_output, seen, size, **settings, library=library)
+        ct.conv_backward_data(grad_output, seen, size, **settings, library=torch_library)
 
 
-def test_bfloat16_can_give_float32(library: Library) -> None:
+def test_bfloat16_can_give_float32(torch_library: Library) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.bfloat16)
     found = ct.conv_backward_weight(
-        gradient, input, weight.shape, **settings, library=library, weight_dtype=torch.float32
+        gradient, input, weight.shape, **settings, library=torch_library, weight_dtype=torch.float32
     )
     assert found.dtype == torch.float32
     assert (found.double().cpu() - expected(input, weight, gradient, settings)).abs().max() < 1e-4
 
 
-def test_strides_that_skip_are_taken_as_they_are(library: Library) -> None:
+def test_strides_that_skip_are_taken_as_they_are(torch_library: Library) -> None:
     """Half of the channels of a wider tensor: positions are further apart than they are long."""
     input, weight, gradient, settings = make(SHAPES[1], torch.float32)
-    wide = ct.channels_last(torch.cat((input, input + 1), 1))
+    wide = channels_last(torch.cat((input, input + 1), 1))
     part = wide[:, : input.shape[1]]
     assert part.data_ptr() == wide.data_ptr() and part.stride() != input.stride()
-    found = ct.conv_backward_weight(gradient, part, weight.shape, **settings, library=library)
-    assert torch.equal(found, ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=library))
+    found = ct.conv_backward_weight(gradient, part, weight.shape, **settings, library=torch_library)
+    assert torch.equal(found, ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=torch_library))
 
 
-def test_addresses_of_any_alignment_are_taken(library: Library) -> None:
+def test_addresses_of_any_alignment_are_taken(torch_library: Library) -> None:
     input, weight, gradient, settings = make(SHAPES[0], torch.float16)
     shifted = torch.empty(input.numel() + 1, dtype=input.dtype, device=input.device)[1:]
     odd = shifted.as_strided(input.shape, input.stride()).copy_(input)
     assert odd.data_ptr() % 4
-    found = ct.conv_backward_weight(gradient, odd, weight.shape, **settings, library=library)
+    found = ct.conv_backward_weight(gradient, odd, weight.shape, **settings, library=torch_library)
     assert (found.double().cpu() - expected(input, weight, gradient, settings)).abs().max() < 1e-2
 
 
-def test_a_problem_is_prepared_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    input, weight, gradient, settings = make(SHAPES[0], torch.float32)
-    engine = ct.ConvGradients(library)
-    calls = []
-    real = library.candidates_for
-    monkeypatch.setattr(Library, "candidates_for", lambda self, *a, **k: calls.append(1) or real(*a, **k))
-    first = engine.weight(gradient, input, list(weight.shape), **settings)
-    assert torch.equal(engine.weight(gradient, input, weight.shape, **settings), first)
+def test_a_problem_is_prepared_once(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each kind of tensors: shapes, strides, alignment, types."""
+    c, k, groups, filter, _, *rest = SHAPES[0]
+    input, weight, gradient, settings = make((c, k, groups, filter, (5, 4), *rest))  # of a size that no other test has
+    calls: list[int] = []
+    real = Library.candidates_for
+    monkeypatch.setattr(Library, "candidates_for", lambda self, *a, **k: calls.append(1) or real(self, *a, **k))
+
+    def run(gradient: Any, input: Any, size: Any) -> Any:
+        return ct.conv_backward_weight(gradient, input, size, **settings, library=torch_library)
+
+    first = run(gradient, input, list(weight.shape))
+    assert torch.equal(run(gradient, input, weight.shape), first)
     assert len(calls) == 1
-    engine.weight(gradient[:1], input[:1], weight.shape, **settings)
+    run(gradient[:1], input[:1], weight.shape)
     assert len(calls) == 2
+    # An image has the same strides whatever stride PyTorch says that the only one has.
+    run(gradient[:1].as_strided((1, *gradient.shape[1:]), (7, *gradient.stride()[1:])), input[:1], weight.shape)
+    run(gradient[:1], input[:1], weight.shape)
+    assert len(calls) == 3
 
 
 @pytest.mark.parametrize(
@@ -168,14 +132,13 @@ def test_a_problem_is_prepared_once(library: Library, monkeypatch: pytest.Monkey
         (lambda g, x, s: (g, x, (32, 4, 3)), r"do not fit an input of shape"),
         (lambda g, x, s: (g, x, (32, 4, 30, 3)), r"dilated filter spans"),
         (lambda g, x, s: (g[0, 0], x[0, 0], s), r"1 to 3 dimensions\) is possible"),
-        (lambda g, x, s: (g.to("meta"), x.to("meta"), s), r"the tensors are on meta"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(library: Library, change: Any, words: str) -> None:
+def test_what_does_not_fit_is_refused_in_words(torch_library: Library, change: Any, words: str) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.float32)
     grad_output, seen, size = change(gradient, input, tuple(weight.shape))
     with pytest.raises(CkgenError, match=words) as raised:
-        ct.conv_backward_weight(grad_output, seen, size, **settings, library=library)
+        ct.conv_backward_weight(grad_output, seen, size, **settings, library=torch_library)
     assert isinstance(raised.value, LibraryError | ProblemError)
 
 
@@ -236,70 +199,56 @@ def losses(model: Any, half: bool, steps: int = 6, rate: float = 0.2) -> list[fl
     return found
 
 
-def plans_of(model: Any) -> list[str]:
-    """The instances that a patched model's gradients were planned for."""
-    engines = [module.forward.args[1] for module in model.modules() if isinstance(module, torch.nn.Conv2d)]
-    assert len({id(engine) for engine in engines}) == 1, "one engine a model"
-    return [plan.choice.name for plan in engines[0]._plans.values()]
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The instances that are prepared while a test runs, for problems seen before too."""
+    names: list[str] = []
+    real = Library.prepare
+    monkeypatch.setattr(Library, "prepare", lambda self, name, problem: names.append(name) or real(self, name, problem))
+    torch_run.engine.cache_clear()
+    return names
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
-def test_a_resnext_block_trains_as_with_pytorch_alone(library: Library, half: bool, both: bool) -> None:
+def test_a_resnext_block_trains_as_with_pytorch_alone(
+    torch_library: Library, chosen: list[str], half: bool, both: bool
+) -> None:
     """cuDNN on a GPU, PyTorch's own kernels on the CPU; the library's weight gradients, or all."""
     model = block()
-    assert ct.patch(model, library, input_gradient=both) == 4
+    assert len(ct.patch(model, torch_library, input_gradient=both)) == 4
     found, known = losses(model, half), losses(block(), half)
-    assert any("_bwd_data_" in name for name in plans_of(model)) == both
+    assert len(chosen) == 4 + 2 * both, "nobody needs the gradient of the images"
+    assert any("_bwd_data_" in name for name in chosen) == both
     assert known[-1] < known[0] / 2, "it learns"
     assert found == pytest.approx(known, rel=0.05 if half else 1e-3, abs=0.02 if half else 1e-4)
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
-def test_a_small_resnext_trains_with_both_gradients_as_with_pytorch_alone(library: Library, half: bool) -> None:
+def test_a_small_resnext_trains_with_both_gradients_as_with_pytorch_alone(
+    torch_library: Library, chosen: list[str], half: bool
+) -> None:
     """The loss of every step; all gradients of all convolutions but that of the images, which nobody needs."""
     model = resnext()
-    assert ct.patch(model, library, input_gradient=True) == 1 + 4 * 3 + 3
+    assert len(ct.patch(model, torch_library, input_gradient=True)) == 1 + 4 * 3 + 3
     found, known = (losses(one, half, rate=0.02) for one in (model, resnext()))
-    names = plans_of(model)
-    assert sum("_bwd_weight_" in name for name in names) > 8 < sum("_bwd_data_" in name for name in names)
+    assert sum("_bwd_weight_" in name for name in chosen) > 8 < sum("_bwd_data_" in name for name in chosen)
     assert known[-1] < known[0] / 2, "it learns"
     assert found == pytest.approx(known, rel=0.05 if half else 1e-3, abs=0.02 if half else 1e-4)
-
-
-def test_patched_modules_use_the_library_and_unpatched_ones_do_not(library: Library) -> None:
-    model = block()
-    ct.patch(model, library)
-    engine = model[0].body[0].forward.args[1]
-    losses(model, False, steps=1)
-    assert len(engine._plans) == 4
-    twin = copy.deepcopy(model)
-    assert twin[0].body[0].forward.args[0] is twin[0].body[0] and twin[0].body[0].forward.args[1] is engine
-    assert ct.unpatch(model) == 4
-    engine._plans.clear()
-    losses(model, False, steps=1)
-    assert not engine._plans
-    assert model.state_dict().keys() == block().state_dict().keys()
-
-
-def test_modules_that_pad_otherwise_stay_pytorchs(library: Library) -> None:
-    nn = torch.nn
-    kept = [nn.Conv2d(4, 4, 3, padding="same"), nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect")]
-    assert ct.patch(nn.Sequential(*kept, nn.ConvTranspose2d(4, 4, 3), nn.Linear(4, 4)), library) == 0
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_conv_gives_all_gradients_also_of_tensors_that_are_not_channels_last(
-    library: Library, shape: tuple[Any, ...], both: bool
+    torch_library: Library, shape: tuple[Any, ...], both: bool
 ) -> None:
     input, weight, gradient, settings = make(shape, torch.float32)
     bias = torch.linspace(-1, 1, weight.shape[0], device=DEVICE)
     own = [tensor.clone().contiguous().requires_grad_() for tensor in (input, weight, bias)]
     other = [tensor.detach().clone().requires_grad_() for tensor in own]
-    out = ct.conv(*own, **settings, library=library, input_gradient=both)
+    out = ct.conv(*own, **settings, library=torch_library, input_gradient=both)
     out.backward(gradient.contiguous())
-    run = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
+    run = BY_PYTORCH[weight.dim() - 2]
     known = run(*other, **settings)
     known.backward(gradient)
     assert torch.allclose(out, known, atol=1e-5)
@@ -307,14 +256,14 @@ def test_conv_gives_all_gradients_also_of_tensors_that_are_not_channels_last(
         assert torch.allclose(one.grad, two.grad, atol=1e-4), one.shape
 
 
-def test_the_example_of_the_documentation_gives_both_gradients(library: Library) -> None:
+def test_the_example_of_the_documentation_gives_both_gradients(torch_library: Library) -> None:
     page = (ROOT / "docs/nvidia.md").read_text(encoding="utf-8").split("## PyTorch")[1]
     block = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     path = "build/ci/host/libckgen_conv.so"
     assert block is not None and path in block[1]
     names: dict[str, Any] = {}
     with torch.device(DEVICE):
-        exec(compile(block[1].replace(path, str(library.path)), "docs/nvidia.md", "exec"), names)
+        exec(compile(block[1].replace(path, str(torch_library.path)), "docs/nvidia.md", "exec"), names)
     x, weight, y = names["x"], names["weight"], names["y"].detach()
     settings = {"stride": 2, "padding": 1, "groups": 32}
     for found, of_input in ((x.grad, True), (weight.grad, False)):
@@ -324,47 +273,60 @@ def test_the_example_of_the_documentation_gives_both_gradients(library: Library)
 
 def test_a_library_without_the_operation_says_so(make_stub: StubMaker) -> None:
     """It has weight gradients alone. An input gradient asked of it is an error that says what to do instead."""
-    library = make_stub()
+    torch_library = make_stub()
     input, weight, gradient, settings = (
         part if isinstance(part, dict) else part.cpu() for part in make(SHAPES[1], torch.float32)
     )
     with pytest.raises(UnsupportedProblem, match="f32 on host that does grouped_conv_bwd_data"):
-        ct.conv_backward_data(gradient, ct.channels_last(weight), input.shape, **settings, library=library)
+        ct.conv_backward_data(gradient, channels_last(weight), input.shape, **settings, library=torch_library)
     pair = input.requires_grad_(), weight.requires_grad_()
     with pytest.raises(UnsupportedProblem, match="that does grouped_conv_bwd_data") as raised:
-        ct.conv(*pair, **settings, library=library, input_gradient=True).backward(gradient)
-    assert "= help: input_gradient=False leaves it to PyTorch" in str(raised.value)
+        ct.conv(*pair, **settings, library=torch_library, input_gradient=True).backward(gradient)
+    assert '= help: unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch' in str(raised.value)
     assert pair[0].grad is None and pair[1].grad is None
-    ct.conv(*pair, **settings, library=library).backward(gradient)
+    ct.conv(*pair, **settings, library=torch_library).backward(gradient)
     for found, of_input in ((pair[0].grad, True), (pair[1].grad, False)):
         known = expected(input.detach(), weight.detach(), gradient, settings, of_input=of_input)
         assert torch.allclose(found, known.float(), atol=1e-4)
 
 
-def test_gradients_that_nobody_needs_are_not_computed(library: Library) -> None:
-    input, weight, gradient, settings = make(SHAPES[0], torch.float32)
-    engine = ct.ConvGradients(library)
+def test_gradients_that_nobody_needs_are_not_computed(torch_library: Library, chosen: list[str]) -> None:
+    input, weight, gradient, settings = make(SHAPES[0])
+    bias = torch.zeros(weight.shape[0], device=DEVICE, requires_grad=True)
     input.requires_grad_()
-    ct.conv(input, weight, None, **settings, library=engine).backward(gradient)
-    assert input.grad is not None and not engine._plans
+    ct.conv(input, weight, bias, **settings, library=torch_library).backward(gradient)
+    assert input.grad is not None and bias.grad is not None and not chosen
+    ct.conv(input, weight, bias, **settings, library=torch_library, input_gradient=True).backward(gradient)
+    assert [name.split("_xdl_")[0].split("_bwd_")[1][:4] for name in chosen] == ["data"]
 
 
-def test_a_compiled_model_steps_out_of_its_graph(library: Library) -> None:
-    model = block()
-    ct.patch(model, library)
-    compiled = torch.compile(model, backend="eager")
-    assert losses(compiled, False, steps=2) == pytest.approx(losses(block(), False, steps=2), rel=1e-4)
+def test_input_and_weight_gradients_come_from_one_call(torch_library: Library) -> None:
+    """Half as much work for the host as two: the operator runs once in a backward pass."""
+    input, weight, gradient, settings = make(SHAPES[1])
+    calls = []
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            calls.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    out = ct.conv(
+        input.requires_grad_(), weight.requires_grad_(), **settings, library=torch_library, input_gradient=True
+    )
+    with Watch():
+        out.backward(gradient)
+    assert [name for name in calls if "ckgen" in name] == ["ckgen.conv_backward.default"]
+    assert not [name for name in calls if "convolution_backward" in name]
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs need a GPU: CKGEN_NVIDIA_LIBRARY names no library for one")
-def test_a_cuda_graph_captures_a_call(library: Library) -> None:
+def test_a_cuda_graph_captures_a_call(torch_library: Library) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.float16)
-    engine = ct.ConvGradients(library)
-    known = engine.weight(gradient, input, weight.shape, **settings).clone()
+    known = ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=torch_library).clone()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        found = engine.weight(gradient, input, weight.shape, **settings)
+        found = ct.conv_backward_weight(gradient, input, weight.shape, **settings, library=torch_library)
     found.zero_()
     graph.replay()
     torch.cuda.synchronize()
