@@ -191,8 +191,7 @@ def outcome(kind: str, seed: int) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mutant_is_used_or_refused(kind: str) -> None:
     found = Counter(map(partial(outcome, kind), range(COUNT)))
-    assert found["used"] < COUNT, "no mutant was wrong"
-    assert kind in ("word",) or len(found) > 1
+    assert kind == "word" or found["used"] < COUNT, "no mutant was wrong (a word may be anything)"
 
 
 def main(first: int, count: int) -> None:
