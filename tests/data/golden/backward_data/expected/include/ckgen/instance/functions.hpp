@@ -14,10 +14,10 @@ struct ScaledResidual {
 
     template <class Y, class E, class D0, class D1>
     CKGEN_HD void operator()(Y& y, const E& e, const D0& d0, const D1& d1) const {
-        const float e_ = to_float(e);
-        const float skip_ = to_float(d0);
-        const float bias_ = to_float(d1);
-        y = Convert<Y>::from(((e_ + (scale_ * skip_)) + bias_));
+        const float e_ = ::ckgen::to_float(e);
+        const float skip_ = ::ckgen::to_float(d0);
+        const float bias_ = ::ckgen::to_float(d1);
+        y = ::ckgen::Convert<Y>::from(((e_ + (scale_ * skip_)) + bias_));
     }
 };
 // tanh(e) if d > 0 else e
@@ -26,9 +26,9 @@ struct SoftClip {
 
     template <class Y, class E, class D0>
     CKGEN_HD void operator()(Y& y, const E& e, const D0& d0) const {
-        const float e_ = to_float(e);
-        const float d_ = to_float(d0);
-        y = Convert<Y>::from(((d_ > 0.0f) ? ckgen::math::tanh(e_) : e_));
+        const float e_ = ::ckgen::to_float(e);
+        const float d_ = ::ckgen::to_float(d0);
+        y = ::ckgen::Convert<Y>::from(((d_ > 0.0f) ? ckgen::math::tanh(e_) : e_));
     }
 };
 }  // namespace ckgen::functions
