@@ -121,7 +121,7 @@ struct RowTable {
 
     static CKGEN_HD constexpr int first_lane(int id) { return Copy::group_of(id) * group_lanes; }
     // Row of this thread's lane in a table, counted from the first row of the first tile.
-    static CKGEN_HD constexpr int row_of_lane(int id, int table) {
+    static CKGEN_HD constexpr int row_of_lane(int id, int table = 0) {
         const int entry = id % lanes % group_lanes + table * group_lanes;
         return entry / tile_rows * Copy::k_per_block + Copy::wave_row(id) +
                entry / Copy::rows % Copy::slices * Copy::slice_rows + id % lanes / group_lanes * Copy::rows +
@@ -137,14 +137,14 @@ public:
                               int first_row, int first_column)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
-          first_tap_number_(thread.uniform(first_column / args.c)), first_tap_(args, first_tap_number_),
-          lane_(Table::first_lane(id)) {
-        CKGEN_UNROLL
-        for(int table = 0; table < Table::tables; ++table)
-            row_[table] = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
+          row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(thread.uniform(first_column / args.c)),
+          first_tap_(args, first_tap_number_), lane_(Table::first_lane(id)) {
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             first_tap_.shift[d] = thread.uniform(first_tap_.shift[d]);
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).row = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
         const int last_column = min_of(first_column + Copy::Layout::columns, args.n) - 1;
         taps_ = thread.uniform(last_column / args.c) - first_tap_number_ + 1;
         const int column = first_column + Copy::column_of(id);
@@ -166,8 +166,8 @@ public:
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row) {
             const int i = slice * Copy::rows + row;
-            const uint32 marks = padding_[i / Table::group_lanes] << (31 - i % Table::group_lanes);
-            const uint32 mark = marks & platform::kInvalidOffset;
+            const uint32 padding = i < Table::group_lanes ? padding_ : other(i / Table::group_lanes).padding;
+            const uint32 mark = (padding << (31 - i % Table::group_lanes)) & platform::kInvalidOffset;
             Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_) | mark, registers, slice,
                         row);
         }
@@ -176,13 +176,14 @@ public:
         if(--tiles_left_ == 0) {
             const BwdWeightArgs& args = thread.arguments(args_);
             first_.advance(args, step_);
+            row_.advance(args, step_);
             CKGEN_UNROLL
-            for(int table = 0; table < Table::tables; ++table)
-                row_[table].advance(args, step_);
+            for(int table = 1; table < Table::tables; ++table)
+                other(table).row.advance(args, step_);
             fill(thread, args);
         } else {
             next_ += Table::tile_rows;
-            padding_[0] = Table::tile_rows < 32 ? padding_[0] >> Table::tile_rows % 32 : 0;
+            padding_ = Table::tile_rows < 32 ? padding_ >> Table::tile_rows % 32 : 0;
         }
         if constexpr(Table::ahead)
             gather(thread);
@@ -191,15 +192,23 @@ public:
 private:
     using Table = RowTable<Copy>;
 
+    // What a lane has of a table behind the first, which is no part of an array: that would cost registers.
+    struct Entry {
+        ImageCursor<NDim, uint32> row;
+        uint64 marks;
+        uint32 padding;
+    };
+    CKGEN_DEVICE Entry& other(int table) { return others_[table - 1]; }
+
     // Takes this thread's rows of the next tile from the lanes that have them.
     CKGEN_DEVICE void gather(const platform::Thread& thread) {
         if constexpr(Table::tables == 1) {
-            thread.gather(static_cast<int32>(row_[0].offset), lane_ + next_, rows_);
+            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
         } else {
             CKGEN_UNROLL
             for(int table = 0; table < Table::tables; ++table) {
                 int32 part[Table::group_lanes];
-                thread.gather(static_cast<int32>(row_[table].offset), lane_, part);
+                thread.gather(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_, part);
                 CKGEN_UNROLL
                 for(int i = 0; i < Table::group_lanes; ++i)
                     if(table * Table::group_lanes + i < Table::tile_rows)
@@ -214,25 +223,31 @@ private:
         const int64 wanted = first_.offset - args.in_reach_bytes;
         const int64 skipped = wanted > 0 ? wanted : 0;
         window_ = platform::GlobalBuffer(base_ + skipped, window_bytes(args.in_extent_bytes - skipped));
-        uint64 marks[Table::tables];
+        row_.offset -= static_cast<uint32>(skipped) - skipped_;
         CKGEN_UNROLL
-        for(int table = 0; table < Table::tables; ++table) {
-            row_[table].offset -= static_cast<uint32>(skipped) - skipped_;
-            marks[table] = ~uint64{0};  // past the last column: padding, wherever the row
-        }
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).row.offset -= static_cast<uint32>(skipped) - skipped_;
         skipped_ = static_cast<uint32>(skipped);
+        uint64 marks = ~uint64{0};  // past the last column: padding, wherever the row
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).marks = marks;
         Tap<NDim> tap = first_tap_;
         for(int i = 0; i < taps_; ++i) {
+            const uint64 padding = thread.ballot(tap.sees_padding(args, row_));
+            marks = i == tap_ ? padding : marks;
             CKGEN_UNROLL
-            for(int table = 0; table < Table::tables; ++table) {
-                const uint64 padding = thread.ballot(tap.sees_padding(args, row_[table]));
-                marks[table] = i == tap_ ? padding : marks[table];
+            for(int table = 1; table < Table::tables; ++table) {
+                Entry& entry = other(table);
+                const uint64 its_padding = thread.ballot(tap.sees_padding(args, entry.row));
+                entry.marks = i == tap_ ? its_padding : entry.marks;
             }
             tap.advance(args);
         }
+        padding_ = static_cast<uint32>(marks >> lane_);
         CKGEN_UNROLL
-        for(int table = 0; table < Table::tables; ++table)
-            padding_[table] = static_cast<uint32>(marks[table] >> lane_);
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).padding = static_cast<uint32>(other(table).marks >> lane_);
         next_ = 0;
         tiles_left_ = tiles_;
     }
@@ -242,9 +257,9 @@ private:
     platform::GlobalBuffer window_;
     int tiles_, tiles_left_ = 0;  // of the table
     ImageStep<NDim> step_;
-    ImageCursor<NDim, int64> first_;                // the first row of the table's first tile: where the window lies
-    ImageCursor<NDim, uint32> row_[Table::tables];  // the rows of this lane; offsets count from the window's base
-    uint32 skipped_ = 0;                            // bytes before the window's base, modulo 2^32
+    ImageCursor<NDim, int64> first_;  // the first row of the table's first tile: where the window lies
+    ImageCursor<NDim, uint32> row_;   // the row of this lane; its offset counts from the window's base
+    uint32 skipped_ = 0;              // bytes before the window's base, modulo 2^32
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
@@ -252,9 +267,10 @@ private:
     int lane_;              // first lane of this thread's group
     uint32 column_offset_;  // of this thread's tap and channel
 
-    uint32 padding_[Table::tables];  // bit i: row i of this thread's, from the next tile on, has padding under its tap
-    int next_ = 0;                   // rows of a thread before the next tile's
-    int32 rows_[Table::tile_rows];   // entries of the next tile
+    uint32 padding_ = 0;            // bit i: row i of this thread's, from the next tile on, has padding under its tap
+    int next_ = 0;                  // rows of a thread before the next tile's
+    int32 rows_[Table::tile_rows];  // entries of the next tile
+    Entry others_[max_of(1, Table::tables - 1)];  // of the tables behind the first
 };
 
 template <class Copy, int NDim, ConvSpec Spec>
