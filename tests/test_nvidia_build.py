@@ -23,6 +23,7 @@ from tests.test_cmake import CLIENT, cmake
 from tests.trees import GENERIC, TMA, WAVELET, XDL, context
 
 ROOT = Path(__file__).resolve().parent.parent
+FAKE_DRIVER = ROOT / "tests" / "data" / "fake_driver" / "main.cpp"
 TOOLS = find_toolchain()
 NEEDS_NVCC = "nvcc is not on PATH, so nothing can be compiled for NVIDIA GPUs"
 PLANE = make_problem(batch=8, k=64, c=64, filter=(3, 3), input=(14, 14), pad=1)
@@ -180,3 +181,29 @@ def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> Non
     assert "left out: 1 instances that are for sm_90a alone" in said
     assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "config.h").read_text()
     assert "#define CKGEN_HAS_SM_90A 1" in (folder / "build" / "include" / "ckgen" / "config.h").read_text()
+
+
+@pytest.fixture(scope="module")
+def fake_driver(folder: Path) -> Path:
+    assert TOOLS.nvcc is not None
+    program = folder / "fake_driver"
+    include = (f"-I{folder / 'build' / 'include'}", f"-I{folder / 'generated' / 'include'}")
+    flags = ("-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-cudart=none", "-x=cu", *include)
+    subprocess.run([*TOOLS.nvcc, *flags, str(FAKE_DRIVER), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("status", "capability", "said"),
+    [
+        (0, 9, "encoded"),
+        (1, 9, "refused: cuTensorMapEncodeTiled: CUDA driver error 1"),
+        (700, 9, "failed: cuTensorMapEncodeTiled: CUDA driver error 700"),
+        (1, 8, "not asked"),
+    ],
+)
+def test_a_fault_is_no_refusal_of_a_tensor_map(fake_driver: Path, status: int, capability: int, said: str) -> None:
+    """The driver tells of a kernel that faulted (700) in whatever is called next; taken for a refusal, another instance
+    would be chosen. The calling thread has no context, in which the driver encodes nothing (201)."""
+    done = subprocess.run([fake_driver, str(status), str(capability)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{said}\n"

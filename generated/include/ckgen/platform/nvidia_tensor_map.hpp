@@ -21,12 +21,37 @@ Function driver_function(const char* name) {
     return reinterpret_cast<Function>(function);
 }
 
-// Whether there is a driver to ask: a build machine only plans.
-inline bool encodes_tensor_maps() { return current_device() >= 0; }
+// Whether there is a driver to ask: a build machine only plans, and older GPUs than those of compute capability 9.0
+// have no tensor maps (CUDA driver API, Tensor Map Object Management).
+inline bool encodes_tensor_maps() {
+    const int device = current_device();
+    int major = 0;
+    if(device >= 0 && cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
+        static_cast<void>(cudaGetLastError());
+    return major >= 9;
+}
 
-inline void check_driver(CUresult status, const char* what) {
+// Functions of the driver need a context. A thread has one from its first call of the runtime that needs one, too.
+inline void need_context() {
+    static const auto current = driver_function<decltype(&cuCtxGetCurrent)>("cuCtxGetCurrent");
+    CUcontext context = nullptr;
+    if(current(&context) != CUDA_SUCCESS || context == nullptr)
+        check_cuda(cudaSetDevice(current_device()), "cudaSetDevice");
+}
+
+// The map that a function of the driver makes. Only CUDA_ERROR_INVALID_VALUE is about the map: other errors, such as
+// that of a kernel which faulted before, say nothing of the problem.
+template <class... Parameters, class... Arguments>
+TensorMap encoded(const char* name, CUresult (*encode)(CUtensorMap*, Parameters...), const Arguments&... arguments) {
+    need_context();
+    TensorMap map;
+    const CUresult status = encode(&map, arguments...);
+    const std::string said = std::string(name) + ": CUDA driver error " + std::to_string(static_cast<int>(status));
+    if(status == CUDA_ERROR_INVALID_VALUE)
+        throw TensorMapRefused(said);
     if(status != CUDA_SUCCESS)
-        throw TensorMapRefused(std::string(what) + ": CUDA driver error " + std::to_string(static_cast<int>(status)));
+        throw LaunchError(said);
+    return map;
 }
 
 template <class T>
@@ -43,12 +68,9 @@ TensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_byte
     const cuuint64_t strides[] = {static_cast<cuuint64_t>(row_bytes)};
     const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)};
     const cuuint32_t steps[] = {1, 1};
-    TensorMap map;
-    check_driver(encode(&map, tensor_map_type<T>(), 2, const_cast<void*>(base), sizes, strides, box, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-                 "cuTensorMapEncodeTiled");
-    return map;
+    return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 2, const_cast<void*>(base), sizes, strides,
+                   box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 template <class T>
@@ -61,15 +83,12 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
                               extent(m.box_rows * m.row_step), 1};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
-    TensorMap map;
-    check_driver(encode(&map, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides, box, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE,
-                        m.box_channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
-                        : m.box_channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                               : CU_TENSOR_MAP_SWIZZLE_NONE,
-                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-                 "cuTensorMapEncodeTiled");
-    return map;
+    const CUtensorMapSwizzle swizzle = m.box_channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
+                                       : m.box_channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
+    return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides,
+                   box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 // Copied as `pixels` positions of 64 channels in 128-byte swizzle; padding reads as zero.
@@ -87,13 +106,10 @@ TensorMap image_map(const void* base, const ImageMap& image, int pixels) {
     sizes[1 + image.ndim] = static_cast<cuuint64_t>(image.images);
     strides[image.ndim] = static_cast<cuuint64_t>(image.image_bytes);
     steps[1 + image.ndim] = 1;
-    TensorMap map;
-    check_driver(encode(&map, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2), const_cast<void*>(base),
-                        sizes, strides, image.lower, image.upper, 64, static_cast<cuuint32_t>(pixels), steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-                 "cuTensorMapEncodeIm2col");
-    return map;
+    return encoded("cuTensorMapEncodeIm2col", encode, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2),
+                   const_cast<void*>(base), sizes, strides, image.lower, image.upper, 64,
+                   static_cast<cuuint32_t>(pixels), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 }  // namespace ckgen::platform
