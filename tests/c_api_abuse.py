@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckgen.c_api import ABI_VERSION, CCandidate, CDTensor, CProblem, bind, last_error
+from ckgen.layout import TENSORS
 from ckgen.library import Library
 from ckgen.operation import BWD_DATA, BWD_WEIGHT
 from ckgen.problem import make_problem
@@ -78,6 +79,28 @@ def problems(layouts: Sequence[str]) -> Iterator[CProblem]:
         made = CProblem()
         ctypes.memmove(ctypes.addressof(made), draw.randbytes(ctypes.sizeof(made)), ctypes.sizeof(made) - 16)
         yield made
+
+
+def no_convolutions(layout: str) -> Iterator[CProblem]:
+    """Problems whose parts disagree or are too large. (Others are what they are: their memory would be read.)"""
+    for field, place, values in (
+        ("ndim", None, (-(2**31), -1, 0, 4, 2**31 - 1)),
+        ("strides", 0, (-(2**63), -1, 0)),
+        ("dilations", 1, (-1, 0, 2**62)),
+        ("left_pads", 0, (-(2**63), -1, 2**62)),
+        ("in_strides", 1, (-1, 2**62)),
+        *((f"{tensor}_lengths", axis, (-(2**63), -1, 0, 7, 2**62)) for tensor in TENSORS for axis in range(5)),
+    ):
+        for value in values:
+            made = CProblem.make(PROBLEM, layout, 1)
+            if place is None:
+                setattr(made, field, value)
+            else:
+                getattr(made, field)[place] = value
+            yield made
+    made = CProblem.make(PROBLEM, layout, 1)
+    made.in_lengths[2] = made.wei_lengths[2] = 2**62
+    yield made
 
 
 def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> None:
@@ -147,6 +170,8 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
         for missing in range(3):
             gone = [NULL if at == missing else address for at, address in enumerate(tensors)]
             caller.call(False, function, b"f32", ctypes.byref(good), *gone)
+        for made in no_convolutions(layouts[function == "ckgen_reference_bwd_data"]):
+            caller.call(False, function, b"f32", ctypes.byref(made), *tensors)
     abuse_memory(caller, at)
 
 

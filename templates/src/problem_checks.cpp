@@ -140,6 +140,11 @@ Problem with_unit_strides(Problem p, const MemoryOrder& order) {
     return p;
 }
 
+std::string shapes_reason(const Problem& p) {
+    const std::string reason = check_lengths(p);
+    return reason.empty() ? check_agreement(p) : reason;
+}
+
 std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions) {
     const auto wrong = [&](const char* what, int64 is, int64 should) {
         return refuse("strides-layout", std::string(name) + " stride of " + what + " is " + number(is) +
@@ -220,9 +225,7 @@ std::string invalid_reason(const Problem& p, const MemoryOrder& order) {
         return order.channels_last ? check_strides(name, t, p.ndim, order.groups_outermost, packed)
                                    : check_channels_first(name, t, p.ndim);
     };
-    std::string reason = check_lengths(p);
-    if(reason.empty())
-        reason = check_agreement(p);
+    std::string reason = shapes_reason(p);
     if(reason.empty())
         reason = check("input", p.in, false);
     if(reason.empty())

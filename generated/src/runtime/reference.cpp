@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "ckgen/conv/problem_checks.hpp"
+
 namespace ckgen::tensor_operation::host {
 namespace {
 
@@ -31,16 +33,22 @@ void for_positions(const conv::Tensor& tensor, const Visit& visit) {
                 visit(position);
 }
 
-// Dimensions past ndim become length 1, stride 0, so that all loops are three deep.
+// The problem with dimensions past ndim of length 1, so that all loops are three deep. Where a length is 1, so that any
+// stride may be given, it is 0. Throws std::invalid_argument for a problem that cannot be.
 conv::Problem padded(conv::Problem p) {
-    for(int d = p.ndim; d < 3; ++d) {
-        for(conv::Tensor* tensor : {&p.in, &p.wei, &p.out}) {
+    for(int d = std::max(p.ndim, 0); d < 3; ++d) {
+        for(conv::Tensor* tensor : {&p.in, &p.wei, &p.out})
             tensor->lengths[3 + d] = 1;
-            tensor->strides[3 + d] = 0;
-        }
         p.strides[d] = p.dilations[d] = 1;
         p.left_pads[d] = p.right_pads[d] = 0;
     }
+    for(conv::Tensor* tensor : {&p.in, &p.wei, &p.out})
+        for(int axis = 0; axis < 6; ++axis)
+            if(tensor->lengths[axis] == 1)
+                tensor->strides[axis] = 0;
+    const std::string reason = conv::shapes_reason(p);
+    if(!reason.empty())
+        throw std::invalid_argument(reason);
     return p;
 }
 
@@ -86,12 +94,6 @@ void deal_out(int64 rows, const MakeWork& make_work) {
         helper.join();
 }
 
-void check_lengths(const conv::Problem& problem) {
-    if(problem.ndim < 1 || problem.ndim > 3 || problem.in.lengths[2] != problem.wei.lengths[2] ||
-       problem.out.lengths[2] != problem.wei.lengths[1] || problem.in.lengths[1] != problem.out.lengths[1])
-        throw std::invalid_argument("[shapes] input, weight and output lengths disagree");
-}
-
 // The output position at which tap `tap` sees input position `at`, in three dimensions; false if there is none.
 bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std::array<int64, 3>& tap, Index& index) {
     for(int d = 0; d < 3; ++d) {
@@ -107,7 +109,6 @@ bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std
 
 template <class DataType>
 void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out) {
-    check_lengths(problem);
     const conv::Problem p = padded(problem);
     deal_out(p.groups() * p.out_channels(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.taps() * p.in_channels()));
@@ -127,7 +128,6 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
 
 template <class DataType>
 void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out) {
-    check_lengths(problem);
     const conv::Problem p = padded(problem);
     deal_out(p.groups() * p.images(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.in_channels()));

@@ -38,6 +38,9 @@ inline int64 address_of(const void* pointer) { return static_cast<int64>(reinter
 // the next longer one outside it, so that positions stay as far apart as they are, or goes past all that lies inside.
 Problem with_unit_strides(Problem problem, const MemoryOrder& order);
 
+// Refuses what is no convolution, whatever its layout: lengths that disagree, and sizes whose products would overflow.
+std::string shapes_reason(const Problem& problem);
+
 // Refuses strides that are not those of a channels-last tensor: channels (index 2) are contiguous, then spatial from
 // the last dimension outwards, with the groups either inside the innermost position (NHWGC) or outside everything
 // (GNHWC).

@@ -5,7 +5,7 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of wei. Throws std::invalid_argument where lengths disagree.
+// Writes every element of wei. Throws std::invalid_argument for no convolution.
 template <class DataType>
 struct ReferenceConvBwdWeight {
     using In = typename DataType::In;
