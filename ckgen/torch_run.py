@@ -7,7 +7,7 @@ from typing import Any
 
 from ckgen.library import Library
 from ckgen.torch_import import torch
-from ckgen.torch_plan import Geometry, Lengths, Step, make_plan
+from ckgen.torch_plan import Geometry, Lengths, Step, make_plan, result_strides
 
 # A plan takes about 2 KiB; a model has two for each of its convolutions, with dynamic shapes for each of their sizes.
 PLANS = 4096
@@ -48,7 +48,8 @@ class Engine:
             stride, padding, dilation, groups = geometry
             rest = stride, padding, dilation, False, (0,) * len(stride), groups, (*plan.by_pytorch, False)
             found = torch.ops.aten.convolution_backward.default(grad_output, input, weight, None, *rest)
-            data, step = found[0] if data is None else data, found[1] if step is None else step
+            data = _in_format(found[0], input) if plan.by_pytorch[0] else data
+            step = _in_format(found[1], weight) if plan.by_pytorch[1] else step
         return data, step
 
     def _run(
@@ -83,6 +84,12 @@ def _seen(tensor: Any) -> tuple[Any, ...]:
     if type(tensor) is tuple:
         return tensor
     return tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device
+
+
+def _in_format(gradient: Any, like: Any) -> Any:
+    """PyTorch's gradient of a tensor, which has the strides of the kernel that computed it, with those of ours."""
+    strides = result_strides(like.shape, like.stride())
+    return gradient if gradient.stride() == strides else _copied(gradient, strides)
 
 
 def _copied(tensor: Any, strides: Lengths) -> Any:

@@ -14,6 +14,7 @@ import pytest
 
 from ckgen.library import Library
 from ckgen.torch_plan import gap_free, packed, readable, result_strides
+from tests.conftest import StubMaker
 from tests.torch_cases import BY_PYTORCH, DEVICE, TINY, assert_close, channels_last, leaves, make, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
@@ -138,6 +139,21 @@ def test_a_gradient_has_the_strides_of_its_tensor(
     assert [part.stride() for part in found] == [input.stride(), weight.stride()]
     known = torch.autograd.grad(torch.conv2d(*tensors).square().sum(), tensors)
     assert_close(found, known)
+
+
+@pytest.mark.parametrize("weight_format", FORMATS)
+@pytest.mark.parametrize("input_format", FORMATS)
+def test_a_gradient_that_pytorch_computes_has_them_too(
+    make_stub: StubMaker, input_format: str, weight_format: str
+) -> None:
+    """The stand-in has no instance for input gradients. PyTorch's have the strides of the kernel that computed them,
+    but a compiled graph counts on what the fake kernel says."""
+    input, weight = torch.ones(2, 4, 5, 5, dtype=torch.bfloat16), torch.ones(6, 4, 3, 3, dtype=torch.bfloat16)
+    tensors = torch.ones(2, 6, 3, 3, dtype=torch.bfloat16), FORMATS[input_format](input), FORMATS[weight_format](weight)
+    settings = [1, 1], [0, 0], [1, 1], 1, True, False, make_stub().path, True, True
+    found, _ = torch.ops.ckgen.conv_backward(*tensors, *settings)
+    assert found.stride() == tensors[1].stride()
+    assert_close(found, torch.ops.aten.conv_transpose2d(tensors[0], weight))
 
 
 def test_strides() -> None:
