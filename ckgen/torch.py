@@ -20,7 +20,8 @@ from ckgen import torch_patch
 from ckgen.c_api import LibraryError
 from ckgen.library import Library
 from ckgen.torch_autograd import one_gradient
-from ckgen.torch_call import Edges, convolve, spread
+from ckgen.torch_call import Edges, convolve, spread, whole
+from ckgen.torch_import import torch
 from ckgen.torch_ops import Policy
 from ckgen.torch_patch import Patched, unpatch
 from ckgen.torch_plan import gap_free, readable
@@ -61,7 +62,7 @@ def conv_backward_weight(
     _require("grad_output", grad_output, readable)
     _require("input", input, readable)
     geometry, dtype = _geometry(stride, padding, dilation, groups, input.dim() - 2), weight_dtype or input.dtype
-    return one_gradient(grad_output, input, tuple(weight_size), dtype, geometry, 1, _path(library))
+    return one_gradient(grad_output, input, whole(weight_size), dtype, geometry, 1, _path(library))
 
 
 def conv_backward_data(
@@ -84,7 +85,7 @@ def conv_backward_data(
     _require("grad_output", grad_output, readable)
     _require("weight", weight, gap_free)
     geometry = _geometry(stride, padding, dilation, groups, weight.dim() - 2)
-    return one_gradient(grad_output, weight, tuple(input_size), weight.dtype, geometry, 0, _path(library))
+    return one_gradient(grad_output, weight, whole(input_size), weight.dtype, geometry, 0, _path(library))
 
 
 def conv(
@@ -129,8 +130,6 @@ def patch(
     change, and the model can be copied and pickled: it names the library by its path. ``unpatch`` takes it back.
     """
     policy = _policy(library, input_gradient, unsupported)
-    if os.path.exists(policy.library):
-        policy = policy._replace(library=os.path.abspath(policy.library))
     engine(policy.library)  # what is wrong with a library is said now
     names = ((names,) if isinstance(names, str) else tuple(names) for names in (include, exclude))
     return torch_patch.patch(model, policy, *names)
@@ -143,7 +142,11 @@ def _policy(library: LibraryOrPath, input_gradient: bool, unsupported: Unsupport
 
 
 def _path(library: LibraryOrPath) -> str:
-    return library.path if isinstance(library, Library) else os.fspath(library)
+    """The library's, from the root: a backward pass may come after a change of the working directory."""
+    path = library.path if isinstance(library, Library) else os.fspath(library)
+    if os.path.isabs(path) or torch.compiler.is_compiling() or not os.path.exists(path):
+        return path
+    return os.path.abspath(path)
 
 
 def _geometry(
@@ -153,7 +156,10 @@ def _geometry(
 
 
 def _require(name: str, tensor: Any, view: Any) -> None:
-    """LibraryError for a tensor that would have to be copied."""
+    """LibraryError for what is no tensor, or one that would have to be copied."""
+    if getattr(tensor, "layout", None) is not torch.strided:
+        kind = getattr(tensor, "layout", type(tensor).__qualname__)
+        raise LibraryError(f"{name} is {kind}; a PyTorch tensor with strides is possible")
     if tensor.dim() not in _CALLS:
         raise LibraryError(f"{name} has shape {tuple(tensor.shape)}; (N, C, 1 to 3 dimensions) is possible")
     if tensor.numel() and view(tensor.shape, tensor.stride()) is None:

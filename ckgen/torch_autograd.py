@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ckgen.torch_import import torch
-from ckgen.torch_ops import CONV, CONV_BACKWARD, LIBRARY, ZEROS, Policy, convolution, geometry_of
+from ckgen.torch_ops import CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
 from ckgen.torch_plan import Geometry
 from ckgen.torch_run import engine
 
@@ -88,11 +88,14 @@ def _gradients(
     ours, data, step, bias = to_input and policy.input_gradient, None, None, None
     if to_input and not ours:
         stride, padding, dilation, groups = geometry
-        sizes = [weight.shape[0]] if to_bias else None
-        rest = sizes, stride, padding, dilation, False, ZEROS[len(stride)], groups, [True, False, to_bias]
-        data, _, bias = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
-    elif to_bias:
+        # Of the input alone: asked for the bias too, PyTorch's CPU kernels compute the weight's as well, and in 1D of a
+        # shape that forward mode refuses.
+        rest = None, stride, padding, dilation, False, (0,) * len(stride), groups, [True, False, False]
+        data, _, _ = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
+    if to_bias and weight.shape[1]:
         bias = grad_output.sum((0, *range(2, grad_output.dim())))
+    elif to_bias:  # without input channels PyTorch's output has none either
+        bias = grad_output.new_zeros(weight.shape[0])
     if ours:
         data, step = conv_backward(grad_output, input, weight, geometry, (True, to_weight), policy)
     elif to_weight:

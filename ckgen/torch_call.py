@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ckgen.torch_autograd import conv
@@ -13,6 +14,7 @@ from ckgen.torch_plan import DTYPES
 Edges = int | Sequence[int]
 
 _TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
+_INTEGERS = int, torch.SymInt
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
 
@@ -50,7 +52,13 @@ def spread(value: Edges, ndim: int) -> tuple[int, ...]:
     """One entry a dimension, as PyTorch understands a single one."""
     if isinstance(value, int):
         return (value,) * ndim
-    return tuple(value) * ndim if len(value) == 1 else tuple(value)
+    entries = whole(value if isinstance(value, Sequence) else (value,))
+    return entries * ndim if len(entries) == 1 else entries
+
+
+def whole(values: Iterable[int]) -> tuple[int, ...]:
+    """Lengths as Python's or symbolic integers, whatever else counts as one: numpy's, and tensors of one element."""
+    return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
 
 
 def _pads(

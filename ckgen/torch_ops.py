@@ -6,11 +6,14 @@ library is named by its path, so that graphs and pickles can hold it.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 from ckgen.torch_import import torch
 from ckgen.torch_plan import Geometry, result_strides
 from ckgen.torch_run import engine
+
+_flops: Any = importlib.import_module("torch.utils.flop_counter")
 
 
 class Policy(NamedTuple):
@@ -22,7 +25,6 @@ class Policy(NamedTuple):
     fallback: bool
 
 
-ZEROS = {ndim: (0,) * ndim for ndim in (1, 2, 3)}
 _SETTINGS = "int[] stride, int[] padding, int[] dilation, SymInt groups"
 _POLICY = "str library, bool input_gradient, bool fallback"
 LIBRARY = torch.library.Library("ckgen", "FRAGMENT")
@@ -43,7 +45,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any, *_: object
 ) -> Any:
     """A convolution in the type of its tensors, also where autocast would have another."""
-    arguments = input, weight, bias, stride, padding, dilation, False, ZEROS[len(stride)], groups
+    arguments = input, weight, bias, stride, padding, dilation, False, (0,) * len(stride), groups
     kind = input.device.type
     if kind != "meta" and torch.is_autocast_enabled(kind) and input.dtype != torch.get_autocast_dtype(kind):
         with torch.autocast(kind, enabled=False):
@@ -120,6 +122,23 @@ def _merged(tensor: Any, batch: int | None, axis: int, size: int) -> Any:
     return moved.flatten(axis, axis + 1)
 
 
+def _conv_flops(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, *_: Any, **out: Any
+) -> Any:
+    """What PyTorch's FlopCounterMode counts for its own convolution."""
+    known = _flops.flop_registry[torch.ops.aten.convolution]
+    return known(input, weight, bias, stride, padding, dilation, False, **out)
+
+
+def _conv_backward_flops(*given: Any, **out: Any) -> Any:
+    """As for ``ckgen::conv``."""
+    *tensors, stride, padding, dilation, groups, to_input, to_weight = given[:9]
+    rest = stride, padding, dilation, False, (0,) * len(stride), groups, (to_input, to_weight, False)
+    return _flops.flop_registry[torch.ops.aten.convolution_backward](*tensors, None, *rest, **out)
+
+
+_flops.register_flop_formula(torch.ops.ckgen.conv, get_raw=True)(_conv_flops)
+_flops.register_flop_formula(torch.ops.ckgen.conv_backward, get_raw=True)(_conv_backward_flops)
 LIBRARY.impl("conv", convolution, "CompositeExplicitAutograd")
 LIBRARY.impl("conv_backward", _by_the_library, "CompositeExplicitAutograd")
 torch.library.register_fake("ckgen::conv", convolution, lib=LIBRARY)

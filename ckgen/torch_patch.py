@@ -60,20 +60,14 @@ def unpatch(model: Any) -> int:
     """Undo ``ckgen.torch.patch``; how many modules it was undone in."""
     found = [module for module in model.modules() if _is_patched(module)]
     for module in found:
-        del module.forward, module._replicate_for_data_parallel
+        del module._conv_forward
     return len(found)
 
 
 def _bind(module: Any, policy: Policy) -> None:
-    module.forward = functools.partial(_forward, module, policy)
-    module._replicate_for_data_parallel = functools.partial(_replica, module, policy)
-
-
-def _replica(module: Any, policy: Policy) -> Any:
-    """What nn.DataParallel makes for each of its GPUs: a module whose forward is not that of the module copied."""
-    made = type(module)._replicate_for_data_parallel(module)
-    _bind(made, policy)
-    return made
+    """Replace what the class's forward calls with the weight in use: whoever wraps forward, or gives a copy of the
+    module parameters of its own, as nn.DataParallel does, finds what PyTorch's own modules have."""
+    module._conv_forward = functools.partial(_conv_forward, module, policy)
 
 
 def _obstacle(module: Any) -> str | None:
@@ -86,20 +80,24 @@ def _obstacle(module: Any) -> str | None:
         return f"{kind.__module__}.{kind.__qualname__} is a class of its own, whose forward may differ"
     if module.padding_mode != "zeros":
         return f"padding_mode is {module.padding_mode!r}"
-    if "forward" in vars(module) and not _is_patched(module):
-        return "its forward has been replaced"
+    for name in ("forward", "_conv_forward"):
+        if name in vars(module) and not _is_patched(module):
+            return f"its {name} has been replaced"
     return None
 
 
 def _is_patched(module: Any) -> bool:
-    forward = vars(module).get("forward")
-    return isinstance(forward, functools.partial) and forward.func is _forward
+    bound = vars(module).get("_conv_forward")
+    return isinstance(bound, functools.partial) and bound.func is _conv_forward
 
 
-def _forward(module: Any, policy: Policy, input: Any) -> Any:
-    """What a patched module's forward is; a function by name, so that models can be pickled and copied."""
+def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: Any) -> Any:
+    """The convolution of a patched module; a function by name, so that models can be pickled and copied. A padding mode
+    that was set since is PyTorch's matter."""
+    if module.padding_mode != "zeros":
+        return type(module)._conv_forward(module, input, weight, bias)
     settings = module.stride, module.padding, module.dilation, module.groups
-    return convolve(input, module.weight, module.bias, *settings, policy)
+    return convolve(input, weight, bias, *settings, policy)
 
 
 def _shown(name: str) -> str:

@@ -99,6 +99,8 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
     _check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):
+        if asked.weight.shape[1]:  # without input channels PyTorch's output has none either
+            _problem(asked)
         zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
     reads = _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
@@ -176,12 +178,13 @@ def _dtype(asked: Request, written: TensorName) -> str:
 
 
 def _problem(asked: Request) -> ConvProblem:
-    """The problem, checked against the output's shape. LibraryError, or ProblemError for one that cannot exist."""
+    """The problem, checked against the output's shape, with one image or output channel in place of none. LibraryError,
+    or ProblemError for one that cannot exist."""
     input, weight, (stride, padding, dilation, groups) = asked.input.shape, asked.weight.shape, asked.geometry
     problem = make_problem(
         groups=groups,
-        batch=input[0],
-        k=weight[0] // groups,
+        batch=max(1, input[0]),
+        k=max(1, weight[0] // groups),
         c=weight[1],
         filter=weight[2:],
         input=input[2:],

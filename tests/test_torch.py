@@ -132,6 +132,8 @@ def test_a_problem_is_prepared_once(torch_library: Library, monkeypatch: pytest.
         (lambda g, x, s: (g, x, (32, 4, 3)), r"do not fit an input of shape"),
         (lambda g, x, s: (g, x, (32, 4, 30, 3)), r"dilated filter spans"),
         (lambda g, x, s: (g[0, 0], x[0, 0], s), r"1 to 3 dimensions\) is possible"),
+        (lambda g, x, s: (g.cpu().numpy(), x, s), r"grad_output is ndarray; a PyTorch tensor"),
+        (lambda g, x, s: (g, x.to_sparse(), s), r"input is torch.sparse_coo; a PyTorch tensor"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(torch_library: Library, change: Any, words: str) -> None:

@@ -162,6 +162,20 @@ def test_transforms_of_torch_func(torch_library: Library, transform: str, both: 
     assert_close(found, known)
 
 
+@pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
+@pytest.mark.parametrize("shape", TINY, ids=str)
+def test_forward_over_reverse_of_all_tensors(torch_library: Library, shape: tuple[Any, ...], both: bool) -> None:
+    """In each number of dimensions: the gradients of input, weight and bias together, and without the weight's."""
+    own, pytorchs, tensors = pair(torch_library, shape, both)
+    tangents = tuple(torch.cos(part) for part in tensors)
+    for of in ((0, 1, 2), (0, 2)):
+        found = func.jvp(func.grad(own, of), tuple(tensors), tangents)
+        doubles = tuple(part.double() for part in tensors), tuple(part.double() for part in tangents)
+        known = func.jvp(func.grad(pytorchs, (0, 1, 2)), *doubles)  # PyTorch itself refuses (0, 2) in 1D
+        for one, two in zip(found, known, strict=True):
+            assert_close(list(one), [two[at] for at in of])
+
+
 def test_dual_tensors_without_torch_func(torch_library: Library) -> None:
     """Forward mode over a backward pass that records nothing."""
     own, pytorchs, tensors = pair(torch_library, TINY[1], True)

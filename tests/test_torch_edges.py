@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ckgen.c_api import LibraryError
 from ckgen.library import Library
 from ckgen.torch_plan import gap_free, packed, readable, result_strides
 from tests.conftest import StubMaker
@@ -53,8 +54,19 @@ def test_an_empty_batch_has_gradients_of_zero(torch_library: Library, shape: tup
     assert none.shape == input[:0].shape
 
 
-def test_no_input_channels(torch_library: Library) -> None:
-    both_ways(torch_library, [uniform(2, 0, 4, 4), uniform(3, 0, 3, 3)], {"padding": 1}, torch.sum)
+@pytest.mark.parametrize("biases", [0, 1])
+def test_no_input_channels(torch_library: Library, biases: int) -> None:
+    tensors = [uniform(2, 0, 4, 4), uniform(3, 0, 3, 3), uniform(3)]
+    both_ways(torch_library, tensors[: 2 + biases], {"padding": 1}, torch.sum)
+
+
+def test_an_empty_batch_that_does_not_fit(torch_library: Library) -> None:
+    input, gradient = (channels_last(uniform(0, 2, edge, edge)) for edge in (5, 3))
+    assert not ct.conv_backward_weight(gradient, input, (2, 2, 3, 3), library=torch_library).any()
+    full = channels_last(uniform(2, 2, 5, 5))
+    for wrong, size in ((input, (2, 2, 2, 2)), (full, (2, 2, 3, 3))):
+        with pytest.raises(LibraryError, match="grad_output has shape .* this convolution gives"):
+            ct.conv_backward_weight(gradient, wrong, size, library=torch_library)
 
 
 @pytest.mark.parametrize("shape", TINY, ids=str)

@@ -50,9 +50,9 @@ def gradients(made: Any) -> list[Any]:
     return [parameter.grad.clone() for parameter in made.parameters()]
 
 
-def forwards(made: Any) -> list[str]:
-    """The modules whose forward is not their class's."""
-    return [name for name, module in made.named_modules() if "forward" in vars(module)]
+def replaced(made: Any) -> list[str]:
+    """The modules that do not compute as their class does."""
+    return [name for name, module in made.named_modules() if {"forward", "_conv_forward"} & vars(module).keys()]
 
 
 def test_the_answer_names_what_is_patched_and_why_the_rest_is_not(torch_library: Library) -> None:
@@ -90,17 +90,53 @@ def test_patching_twice_and_undoing_it(torch_library: Library, make_stub: StubMa
     made = model()
     ct.patch(made, torch_library)
     ct.patch(made, make_stub(), include="0")
-    policies = [made[at].forward.args[1].library for at in (0, 5)]
+    policies = [made[at]._conv_forward.args[1].library for at in (0, 5)]
     assert policies == [os.path.abspath(make_stub().path), os.path.abspath(torch_library.path)]
     other = made[3].forward
     made[3].forward = lambda input: other(input)
     assert ct.patch(made, torch_library).left["3"] == "padding_mode is 'reflect'"
-    made[5].__dict__.pop("forward")
-    made[5].forward = replaced = lambda input: input
+    made[5].__dict__.pop("_conv_forward")
+    made[5].forward = own = lambda input: input
     assert ct.patch(made, torch_library).left["5"] == "its forward has been replaced"
     assert ct.unpatch(made) == 2
-    assert forwards(made) == ["3", "5"] and made[5].forward is replaced
+    assert replaced(made) == ["3", "5"] and made[5].forward is own
     assert ct.unpatch(made) == 0
+
+
+def tiled(module: Any) -> None:
+    """The padding of a module, made to wrap around its images: how image generators get seamless ones."""
+
+    def _conv_forward(input: Any, weight: Any, bias: Any) -> Any:
+        sides = module._reversed_padding_repeated_twice
+        return torch.conv2d(nn.functional.pad(input, sides, mode="circular"), weight, bias)
+
+    module._conv_forward = _conv_forward
+
+
+def wrapped(module: Any) -> None:
+    """A forward around the one that the module had, as hooks of frameworks are."""
+    forward = module.forward
+    module.forward = lambda input: 3 * forward(input + 1)
+
+
+def other_padding(module: Any) -> None:
+    module.padding_mode = "circular"
+
+
+@pytest.mark.parametrize("change", [tiled, wrapped, other_padding])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_modules_that_others_change(torch_library: Library, change: Any, before: bool) -> None:
+    """Before patching, which leaves them to PyTorch, or after it, which computes what the change says."""
+    made, known = model(), model()
+    change(known[0])
+    if before:
+        change(made[0])
+    answer = ct.patch(made, torch_library)
+    assert ("0" in answer.left) == before
+    if not before:
+        change(made[0])
+    assert_close(made(uniform(2, 3, 5, 6)), known(uniform(2, 3, 5, 6)))
+    assert_close(gradients(made), gradients(known))
 
 
 def test_unpatched_models_do_not_use_the_library(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,13 +151,13 @@ def test_copies_and_pickles_are_patched_too(torch_library: Library) -> None:
     made, known = model(), gradients(model())
     ct.patch(made, torch_library, input_gradient=True)
     twin = copy.deepcopy(made)
-    assert twin[0].forward.args[0] is twin[0]
+    assert twin[0]._conv_forward.args[0] is twin[0]
     with torch.no_grad():
         twin[0].weight += 1
     assert_close(gradients(made), known)
     assert not torch.allclose(gradients(twin)[0], known[0])
     back = pickle.loads(pickle.dumps(made))
-    assert forwards(back) == forwards(made)
+    assert replaced(back) == replaced(made)
     assert_close(gradients(back), known)
     file = io.BytesIO()
     torch.save(made, file)
@@ -150,9 +186,9 @@ def test_a_saved_model_opens_its_library_when_it_needs_it(torch_library: Library
         model = torch.load(sys.argv[1], weights_only=False)
         if sys.argv[2] != "-":
             for module in model:
-                if "forward" in vars(module):
-                    forward, policy = module.forward, module.forward.args[1]._replace(library=sys.argv[2])
-                    module.forward = type(forward)(forward.func, module, policy)
+                if own := vars(module).get("_conv_forward"):
+                    policy = own.args[1]._replace(library=sys.argv[2])
+                    module._conv_forward = type(own)(own.func, module, policy)
         device = next(model.parameters()).device
         with torch.no_grad():
             model(torch.ones(1, 3, 5, 6, device=device))
@@ -177,7 +213,7 @@ def test_a_library_that_cannot_be_loaded_is_said_at_once(tmp_path: Path) -> None
     made = model()
     with pytest.raises(LibraryError, match="cannot load"):
         ct.patch(made, tmp_path / "libmissing.so")
-    assert not forwards(made)
+    assert not replaced(made)
 
 
 def test_parametrized_and_normed_modules(torch_library: Library) -> None:
@@ -201,7 +237,7 @@ def test_parametrized_and_normed_modules(torch_library: Library) -> None:
 
     known, before, after = build(False), build(True), build(False)
     assert len(ct.patch(after, torch_library, input_gradient=True)) == 4
-    assert forwards(before) == ["0", "1", "2", "3"]
+    assert replaced(before) == ["0", "1", "2", "3"]
     found = trained(known)
     assert_close(trained(before), found)
     assert_close(trained(after), found)
