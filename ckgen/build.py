@@ -202,7 +202,6 @@ def _library(build_dir: Path) -> Path:
 def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
     """Run a command and return the end of what it printed; CkgenError when it fails."""
     lines: list[str] = []
-    # A session of its own: what ends this run ends make and its compilers too, not only CMake.
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -37,8 +37,9 @@ def _take(name: Path, store: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Whoever held it may have removed the file between our opening and locking it.
-            if os.path.exists(name) and os.path.samestat(os.fstat(descriptor), os.stat(name)):
-                return descriptor
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(name)):
+                    return descriptor
         except BlockingIOError:
             holder = os.pread(descriptor, _PROCESS_DIGITS, 0).decode(errors="replace")
             os.close(descriptor)

@@ -215,7 +215,8 @@ class Store:
             with self._database:
                 done = self._database.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", texts)
         except _SQLITE_ERRORS as error:
-            raise damaged(self.path, f"cannot write into table `{table}`: {error}") from error
+            help = "what was measured before is kept: see to it that the file can be written, and run this again"
+            raise _refused(f"{self.path}: cannot write into table `{table}`: {error}", help) from error
         return int(done.lastrowid or 0)
 
     def _open(self) -> None:

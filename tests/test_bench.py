@@ -274,6 +274,27 @@ def test_a_store_that_another_bench_writes_to_is_left_alone(
     assert main(words) == 0
 
 
+@pytest.mark.parametrize("look", [1, 2])
+def test_a_lock_that_its_holder_removes_meanwhile_is_made_again(
+    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever look at its name it is gone before."""
+    lock, looks, stat = tmp_path / ".b.sqlite.lock", [0], os.stat
+
+    def late(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
+        if path == lock:
+            looks[0] += 1
+            if looks[0] == look:
+                lock.unlink()
+        return stat(path, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", late)
+        with claimed(tmp_path / "b.sqlite"):
+            assert os.listdir(tmp_path) == [lock.name]
+    assert looks[0] >= 1 and not lock.exists()
+
+
 def test_bench_and_report_need_neither_pydantic_nor_rich(tmp_path: Path, stub: Library) -> None:
     """A GPU machine has click, jinja2, PyYAML, numpy and perhaps PyTorch."""
     blocked = "import sys; sys.modules['pydantic'] = sys.modules['rich'] = sys.modules['torch'] = None\n"

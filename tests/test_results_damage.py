@@ -129,6 +129,19 @@ def test_an_edited_store_is_one_error(kind: str, store: Path, capsys: pytest.Cap
         opened.rows(opened.alike(ORIGIN))
 
 
+def test_a_store_that_cannot_be_written_is_not_called_damaged(tmp_path: Path) -> None:
+    """A full disk (here: no pages beyond those that there are), or a lock that others hold."""
+    with Store(tmp_path / "b.sqlite") as store:
+        store.append(rows()[0])
+        (pages,) = store._database.execute("PRAGMA page_count").fetchone()
+        store._database.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(CkgenError, match="cannot write into table `rows`: database or disk is full") as full:
+            for row in rows() * 100:
+                store.append(row)
+        assert "is kept" in str(full.value) and "damaged" not in str(full.value)
+        assert store.rows([rows()[0].run_id])
+
+
 def test_a_row_that_is_damaged_is_named(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(store, EDITS["ms is infinite"])
     assert main(["report", "--store", "b.sqlite"]) == 2

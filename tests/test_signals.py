@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -21,6 +21,16 @@ from tests.trees import contents, small_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 MOMENTS = 24
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    """Those of a terminal, also where the tests were started by nohup or with & in a script, which ignore signals."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def run_with_signal(call: Callable[[], object], number: signal.Signals | None, moment: int) -> int:
@@ -87,6 +97,15 @@ def test_the_code_and_the_word_follow_from_the_signal() -> None:
         signal.raise_signal(signal.SIGTERM)
     assert (ended.value.exit_code, ended.value.message) == (143, "terminated")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_signals_that_are_not_pythons_to_handle_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for handler in (None, signal.SIG_IGN):  # None: set by a program that Python is a part of
+        with monkeypatch.context() as patched:
+            patched.setattr(signal, "getsignal", lambda number, handler=handler: handler)
+            patched.setattr(signal, "signal", lambda *_: pytest.fail("a handler was changed"))
+            with signals.unwinding(), signals_held():
+                pass
 
 
 def test_clearing_away_is_not_interrupted_again() -> None:

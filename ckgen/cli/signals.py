@@ -24,13 +24,13 @@ class Ended(BaseException):
 def unwinding() -> Iterator[None]:
     """While this runs, a signal of NAMES raises Ended, once: clearing away is not interrupted again.
 
-    Signals that whoever started us told us to ignore (nohup) stay ignored.
+    Signals that the caller ignores (nohup), or handles in C, stay as they are.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in NAMES}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    taken = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
 
     def end(number: int, frame: FrameType | None) -> None:
         for other in taken:
