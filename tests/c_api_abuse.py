@@ -20,6 +20,7 @@ from ckgen.problem import make_problem
 PROBLEM = make_problem(groups=2, batch=2, k=3, c=4, filter=(3, 2), input=(6, 5), stride=(2, 1), pad=(1, 0))
 GARBAGE = (-(2**63), -(2**31), -1, 0, 1, 7, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1)
 GARBAGE_32 = (-(2**31), -1, 0, 1, 3, 5, 2**16 + 1, 2**31 - 1)
+STRIDES = ("in_strides", "wei_strides", "out_strides")
 NULL = None
 
 
@@ -139,15 +140,24 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
                         caller.call(False, "ckgen_is_supported", index, given, NULL, NULL, NULL)
                 if counts[0] != 1:
                     caller.call(False, "ckgen_select", *query, given, *tensors, 4, found, ctypes.byref(number))
-    for function in ("ckgen_reference", "ckgen_reference_bwd_data"):
-        good = CProblem.make(PROBLEM, layouts[function == "ckgen_reference_bwd_data"], 1)
+    abuse_reference(caller, layouts, tensors)
+    abuse_memory(caller, at)
+
+
+def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[int]) -> None:
+    """The references, which run whatever they take: only memory as large as the strides say is theirs."""
+    for function, layout in zip(("ckgen_reference", "ckgen_reference_bwd_data"), layouts, strict=True):
+        good = CProblem.make(PROBLEM, layout, 1)
         for dtype in (NULL, b"", b"x", b"f64"):
             caller.call(False, function, dtype, ctypes.byref(good), *tensors)
         caller.call(False, function, b"f32", NULL, *tensors)
         for missing in range(3):
             gone = [NULL if at == missing else address for at, address in enumerate(tensors)]
             caller.call(False, function, b"f32", ctypes.byref(good), *gone)
-    abuse_memory(caller, at)
+        caller.call(False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3)
+        for problem in problems((layout,)):
+            if all(list(getattr(problem, name)) == list(getattr(good, name)) for name in STRIDES):
+                caller.call(True, function, b"f32", ctypes.byref(problem), *tensors)
 
 
 def abuse_memory(caller: Caller, at: int) -> None:

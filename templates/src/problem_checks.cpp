@@ -215,14 +215,17 @@ std::string check_channels_first(const char* name, const Tensor& t, int ndim) {
     return {};
 }
 
+std::string contradiction(const Problem& p) {
+    const std::string reason = check_lengths(p);
+    return reason.empty() ? check_agreement(p) : reason;
+}
+
 std::string invalid_reason(const Problem& p, const MemoryOrder& order) {
     const auto check = [&](const char* name, const Tensor& t, bool packed) {
         return order.channels_last ? check_strides(name, t, p.ndim, order.groups_outermost, packed)
                                    : check_channels_first(name, t, p.ndim);
     };
-    std::string reason = check_lengths(p);
-    if(reason.empty())
-        reason = check_agreement(p);
+    std::string reason = contradiction(p);
     if(reason.empty())
         reason = check("input", p.in, false);
     if(reason.empty())

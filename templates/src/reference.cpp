@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "ckgen/conv/memory_overlap.hpp"
+#include "ckgen/conv/problem_checks.hpp"
 
 namespace ckgen::tensor_operation::host {
 namespace {
@@ -85,10 +89,18 @@ void deal_out(int64 rows, const MakeWork& make_work) {
         helper.join();
 }
 
-void check_lengths(const conv::Problem& problem) {
-    if(problem.ndim < 1 || problem.ndim > 3 || problem.in.lengths[2] != problem.wei.lengths[2] ||
-       problem.out.lengths[2] != problem.wei.lengths[1] || problem.in.lengths[1] != problem.out.lengths[1])
-        throw std::invalid_argument("[shapes] input, weight and output lengths disagree");
+template <class T>
+conv::Placed placed(const char* name, const T* data, const conv::Tensor& shape, int ndim) {
+    return {name, data, shape, ndim, static_cast<int>(sizeof(T))};
+}
+
+// The first of the tensors is the one that is written.
+void require_valid(const conv::Problem& problem, const std::vector<conv::Placed>& tensors) {
+    std::string reason = conv::contradiction(problem);
+    if(reason.empty())
+        reason = conv::overlap_reason(tensors);
+    if(!reason.empty())
+        throw std::invalid_argument(reason);
 }
 
 // The output position at which tap `tap` sees input position `at`, in three dimensions; false if there is none.
@@ -106,7 +118,9 @@ bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std
 
 template <class DataType>
 void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out) {
-    check_lengths(problem);
+    const int ndim = problem.ndim;
+    require_valid(problem, {placed("weight", wei, problem.wei, ndim), placed("input", in, problem.in, ndim),
+                            placed("output", out, problem.out, ndim)});
     const conv::Problem p = padded(problem);
     deal_out(p.groups() * p.out_channels(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.taps() * p.in_channels()));
@@ -126,7 +140,9 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
 
 template <class DataType>
 void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out) {
-    check_lengths(problem);
+    const int ndim = problem.ndim;
+    require_valid(problem, {placed("input", in, problem.in, ndim), placed("weight", wei, problem.wei, ndim),
+                            placed("output", out, problem.out, ndim)});
     const conv::Problem p = padded(problem);
     deal_out(p.groups() * p.images(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.in_channels()));

@@ -27,6 +27,9 @@ bool multiply(int64& value, int64 factor);
 
 inline int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
 
+// Refuses sizes that no convolution has, in whatever order its tensors lie.
+std::string contradiction(const Problem& p);
+
 // Refuses a value that is no multiple of the vector.
 std::string check_multiple(const char* rule, const char* what, int64 value, int vector);
 // Refuses strides, of dimensions longer than 1 other than the channels, that are no multiples of the vector.

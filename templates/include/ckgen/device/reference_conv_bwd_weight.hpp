@@ -5,7 +5,8 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of wei. Throws std::invalid_argument where lengths disagree.
+// Writes every element of wei. Throws std::invalid_argument for sizes that no convolution
+// has and for a result that overlaps what is read.
 template <class DataType>
 struct ReferenceConvBwdWeight {
     using In = typename DataType::In;
