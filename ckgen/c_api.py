@@ -142,13 +142,16 @@ def bind(api: ctypes.CDLL) -> ctypes.CDLL:
 
 def load(path: str) -> ctypes.CDLL:
     """Load a library and type its functions. Raises LibraryError when it is none of ours."""
-    missing = missing_bytes(path) if os.path.isfile(path) else 0
+    try:
+        missing = missing_bytes(path) if os.path.isfile(path) else 0
+    except OSError as error:
+        raise LibraryError(f"cannot read {path}: {error}") from error
     if missing:  # the loader would map pages past the end of the file and die there
         raise LibraryError(f"{path} is cut off: {missing} bytes are missing at its end", "build or copy it again")
     try:
         # A name without a folder would be looked for among the system's libraries alone.
         api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         raise LibraryError(f"cannot load {path}: {error}") from error
     except AttributeError as error:
         raise LibraryError(f"{path} is not a ckgen library: {error}") from error

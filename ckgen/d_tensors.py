@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from numbers import Real
 
 from ckgen.c_api import CDTensor, CProblem, LibraryError
 from ckgen.element import ELEMENTS, Element
@@ -16,6 +18,8 @@ from ckgen.hardware import DTYPES
 from ckgen.instance import Instance
 from ckgen.layout import d_layout, logical_axes
 from ckgen.problem import ConvProblem, Lengths
+
+LARGEST_F32 = 2.0**128 * (1 - 2.0**-24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,18 @@ def fuse(
 def scalar_values(function: Function, given: Mapping[str, float] | None) -> tuple[float, ...]:
     """All scalars of a function in its order, the defaults where ``given`` says nothing; empty where it says nothing at
     all. Raises LibraryError for names that the function does not have."""
+    if given is not None and not isinstance(given, Mapping):
+        raise LibraryError(f"scalars is of type {type(given).__name__}", "give a mapping of names to numbers")
     defaults = dict(function.scalars)
     unknown = [name for name in given or {} if name not in defaults]
     if unknown:
         known = ", ".join(defaults) or "none"
         raise LibraryError(f"{function.name} has no scalar {unknown[0]}", f"its scalars: {known}")
-    return tuple({**defaults, **given}.values()) if given else ()
+    values = {**defaults, **(given or {})}
+    for name, value in values.items():
+        if not isinstance(value, Real) or LARGEST_F32 < abs(value) < inf:
+            raise LibraryError(f"scalar {name} is {value!r:.80}", "give a number that f32 holds")
+    return tuple(map(float, values.values())) if given else ()
 
 
 def function_named(functions: Mapping[str, Function], name: str) -> Function:

@@ -31,7 +31,7 @@ from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.problem import ConvProblem
 from ckgen.selector import SOURCES, Choice
 from ckgen.targets import DEVICES, check_archs
-from ckgen.tensors import logical_strides, require, view
+from ckgen.tensors import logical_strides, require, require_address, view
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
 
@@ -82,7 +82,7 @@ class Library(Catalogue):
                 raise LibraryError(f"most is {most}; 1 or more candidates can be asked for")
         if arch is not None:
             require_type("arch", arch, str, "for example sm_90a, or None")
-        where = layout or CHANNELS_LAST[problem.ndim]
+        where = CHANNELS_LAST[problem.ndim] if layout is None else layout
         require_layout(where, problem)
         return self.candidates_for(CProblem.make(problem, where, 1), dtype, where, arch, (0, 0, 0), most)
 
@@ -99,8 +99,8 @@ class Library(Catalogue):
         """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
         if dtype not in DTYPES:
             raise LibraryError(f"there is no dtype `{dtype}`", did_you_mean(dtype, tuple(DTYPES)))
-        check_archs([arch] if arch else [], DEVICES)
-        found = (CCandidate * (most or len(self.names)))()
+        check_archs([] if arch is None else [arch], DEVICES)
+        found = (CCandidate * min(most or len(self.names), len(self.names)))()
         count = ctypes.c_int32()
         operation = BWD_DATA if layout in OPERATIONS[BWD_DATA].layouts else BWD_WEIGHT
         where = tensors_first_to_last(layout)
@@ -143,8 +143,7 @@ class Library(Catalogue):
         their missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
         milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
-        on_gpu = self.platform != "host" and not any(isinstance(tensor, np.ndarray) for tensor in (in_, wei, out, *ds))
-        if workspace is None and on_gpu:
+        if self._only_starts((in_, wei, out), ds, stream) and workspace is None:
             split_k = 1  # freeing memory of our own would wait for the kernel
         c_problem = self._accepted(name, problem, split_k)
         function = self.function_of(name)
@@ -155,6 +154,12 @@ class Library(Catalogue):
         size, used = self._workspace_bytes(name, c_problem), self._chosen_split_k(name, c_problem)
         milliseconds = self._start(name, c_problem, operands, (workspace, size), stream, time_kernel, synchronize)
         return Run(used, size, milliseconds if time_kernel else None)
+
+    def _only_starts(self, tensors: tuple[Tensor, ...], ds: Sequence[Tensor], stream: int) -> bool:
+        """Whether a run of these tensors only starts kernels; LibraryError where ``ds`` or ``stream`` is no such."""
+        require_type("ds", ds, Sequence, "the D tensors in their order")
+        require_address("stream", stream)
+        return self.platform != "host" and not any(isinstance(tensor, np.ndarray) for tensor in (*tensors, *ds))
 
     def _start(
         self,
@@ -171,7 +176,7 @@ class Library(Catalogue):
         where = operands.addresses(c_problem, self.memory, *workspace)
         with self.memory.using(operands.device), where as addresses:
             status = self._api.ckgen_run(
-                index, ctypes.byref(c_problem), *addresses, stream, int(time_kernel), ctypes.byref(taken)
+                index, ctypes.byref(c_problem), *addresses, stream, bool(time_kernel), ctypes.byref(taken)
             )
             self._expect(name, status)
             if synchronize or operands.staged:
@@ -194,6 +199,12 @@ class Library(Catalogue):
         ``addresses`` are those of gap-free in, wei and out, ``ds`` those of the D tensors, which the caller keeps
         alive and whose fit nobody checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
         """
+        require_type("addresses", addresses, Sequence, "those of in, wei and out")
+        require_type("ds", ds, Sequence, "the addresses of the D tensors")
+        if len(addresses) != len(TENSORS):
+            raise LibraryError(f"these are {len(addresses)} addresses, in, wei and out are three")
+        for address in (*addresses, *ds, workspace, stream):
+            require_address("one of addresses, ds, workspace and stream", address)
         c_problem = self._accepted(name, problem, split_k)
         if len(ds) != c_problem.d_count:
             function = self.instance(name).function
@@ -207,6 +218,7 @@ class Library(Catalogue):
         """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
         in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
         now, and the problem holds what it chose. Raises UnsupportedProblem."""
+        require_type("problem", c_problem, CProblem, "what describe() gives")
         c_problem.split_k = self._chosen_split_k(name, c_problem)
         index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
         run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
@@ -233,6 +245,9 @@ class Library(Catalogue):
         order. Raises LibraryError."""
         require_problem(problem)
         require_layout(layout, problem)
+        for what, word, known in (("dtype", dtype, DTYPES), ("operation", operation, OPERATIONS)):
+            if word not in tuple(known):
+                raise LibraryError(f"there is no {what} {word!r:.80}", did_you_mean(str(word), tuple(known)))
         c_problem, written = CProblem.make(problem, layout, 1), OPERATIONS[operation].written
         given: dict[TensorName, Array] = dict(zip(TENSORS, (in_, wei, out), strict=True))
         for tensor, array in given.items():

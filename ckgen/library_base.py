@@ -24,10 +24,10 @@ from ckgen.instance import Instance, parse
 from ckgen.layout import TENSORS, ndim_of
 from ckgen.operation import OPERATIONS
 from ckgen.problem import INT32_MAX, ConvProblem
-from ckgen.tensors import logical_strides, view
+from ckgen.tensors import logical_strides, require, view
 
 
-def require_type(what: str, value: object, kind: type, expected: str) -> None:
+def require_type(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Raise LibraryError unless ``value`` is of type ``kind``; a bool is no int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
@@ -50,7 +50,8 @@ class Catalogue:
     """A loaded shared library as far as it answers questions; ckgen.library.Library also runs it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        require_type("a library's path", path, (str, bytes, os.PathLike), "a file's name")
+        self.path = os.fsdecode(path)
         self._api = load(self.path)
         self.platform: str = self._api.ckgen_platform().decode()
         self.memory = DeviceMemory(self._api)
@@ -98,11 +99,15 @@ class Catalogue:
 
         ``tensors`` are in, wei and out of the run where they have gaps, of which a kernel may need a copy.
         """
-        c_problem = self._accepted(name, problem, split_k)
-        layout = self.instance(name).layout
+        c_problem, instance = self._accepted(name, problem, split_k), self.instance(name)
+        require_type("tensors", tensors, Sequence, "in, wei and out")
+        if len(tensors) not in (0, len(TENSORS)):
+            raise LibraryError(f"these are {len(tensors)} tensors, in, wei and out are three")
         for tensor, value in zip(TENSORS, tensors, strict=False):
             if not isinstance(value, int):
-                c_problem.set_strides(tensor, logical_strides(view(tensor, value), tensor, layout))
+                seen = view(tensor, value)
+                require(tensor, seen, problem, instance.layout, instance.dtype)
+                c_problem.set_strides(tensor, logical_strides(seen, tensor, instance.layout))
         return self._workspace_bytes(name, c_problem)
 
     def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
@@ -113,6 +118,10 @@ class Catalogue:
     def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
         """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
         ``threads`` worker threads (0: all cores). Raises LibraryError on other platforms."""
+        require_type("seed", seed, int, "a number of 64 bits")
+        require_type("threads", threads, int, "how many, or 0 for one a core")
+        if not 0 <= seed < 2**64 or not 0 <= threads <= INT32_MAX:
+            raise LibraryError(f"seed {seed} or threads {threads} is negative or too large")
         self._expect("host_configure", self._api.ckgen_host_configure(seed, threads))
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
@@ -132,6 +141,7 @@ class Catalogue:
     def check(self, name: str, c_problem: CProblem) -> str | None:
         """``unsupported_reason`` for a problem in C form, which may also be one that ConvProblem would
         refuse."""
+        require_type("problem", c_problem, CProblem, "what describe() gives")
         status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
         if status == UNSUPPORTED:
             return last_error(self._api)

@@ -16,7 +16,7 @@ from ckgen.instance import Instance
 from ckgen.layout import TENSORS, TensorName
 from ckgen.operation import OPERATIONS
 from ckgen.problem import ConvProblem
-from ckgen.tensors import View, logical_strides, require, require_fit, view
+from ckgen.tensors import View, logical_strides, require, require_address, require_fit, view
 
 
 class HasDataPtr(Protocol):
@@ -131,6 +131,7 @@ class Operands:
         if isinstance(value, int):
             if on_host:
                 raise LibraryError(f"platform host takes numpy arrays, {name} is of type int")
+            require_address(name, value)
             return value
         given = view(name, value, stream)
         if on_host and given.device is not None:

@@ -7,7 +7,7 @@ problem knows nothing of memory layouts or element types; pass those to the meth
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -171,8 +171,16 @@ def make_problem(
     """A ConvProblem in which a single stride, dilation or pad stands for all dimensions, and ``pad`` for both
     sides unless ``right_pad`` is given. Raises ProblemError as ConvProblem does."""
 
-    def spread(value: int | Sequence[int]) -> Lengths:
-        return (value,) * len(input) if isinstance(value, int) else tuple(value)
+    def entries(what: str, value: Sequence[int]) -> Lengths:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            message = f"{what} is {value!r:.80}, not one whole number for each dimension"
+            raise ProblemError((_finding("problem-entries", message, "write it as (3, 3)"),))
+        return tuple(value)
+
+    def spread(what: str, value: int | Sequence[int]) -> Lengths:
+        return (value,) * len(edges) if isinstance(value, int) else entries(what, value)
+
+    edges = entries("input", input)
 
     right = pad if right_pad is None else right_pad
     return ConvProblem(
@@ -180,12 +188,12 @@ def make_problem(
         batch,
         k,
         c,
-        tuple(filter),
-        tuple(input),
-        spread(stride),
-        spread(dilation),
-        spread(pad),
-        spread(right),
+        entries("filter", filter),
+        edges,
+        spread("stride", stride),
+        spread("dilation", dilation),
+        spread("pad", pad),
+        spread("right_pad", right),
     )
 
 

@@ -77,6 +77,12 @@ def view(name: str, value: object, stream: int = 0) -> View:
     )
 
 
+def require_address(name: str, value: object) -> None:
+    """Raise LibraryError unless ``value`` can be an address in memory or a stream's handle; a bool is none."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**64:
+        raise LibraryError(f"{name} is {value!r:.80}, which is no address", "give an integer of up to 64 bits")
+
+
 def require(
     tensor: TensorName, given: View, problem: ConvProblem, layout: str, dtype: str, *, written: bool = False
 ) -> None:
@@ -101,6 +107,8 @@ def logical_strides(given: View, tensor: TensorName, layout: str) -> tuple[int, 
 
 
 def _of_numpy(name: str, array: np.ndarray[Any, Any]) -> View:
+    if array.dtype.hasobject or not array.itemsize:
+        raise LibraryError(f"{name} has type {array.dtype}, which is not of numbers")
     if any(step < 0 or step % array.itemsize for step in array.strides):
         message = f"{name} has strides of {array.strides} bytes; they must be whole, positive elements"
         raise LibraryError(message)

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from ckgen.c_api import CProblem, LibraryError, missing_bytes
+from ckgen.errors import CkgenError
 from ckgen.instance import Instance
+from ckgen.layout import TENSORS
 from ckgen.library import Library, UnsupportedProblem
 from ckgen.operation import BWD_DATA, BWD_WEIGHT
 from ckgen.problem import make_problem
@@ -144,6 +146,12 @@ class Broken:
         return self._capsule
 
 
+def tensors() -> list[Any]:
+    """In, wei and out of the problem, f32 and channels last."""
+    layout = CHANNELS_LAST[BWD_WEIGHT]
+    return [np.ones(PROBLEM.shape(tensor, layout), np.float32) for tensor in TENSORS]
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -169,6 +177,47 @@ class Broken:
         lambda library, name: library.run(name, PROBLEM, *[Broken((1, 0), object())] * 3),
         lambda library, name: library.run(name, PROBLEM, *[Broken(None, object())] * 3),
         lambda library, name: library.reference("f32", "x", PROBLEM, None, None, None),
+        lambda library, name: library.reference("zz", "NHWGC/GKYXC/NHWGK", PROBLEM, *tensors()),
+        lambda library, name: library.reference(None, "NHWGC/GKYXC/NHWGK", PROBLEM, *tensors()),
+        lambda library, name: library.reference("f32", "NHWGC/GKYXC/NHWGK", PROBLEM, *tensors(), operation="zz"),
+        lambda library, name: library.select(PROBLEM, layout=""),
+        lambda library, name: library.select(PROBLEM, layout=[]),
+        lambda library, name: library.run(name, PROBLEM, *tensors(), scalars=5),
+        lambda library, name: library.run(name, PROBLEM, *tensors(), ds=None),
+        lambda library, name: library.run(name, PROBLEM, *tensors(), stream="x"),
+        lambda library, name: library.run(name, PROBLEM, *tensors(), stream=-1),
+        lambda library, name: library.run(
+            name,
+            PROBLEM,
+            *tensors(),
+            split_k=2,
+            workspace=np.empty(library.workspace_size(name, PROBLEM, split_k=2), "O"),
+        ),
+        lambda library, name: library.run(name, PROBLEM, *[np.empty(4, "V0")] * 3),
+        lambda library, name: library.workspace_size(name, PROBLEM, tensors=None),
+        lambda library, name: library.workspace_size(name, PROBLEM, tensors=tensors()[:2]),
+        lambda library, name: library.workspace_size(name, PROBLEM, tensors=[np.zeros(3, np.float32)] * 3),
+        lambda library, name: library.workspace_size(name, PROBLEM, tensors=[a.astype("f8") for a in tensors()]),
+        lambda library, name: library.launcher(name, PROBLEM, 16),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16)),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, None)),
+        lambda library, name: library.launcher(name, PROBLEM, ("a", "b", "c")),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, 2**64)),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, -16)),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, True)),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, 16), workspace="x"),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, 16), stream="x"),
+        lambda library, name: library.launcher(name, PROBLEM, (16, 16, 16), ds=None),
+        lambda library, name: library.prepare(name, None),
+        lambda library, name: library.prepare(name, PROBLEM),
+        lambda library, name: library.check(name, PROBLEM),
+        lambda library, name: library.configure_host(seed="x"),
+        lambda library, name: library.configure_host(seed=-1),
+        lambda library, name: library.configure_host(seed=2**64),
+        lambda library, name: library.configure_host(threads=1.5),
+        lambda library, name: Library(None),
+        lambda library, name: Library(5),
+        lambda library, name: Library("a\0b"),
         lambda library, name: library.reference("f32", "NHWGC/GKYXC/NHWGK", None, None, None, None),
     ],
 )
@@ -176,6 +225,30 @@ def test_wrong_arguments_are_refused_in_words(host_library: Library, call: Calla
     name = generic(host_library, BWD_WEIGHT).name
     with pytest.raises(LibraryError):
         call(host_library, name)
+
+
+@pytest.mark.parametrize("value", ["x", None, [1], 1e300, 10**400])
+def test_scalars_are_numbers_that_f32_holds(host_library: Library, value: Any) -> None:
+    name = generic(host_library, BWD_DATA, function="Bilinear").name
+    with pytest.raises(LibraryError, match="scalar alpha is .*"):
+        host_library.run(name, PROBLEM, *tensors(), ds=tensors()[:1], scalars={"alpha": value})
+
+
+def test_more_candidates_than_there_are_can_be_asked_for(host_library: Library) -> None:
+    assert host_library.candidates(PROBLEM, most=2**62) == host_library.candidates(PROBLEM)
+
+
+def test_an_architecture_without_a_name_is_unknown(host_library: Library) -> None:
+    with pytest.raises(CkgenError, match="there is no architecture ``"):
+        host_library.select(PROBLEM, arch="")
+
+
+def test_a_reference_does_not_overwrite_what_it_reads(host_library: Library) -> None:
+    in_, wei, out = tensors()
+    with pytest.raises(LibraryError, match="overlap"):
+        host_library.reference(
+            "f32", CHANNELS_LAST[BWD_WEIGHT], PROBLEM, in_, in_.ravel()[: wei.size].reshape(wei.shape), out
+        )
 
 
 @pytest.mark.parametrize("part", [0.001, 0.1, 0.5, 0.9, 0.999])

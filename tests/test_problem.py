@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +148,10 @@ def test_fitting_takes_the_largest_form_under_the_limit() -> None:
     assert problem.fitted(problem.macs - 1) == problem.scaled(4)
     assert problem.fitted(problem.scaled(2).macs) == problem.scaled(2)
     assert problem.fitted(1) == problem.scaled(1)
+
+
+@pytest.mark.parametrize("field", ["filter", "input", "stride", "dilation", "pad", "right_pad"])
+@pytest.mark.parametrize("value", [1.5, float("nan"), "same", object()])
+def test_what_is_no_list_of_numbers_is_a_problem_error(field: str, value: Any) -> None:
+    with pytest.raises(ProblemError, match=f"{field} is .*, not one whole number for each dimension"):
+        make_problem(**{"k": 8, "c": 8, "filter": (3, 3), "input": (6, 6), field: value})

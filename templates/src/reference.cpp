@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "ckgen/conv/memory_overlap.hpp"
 #include "ckgen/conv/problem_checks.hpp"
 
 namespace ckgen::tensor_operation::host {
@@ -93,6 +94,18 @@ void deal_out(int64 rows, const MakeWork& make_work) {
         helper.join();
 }
 
+template <class T>
+conv::Placed placed(const char* name, const T* data, const conv::Tensor& shape, int ndim) {
+    return {name, data, shape, ndim, static_cast<int>(sizeof(T))};
+}
+
+// The first of the tensors is the one that is written.
+void refuse_overlap(const std::vector<conv::Placed>& tensors) {
+    const std::string reason = conv::overlap_reason(tensors);
+    if(!reason.empty())
+        throw std::invalid_argument(reason);
+}
+
 // The output position at which tap `tap` sees input position `at`, in three dimensions; false if there is none.
 bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std::array<int64, 3>& tap, Index& index) {
     for(int d = 0; d < 3; ++d) {
@@ -109,6 +122,8 @@ bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std
 template <class DataType>
 void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out) {
     const conv::Problem p = padded(problem);
+    refuse_overlap({placed("weight", wei, p.wei, p.ndim), placed("input", in, p.in, p.ndim),
+                    placed("output", out, p.out, p.ndim)});
     deal_out(p.groups() * p.out_channels(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.taps() * p.in_channels()));
         return [&, sums](int64 row) mutable {
@@ -128,6 +143,8 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
 template <class DataType>
 void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out) {
     const conv::Problem p = padded(problem);
+    refuse_overlap({placed("input", in, p.in, p.ndim), placed("weight", wei, p.wei, p.ndim),
+                    placed("output", out, p.out, p.ndim)});
     deal_out(p.groups() * p.images(), [&] {
         std::vector<double> sums(static_cast<size_t>(p.in_channels()));
         return [&, sums](int64 row) mutable {

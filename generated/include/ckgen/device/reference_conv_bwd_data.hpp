@@ -6,7 +6,8 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of in; zero where no tap sees it. Throws std::invalid_argument for no convolution.
+// Writes every element of in; zero where no tap sees it. Throws std::invalid_argument for no convolution, and for an
+// input that overlaps what is read.
 template <class DataType>
 struct ReferenceConvBwdData {
     using In = typename DataType::In;

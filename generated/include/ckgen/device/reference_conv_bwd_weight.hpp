@@ -6,7 +6,8 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of wei. Throws std::invalid_argument for no convolution.
+// Writes every element of wei. Throws std::invalid_argument for no convolution, and for a weight that overlaps what is
+// read.
 template <class DataType>
 struct ReferenceConvBwdWeight {
     using In = typename DataType::In;
