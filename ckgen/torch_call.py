@@ -47,7 +47,7 @@ def convolve(
 
 
 def spread(value: Edges, ndim: int) -> tuple[int, ...]:
-    """One entry a dimension, as PyTorch understands a single one."""
+    """One entry per dimension, as PyTorch understands a single one."""
     if isinstance(value, int):
         return (value,) * ndim
     return tuple(value) * ndim if len(value) == 1 else tuple(value)
