@@ -29,7 +29,7 @@ def _runs(*starts: tuple[int, ...], length: int) -> Phases:
 
 @dataclass(frozen=True, slots=True)
 class Lds:
-    """The banks of an architecture's LDS for reads and for writes, and the lanes of each phase by bytes a lane."""
+    """The banks of an architecture's LDS for reads and for writes, and the lanes of each phase by bytes per lane."""
 
     arch: str
     read_banks: int
@@ -45,7 +45,7 @@ class Lds:
 
 # In order: 32 banks take 32 lanes of 4 bytes, 16 of 8, 8 of 16 at a time. ds_read_b128 pairs lanes otherwise: AMD,
 # "Avoiding LDS bank conflicts on AMD GPUs using CK-Tile" (rocm.blogs.amd.com), ROCm's CK-Tile documentation, "LDS bank
-# conflicts". gfx950 reads 16 bytes a lane from 64 banks in four phases: Hu et al., "HipKittens: Fast and Furious AMD
+# conflicts". gfx950 reads 16 bytes per lane from 64 banks in four phases: Hu et al., "HipKittens: Fast and Furious AMD
 # Kernels", arXiv 2511.08083, measured on MI355X.
 IN_ORDER = {size: _runs(*((n,) for n in range(0, 64, 128 // size)), length=128 // size) for size in (4, 8, 16)}
 _CDNA3_B128 = _runs(*((h, h + 20) for h in (0, 32)), *((h + 4, h + 16) for h in (0, 32)), length=4)
@@ -64,7 +64,7 @@ LDS: dict[str, Lds] = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One LDS instruction of a wave: what it does, whether it writes, bytes a lane and each lane's first byte."""
+    """One LDS instruction of a wave: what it does, whether it writes, bytes per lane and each lane's first byte."""
 
     what: str
     writes: bool

@@ -15,7 +15,7 @@ from ckgen.bank_conflicts import IN_ORDER, Access, Conflicts, Lds, counted
 from ckgen.hardware import WAVE_SIZE
 from ckgen.instance import Instance
 
-# CUDA C++ programming guide, "Shared Memory" of compute capability 9.0: 32 banks of 4 bytes. Of 16 bytes a lane it
+# CUDA C++ programming guide, "Shared Memory" of compute capability 9.0: 32 banks of 4 bytes. Of 16 bytes per lane it
 # takes eight lanes at a time, which are the rows of one matrix of ldmatrix. A wave of 64 lanes is two warps.
 SHARED = Lds("sm_90a", 32, 32, IN_ORDER, IN_ORDER)
 WARP = 32

@@ -145,7 +145,7 @@ class Derived(HaloDerived):
 
     @property
     def acc_registers(self) -> int:
-        """Accumulator registers a lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile."""
+        """Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile."""
         if self.by_filter_rows:
             return 3 * self.m_per_block // 2
         if self.is_halo and self.a_rows:
@@ -249,7 +249,7 @@ class Derived(HaloDerived):
 
     @property
     def vgpr_estimate(self) -> int:
-        """32-bit registers a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
+        """32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
 
         Where load and math are different waves a wave holds one or the other, so the larger counts.
         """
@@ -259,7 +259,7 @@ class Derived(HaloDerived):
 
     @property
     def vgpr_budget(self) -> int:
-        """32-bit registers a lane may use so that the whole workgroup is resident on one compute unit."""
+        """32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit."""
         waves_per_simd = (self.load_waves + self.math_waves + SIMDS_PER_CU - 1) // SIMDS_PER_CU
         return VGPR_FILE // waves_per_simd
 

@@ -13,7 +13,7 @@ from ckgen.layout import TensorName
 # everywhere. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
 WAVE_SIZE = 64
 MAX_LAUNCH_THREADS = 1024  # HIP's limit for one workgroup on every architecture below.
-VGPR_FILE = 512  # 32-bit vector registers a lane has on one SIMD of gfx90a and later (VGPR + AGPR, unified).
+VGPR_FILE = 512  # 32-bit vector registers that a lane has on one SIMD of gfx90a and later (VGPR + AGPR, unified).
 SIMDS_PER_CU = 4
 
 
@@ -80,7 +80,7 @@ class Atom:
         assert f"{self.m_per_xdl}x{self.m_per_xdl}x{self.k}" in self.instruction, f"{self.instruction}: size"
         elem_bytes = 4 if self.input_type == "f32" else 2
         step = 16 // elem_bytes * (WAVE_SIZE // self.m_per_xdl)
-        assert step % self.k == 0, f"{self.instruction}: 16 bytes a lane cover {step} of K, not n x {self.k}"
+        assert step % self.k == 0, f"{self.instruction}: 16 bytes per lane cover {step} of K, not n x {self.k}"
 
 
 # Wave size and LDS per compute unit: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html (gfx1100

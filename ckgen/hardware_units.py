@@ -14,7 +14,7 @@ from ckgen.hardware import ARCHES, find_arch
 class ComputeUnit:
     """Where an AMD workgroup runs: a compute unit (CDNA) or a workgroup processor (RDNA) of `simds` SIMDs.
 
-    Registers are 32-bit words a lane; a wave gets them, and a workgroup its LDS, in whole granules. `lds_bytes` is
+    Registers are 32-bit words per lane; a wave gets them, and a workgroup its LDS, in whole granules. `lds_bytes` is
     what all resident workgroups share. Waves are those of a SIMD.
     """
 

@@ -20,7 +20,7 @@ _DEFINES = ("-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_NVIDIA=1")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
-REGISTERS, REGISTER_GRANULE, THREADS, BLOCKS = 65536, 256, 2048, 32  # of a multiprocessor; registers a warp in granules
+REGISTERS, REGISTER_GRANULE, THREADS, BLOCKS = 65536, 256, 2048, 32  # of a multiprocessor; a warp has whole granules
 RESERVED_BYTES = 1024  # of shared memory a block: CUDA programming guide, compute capabilities 8.x and 9.0
 
 

@@ -1,8 +1,8 @@
 """Instances -> {path: text}: the whole generated tree, a pure function of instances, templates and context.
 
 `templates/` mirrors the tree: `x.j2` becomes `x`, any other file is copied behind one line that says so. Two
-templates are rendered many times: `instance.cpp.j2`, a file an instance, and `factory.cpp.j2`, a file an add
-function. Hand-written sources, `src/*.cpp`, go to `src/runtime/`. Nothing here reads a clock, a locale, the
+templates are rendered many times: `instance.cpp.j2` for each instance and `factory.cpp.j2` for each add function.
+Hand-written sources, `src/*.cpp`, go to `src/runtime/`. Nothing here reads a clock, a locale, the
 environment or a file.
 """
 

@@ -48,7 +48,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
         "a global read of A or B is a power of two of elements and at most 16 bytes",
         "vectors of {a_vector} (A) and {b_vector} (B) elements of {elem_bytes} bytes",
         "use powers of two up to 16 bytes",
-        "The widest vector memory instruction moves 16 bytes a lane, and the widths are powers of two.",
+        "The widest vector memory instruction moves 16 bytes per lane, and the widths are powers of two.",
         ("vector", "tile"),
     ),
     Rule(
@@ -58,7 +58,7 @@ _MFMA_RULES: tuple[Rule, ...] = (
         "a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile",
         "c vector {c_vector} of {c_bytes}-byte elements, n_per_block {n_per_block}",
         "use a power of two up to 16 bytes that divides n_per_block",
-        "The widest vector memory instruction moves 16 bytes a lane; no vector may cross a row of the tile.",
+        "The widest vector memory instruction moves 16 bytes per lane; no vector may cross a row of the tile.",
         ("vector", "tile"),
     ),
     Rule(
@@ -201,9 +201,9 @@ _MFMA_RULES: tuple[Rule, ...] = (
         "instance",
         "vgpr_estimate <= vgpr_budget",
         "the estimated registers of a lane fit what the launched waves leave it",
-        "about {vgpr_estimate} registers a lane, {vgpr_budget} are available",
+        "about {vgpr_estimate} registers per lane, {vgpr_budget} are available",
         "use a smaller tile, or other waves",
-        "A SIMD of gfx90a and later has 512 registers a lane for all its waves; more than the share spills.",
+        "A SIMD of gfx90a and later has 512 registers per lane for all its waves; more than the share spills.",
         ("tile", "block_size", "wave_ratio", "k_per_block"),
     ),
     Rule(

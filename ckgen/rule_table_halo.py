@@ -123,7 +123,7 @@ HALO_RULES: tuple[Rule, ...] = (
         "(math_waves <= 4 and acc_registers <= 180) or (math_waves == 6 and acc_registers <= 72) or acc_registers <= 40"
         " or (m_per_xdl == 64 and acc_registers <= 96)",
         "accumulators and some 50 other registers fit a thread",
-        "{acc_registers} accumulator registers a thread and {math_waves} math waves",
+        "{acc_registers} accumulator registers per thread and {math_waves} math waves",
         "use a smaller k_per_block or tile",
         "A multiprocessor has 65536 registers for all threads; four math waves can be given 232 each by setmaxnreg, six"
         " 152.",

@@ -142,7 +142,7 @@ TMA_RULES: tuple[Rule, ...] = (
         "tile",
         "(warpgroups == 1 and acc_registers + 40 <= 255) or (warpgroups != 1 and acc_registers + 40 <= 232)",
         "accumulators and 40 other registers fit a thread",
-        "{acc_registers} accumulator registers a thread, and 40 others",
+        "{acc_registers} accumulator registers per thread, and 40 others",
         "use a smaller n_per_block",
         "A thread has at most 255 registers; two math warpgroups beside a load warpgroup can be given 232"
         " each by setmaxnreg.",

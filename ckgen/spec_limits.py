@@ -32,8 +32,8 @@ class Limits(Model):
     """What the machine code of an instance may take on every AMD architecture it is for."""
 
     spills: AtMost | None = Field(None, description="Registers written to memory for want of others, at most.")
-    scratch: AtMost | None = Field(None, description="Bytes of scratch memory a lane, at most.")
-    vgprs: AtMost | None = Field(None, description="Vector registers a lane, AGPRs among them, at most.")
+    scratch: AtMost | None = Field(None, description="Bytes of scratch memory per lane, at most.")
+    vgprs: AtMost | None = Field(None, description="Vector registers per lane, AGPRs among them, at most.")
     lds_bytes: AtMost | None = Field(None, description="Bytes of LDS a workgroup, at most.")
     code_bytes: AtMost | None = Field(None, description="Bytes of machine code, at most.")
     waves: Ratio | None = Field(None, description="Waves that a SIMD holds, at least.")

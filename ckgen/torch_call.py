@@ -49,7 +49,7 @@ def convolve(
 
 
 def spread(value: Edges, ndim: int) -> tuple[int, ...]:
-    """One entry a dimension, as PyTorch understands a single one."""
+    """One entry per dimension, as PyTorch understands a single one."""
     if isinstance(value, int):
         return (value,) * ndim
     entries = whole(value if isinstance(value, Sequence) else (value,))
