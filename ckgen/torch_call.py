@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from ckgen.torch_plan import DTYPES
 Edges = int | Sequence[int]
 
 _TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
+_ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
@@ -28,8 +30,10 @@ def convolve(
     groups: int,
     policy: Policy,
 ) -> Any:
-    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, and where its own
-    function says what is wrong."""
+    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, for gradients of
+    each image in one pass (call_for_per_sample_grads), and where its own function says what is wrong."""
+    if isinstance(weight, _ExpandedWeight):
+        return _BY_PYTORCH[len(weight.shape) - 2](input, weight, bias, stride, padding, dilation, groups)
     ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
     known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
     if known and torch.is_autocast_enabled(kind):
