@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ckgen.torch_autograd import conv
@@ -17,6 +17,7 @@ Edges = int | Sequence[int]
 _TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
 _ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
+_SEQUENCES = tuple, list, Sequence  # the last alone takes longer
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
 
@@ -56,13 +57,16 @@ def spread(value: Edges, ndim: int) -> tuple[int, ...]:
     """One entry a dimension, as PyTorch understands a single one."""
     if isinstance(value, int):
         return (value,) * ndim
-    entries = whole(value if isinstance(value, Sequence) else (value,))
+    entries = whole(value if isinstance(value, _SEQUENCES) else (value,))
     return entries * ndim if len(entries) == 1 else entries
 
 
-def whole(values: Iterable[int]) -> tuple[int, ...]:
+def whole(values: Sequence[int]) -> tuple[int, ...]:
     """Lengths as Python's or symbolic integers, whatever else counts as one: numpy's, and tensors of one element."""
-    return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
+    for value in values:
+        if not isinstance(value, _INTEGERS):
+            return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
+    return tuple(values)
 
 
 def _pads(
