@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ckgen.torch_autograd import conv
@@ -14,7 +15,9 @@ from ckgen.torch_plan import DTYPES
 Edges = int | Sequence[int]
 
 _TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
+_ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
+_SEQUENCES = tuple, list, Sequence  # the last alone takes longer
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
 
@@ -28,8 +31,10 @@ def convolve(
     groups: int,
     policy: Policy,
 ) -> Any:
-    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, and where its own
-    function says what is wrong."""
+    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, for gradients of
+    each image in one pass (call_for_per_sample_grads), and where its own function says what is wrong."""
+    if isinstance(weight, _ExpandedWeight):
+        return _BY_PYTORCH[len(weight.shape) - 2](input, weight, bias, stride, padding, dilation, groups)
     ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
     known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
     if known and torch.is_autocast_enabled(kind):
@@ -52,13 +57,16 @@ def spread(value: Edges, ndim: int) -> tuple[int, ...]:
     """One entry per dimension, as PyTorch understands a single one."""
     if isinstance(value, int):
         return (value,) * ndim
-    entries = whole(value if isinstance(value, Sequence) else (value,))
+    entries = whole(value if isinstance(value, _SEQUENCES) else (value,))
     return entries * ndim if len(entries) == 1 else entries
 
 
-def whole(values: Iterable[int]) -> tuple[int, ...]:
+def whole(values: Sequence[int]) -> tuple[int, ...]:
     """Lengths as Python's or symbolic integers, whatever else counts as one: numpy's, and tensors of one element."""
-    return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
+    for value in values:
+        if not isinstance(value, _INTEGERS):
+            return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
+    return tuple(values)
 
 
 def _pads(

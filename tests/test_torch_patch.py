@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import os
 import pickle
@@ -163,6 +164,24 @@ def test_copies_and_pickles_are_patched_too(torch_library: Library) -> None:
     torch.save(made, file)
     file.seek(0)
     assert_close(gradients(torch.load(file, weights_only=False)), known)
+
+
+def test_tools_that_replace_the_convolution(torch_library: Library) -> None:
+    """TorchScript, and weights that collect a gradient for each image: with PyTorch's own, right all the same."""
+    made = nn.Conv2d(3, 4, 3, padding=1).to(DEVICE)
+    known: list[list[Any]] = []
+    images, tool = uniform(2, 3, 5, 5), importlib.import_module("torch.nn.utils._per_sample_grad")
+    for patched in (False, True):
+        if patched:
+            ct.patch(made, torch_library, input_gradient=True)
+        tool.call_for_per_sample_grads(made)(images).square().sum().backward()
+        found = [parameter.grad_sample for parameter in made.parameters()]
+        for parameter in made.parameters():
+            del parameter.grad_sample
+        scripted = torch.jit.script(made)(images).square().sum()
+        known.append(found + [*torch.autograd.grad(scripted, list(made.parameters()))])
+    assert_close(known[1], known[0])
+    assert_close([part.sum(0) for part in known[1][:2]], known[1][2:])
 
 
 def test_replicas_of_data_parallel_have_weights_of_their_own(torch_library: Library) -> None:
