@@ -144,6 +144,18 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
     abuse_memory(caller, at)
 
 
+def beyond_memory(layout: str) -> CProblem:
+    """A problem on three numbers, which strides of 0 repeat, whose weight gradient has more sums than memory can hold."""
+    long, channels = 2**26, 2**31 - 1
+    many = make_problem(k=1, c=1, filter=(1, long), input=(1, long))
+    made = CProblem.make(many, layout, 1)
+    made.in_lengths[2] = made.wei_lengths[2] = channels
+    for name in STRIDES:
+        for place in range(6):
+            getattr(made, name)[place] = 0
+    return made
+
+
 def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[int]) -> None:
     """The references, which run whatever they take: only memory as large as the strides say is theirs."""
     for function, layout in zip(("ckgen_reference", "ckgen_reference_bwd_data"), layouts, strict=True):
@@ -158,6 +170,8 @@ def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[in
         for problem in problems((layout,)):
             if all(list(getattr(problem, name)) == list(getattr(good, name)) for name in STRIDES):
                 caller.call(True, function, b"f32", ctypes.byref(problem), *tensors)
+    beyond = beyond_memory(layouts[0])
+    caller.call(False, "ckgen_reference", b"f32", ctypes.byref(beyond), *tensors)
 
 
 def abuse_memory(caller: Caller, at: int) -> None:
