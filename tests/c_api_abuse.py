@@ -145,7 +145,7 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
 
 
 def beyond_memory(layout: str) -> CProblem:
-    """A problem on three numbers, which strides of 0 repeat, whose weight gradient has more sums than memory can hold."""
+    """Three numbers, which strides of 0 repeat, whose weight gradient has more sums than memory can hold."""
     long, channels = 2**26, 2**31 - 1
     many = make_problem(k=1, c=1, filter=(1, long), input=(1, long))
     made = CProblem.make(many, layout, 1)
