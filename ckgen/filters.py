@@ -139,7 +139,7 @@ def _parse_term(text: str) -> Term | Diagnostic:
     values = tuple(part.strip() for part in value.split(","))
     if not all(values):
         return Diagnostic(None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]")
-    if op in _COMPARE and not (key in _NUMBERS and len(values) == 1 and values[0].isdecimal()):
+    if op in _COMPARE and not (key in _NUMBERS and len(values) == 1 and re.fullmatch("[0-9]+", values[0])):
         message = f"`{text}`: {op} compares a number key with one number"
         return Diagnostic(None, "bad-filter", message, f"write {key}={value}" if key not in _NUMBERS else "")
     if op in _COMPARE and len(values[0]) > _MOST_DIGITS:

@@ -162,8 +162,26 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
                         caller.call(False, "ckgen_is_supported", index, given, NULL, NULL, NULL)
                 if counts[0] != 1:
                     caller.call(False, "ckgen_select", *query, given, *tensors, 4, found, ctypes.byref(number))
-    for function in ("ckgen_reference", "ckgen_reference_bwd_data"):
-        good = CProblem.make(PROBLEM, layouts[function == "ckgen_reference_bwd_data"], 1)
+    abuse_reference(caller, layouts, tensors)
+    abuse_memory(caller, at)
+
+
+def beyond_memory(layout: str) -> CProblem:
+    """Three numbers, which strides of 0 repeat, whose weight gradient has more sums than memory can hold."""
+    long, channels = 2**26, 2**31 - 1
+    many = make_problem(k=1, c=1, filter=(1, long), input=(1, long))
+    made = CProblem.make(many, layout, 1)
+    made.in_lengths[2] = made.wei_lengths[2] = channels
+    for name in STRIDES:
+        for place in range(6):
+            getattr(made, name)[place] = 0
+    return made
+
+
+def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[int]) -> None:
+    """The references, which run whatever they take: only memory as large as the strides say is theirs."""
+    for function, layout in zip(("ckgen_reference", "ckgen_reference_bwd_data"), layouts, strict=True):
+        good = CProblem.make(PROBLEM, layout, 1)
         for dtype in (NULL, b"", b"x", b"f64"):
             caller.call(False, function, dtype, ctypes.byref(good), *tensors)
         caller.call(False, function, b"f32", NULL, *tensors)
@@ -171,9 +189,13 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
             gone = [NULL if at == missing else address for at, address in enumerate(tensors)]
             caller.call(False, function, b"f32", ctypes.byref(good), *gone)
         caller.call(False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3)  # the result over what is read
-        for made in no_convolutions(layouts[function == "ckgen_reference_bwd_data"]):
+        for made in no_convolutions(layout):
             caller.call(False, function, b"f32", ctypes.byref(made), *tensors)
-    abuse_memory(caller, at)
+        for problem in problems((layout,)):
+            if all(list(getattr(problem, name)) == list(getattr(good, name)) for name in STRIDES):
+                caller.call(True, function, b"f32", ctypes.byref(problem), *tensors)
+    beyond = beyond_memory(layouts[0])
+    caller.call(False, "ckgen_reference", b"f32", ctypes.byref(beyond), *tensors)
 
 
 def abuse_memory(caller: Caller, at: int) -> None:

@@ -86,6 +86,7 @@ def test_the_order_is_kept() -> None:
         (["dtype=f16,"], "bad-filter", "a value is missing", ""),
         (["dtype>=f16"], "bad-filter", ">= compares a number key", "write dtype=f16"),
         (["stages>=1,2"], "bad-filter", ">= compares a number key", ""),
+        (["stages>=٣"], "bad-filter", ">= compares a number key", ""),
         (["a b"], "bad-filter", "`a b` is no filter", ""),
         ([""], "bad-filter", "`` is no filter", ""),
         (

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -78,13 +80,21 @@ void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Ou
 }
 
 // Rows of `rows` are dealt out to as many threads as there are cores; make_work() gives what a thread calls for each.
+// Throws what a thread has thrown, when all are done.
 template <class MakeWork>
 void deal_out(int64 rows, const MakeWork& make_work) {
     std::atomic<int64> next{0};
+    std::mutex guard;
+    std::exception_ptr failure;
     const auto run = [&] {
-        auto work = make_work();
-        for(int64 row = next++; row < rows; row = next++)
-            work(row);
+        try {
+            auto work = make_work();
+            for(int64 row = next++; row < rows; row = next++)
+                work(row);
+        } catch(...) {
+            const std::lock_guard<std::mutex> lock(guard);
+            failure = std::current_exception();
+        }
     };
     std::vector<std::thread> helpers;
     for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
@@ -92,6 +102,8 @@ void deal_out(int64 rows, const MakeWork& make_work) {
     run();
     for(std::thread& helper : helpers)
         helper.join();
+    if(failure)
+        std::rethrow_exception(failure);
 }
 
 template <class T>
