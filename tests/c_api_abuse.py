@@ -21,6 +21,7 @@ from ckgen.problem import make_problem
 PROBLEM = make_problem(groups=2, batch=2, k=3, c=4, filter=(3, 2), input=(6, 5), stride=(2, 1), pad=(1, 0))
 GARBAGE = (-(2**63), -(2**31), -1, 0, 1, 7, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1)
 GARBAGE_32 = (-(2**31), -1, 0, 1, 3, 5, 2**16 + 1, 2**31 - 1)
+STRIDES = ("in_strides", "wei_strides", "out_strides")
 NULL = None
 
 
