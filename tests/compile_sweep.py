@@ -97,9 +97,11 @@ def complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
     action = ("-S", "-o", os.devnull) if way.codegen else ("-fsyntax-only",)
     if arch in NVIDIA_ARCHES:
         action = ("-ptx", "-o", os.devnull)
-    command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", "-")
-    unit = "".join(f'#include "{source}"\n' for source in sources)
-    done = subprocess.run(command, input=unit, capture_output=True, text=True, errors="replace", check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        unit = Path(folder) / "unit.hip"  # hipcc heeds --offload-arch for named files alone
+        unit.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+        command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", str(unit))
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode == 0:
         return ""
     lines = [line for line in done.stderr.splitlines() if "error" in line]

@@ -70,7 +70,9 @@ def test_every_instance_and_reference_is_right_and_timed(make_stub: StubMaker, c
     assert {job.name for job in jobs if job.kind == "reference"} == {"cudnn"}
     for job in jobs:
         outcome = runner.measure(job, None)
-        assert outcome.verdict == OK, (job, outcome)
+        # PyTorch's kernels for the CPU may round sums of half precision more than once.
+        half = job.kind == "reference" and job.dtype != "f32"
+        assert outcome.verdict in ((OK, INEXACT) if half else (OK,)), (job, outcome)
         assert outcome.ms and outcome.samples >= 2 and outcome.max_error is not None
 
 

@@ -52,9 +52,9 @@ def test_what_validates_compiles(arch: str) -> None:
 
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here, nor its older clang")
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
-def test_what_validates_compiles_with_hipcc(arch: str) -> None:
-    assert compile_sweep.refused(EXPANSION, [arch], hipcc=True) == []
+def test_what_validates_compiles_with_hipcc() -> None:
+    """Of HIP 5.2 too, whose clang 15 knows gfx90a and none of the newer architectures."""
+    assert compile_sweep.refused(EXPANSION, ["gfx90a"], hipcc=True) == []
 
 
 @pytest.mark.skipif(TOOLS.nvcc is None, reason="nvcc is not here")
