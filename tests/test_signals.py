@@ -34,20 +34,27 @@ def usual_handlers() -> Iterator[None]:
 
 
 def run_with_signal(call: Callable[[], object], number: signal.Signals | None, moment: int) -> int:
-    """Call something, with a signal at its step `moment`; how many steps it took."""
+    """Call something, with a signal at its step `moment`; how many steps it took.
+
+    Python drops what a handler raises inside a finalizer; the signal then comes again, as from a user who repeats Ctrl-C.
+    """
     steps = 0
+    dropped: list[object] = []
 
     def step(frame: FrameType, event: str, argument: object) -> None:
         nonlocal steps
         steps += 1
-        if steps == moment and number is not None:
+        if number is not None and (steps == moment or dropped):
+            dropped.clear()
             signal.raise_signal(number)
 
+    hook, sys.unraisablehook = sys.unraisablehook, dropped.append
     sys.setprofile(step)
     try:
         call()
     finally:
         sys.setprofile(None)
+        sys.unraisablehook = hook
     return steps
 
 
@@ -62,7 +69,7 @@ def test_a_signal_at_any_moment_leaves_nothing_behind(number: signal.Signals, tm
         outputs.apply(old, out)
         (out / "mine.txt").write_text("mine")
         moment = 1 + steps * at // MOMENTS
-        with signals.unwinding(), pytest.raises((signals.Ended, KeyboardInterrupt)):
+        with pytest.raises((signals.Ended, KeyboardInterrupt)), signals.unwinding():
             run_with_signal(lambda: outputs.apply(new, out), number, moment)
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
@@ -86,10 +93,23 @@ def test_a_signal_between_exchange_and_removal_loses_no_file_of_others(
         return done
 
     monkeypatch.setattr(atomic, "exchange", late)
-    with signals.unwinding(), pytest.raises(signals.Ended):
+    with pytest.raises(signals.Ended), signals.unwinding():
         outputs.apply(small_tree(3, "two"), out)
     assert contents(out) == {**small_tree(3, "two"), "late.txt": "mine"}
     assert [path.name for path in tmp_path.iterdir()] == ["generated"]
+
+
+def test_a_signal_inside_a_finalizer_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    with pytest.raises(signals.Ended) as ended, signals.unwinding():
+        Closed()
+    assert ended.value.exit_code == 143
+    assert len(dropped) == 1
 
 
 def test_the_code_and_the_word_follow_from_the_signal() -> None:

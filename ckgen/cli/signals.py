@@ -24,7 +24,8 @@ class Ended(BaseException):
 def unwinding() -> Iterator[None]:
     """While this runs, a signal of NAMES raises Ended, once: clearing away is not interrupted again.
 
-    Signals that the caller ignores (nohup), or handles in C, stay as they are.
+    Python drops what a signal handler raises inside a finalizer, such as the close of a generator that `any` left early.
+    Ended is then raised when the block ends. Signals that the caller ignores (nohup), or handles in C, stay as they are.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -32,10 +33,13 @@ def unwinding() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in NAMES}
     taken = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
 
+    arrived: list[Ended] = []
+
     def end(number: int, frame: FrameType | None) -> None:
         for other in taken:
             signal.signal(other, signal.SIG_IGN)
-        raise Ended(number)
+        arrived.append(Ended(number))
+        raise arrived[0]
 
     for number in taken:
         signal.signal(number, end)
@@ -44,3 +48,5 @@ def unwinding() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, before[number])
+    if arrived:
+        raise arrived[0]
