@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ckgen.operation import LAYOUTS  # noqa: E402
+from ckgen.operations.operation import LAYOUTS  # noqa: E402
 
 BAR_CPU_S_AN_INSTANCE = 2.0
 BAR_UNIT_S = 30.0

@@ -21,10 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ckgen import source  # noqa: E402
-from ckgen.context import load_context  # noqa: E402
-from ckgen.expand import expand_document  # noqa: E402
-from ckgen.render import render_tree  # noqa: E402
+from ckgen.generate.inputs import load_context  # noqa: E402
+from ckgen.generate.render import render_tree  # noqa: E402
+from ckgen.spec.expand import expand_document  # noqa: E402
+from ckgen.text import source  # noqa: E402
 
 CK_FOLDER = "library/src/tensor_operation_instance/gpu/grouped_conv2d_bwd_weight/xdl"
 CK_FILE = "device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instance.cpp"

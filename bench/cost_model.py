@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ckgen.cost_rank import CodeBook, predict
-from ckgen.hardware_units import RATES
-from ckgen.instance import Instance, parse
-from ckgen.isa_table import read_table
-from ckgen.problem import ConvProblem
+from ckgen.conv.problem import ConvProblem
+from ckgen.cost.rank import CodeBook, predict
+from ckgen.hardware.compute_units import RATES
+from ckgen.instance.instance import Instance, parse
+from ckgen.machine_code.table import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = ROOT / "bench" / "results" / "2026-11-21-h200" / "rows.csv.gz"

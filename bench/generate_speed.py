@@ -19,11 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ckgen import outputs
-from ckgen.context import load_context
-from ckgen.expand import expand_document
-from ckgen.render import render_tree
-from ckgen.source import load
+from ckgen.generate import writer
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.spec.expand import expand_document
+from ckgen.text.source import load
 
 BARS = {"generate": 6_000, "second run": 6_000, "check": 12_000}
 SPEC = """\
@@ -77,7 +77,7 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
 def generate(spec: Path, out: Path, phases: dict[str, list[float]]) -> None:
     """The whole of `ckgen generate`; adds the seconds of each phase to `phases`."""
     tree = tree_of(spec, phases)[1]
-    phases.setdefault("write", []).append(cost(lambda: outputs.apply(tree, out)).wall)
+    phases.setdefault("write", []).append(cost(lambda: writer.apply(tree, out)).wall)
 
 
 def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cost]], dict[str, list[float]]]:
@@ -89,7 +89,7 @@ def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cos
         shutil.rmtree(out, ignore_errors=True)
         commands["generate"].append(cost(lambda: generate(spec, out, phases)))
         commands["second run"].append(cost(lambda: generate(spec, out, {})))
-        commands["check"].append(cost(lambda: outputs.check(tree_of(spec, {})[1], out)))
+        commands["check"].append(cost(lambda: writer.check(tree_of(spec, {})[1], out)))
     return count, commands, phases
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this checkout's ckgen, installed or not
 
-from ckgen.bench_job import OK  # noqa: E402
-from ckgen.instance import parse  # noqa: E402
-from ckgen.measured import MeasuredProblem, Table, load_tables  # noqa: E402
-from ckgen.problem import ConvProblem  # noqa: E402
-from ckgen.problem_text import problem_fields  # noqa: E402
-from ckgen.selector import Choice, chain  # noqa: E402
-from ckgen.tune import read_measured  # noqa: E402
+from ckgen.bench.job import OK  # noqa: E402
+from ckgen.conv.notation import problem_fields  # noqa: E402
+from ckgen.conv.problem import ConvProblem  # noqa: E402
+from ckgen.instance.instance import parse  # noqa: E402
+from ckgen.selection.candidates import Choice, chain  # noqa: E402
+from ckgen.selection.measured import MeasuredProblem, Table, load_tables  # noqa: E402
+from ckgen.tuning.from_rows import read_measured  # noqa: E402
 
 Times = dict[tuple[str, int], float | None]  # by instance and factor; None for a wrong result
 

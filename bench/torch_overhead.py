@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout
 import torch
 
 import ckgen.torch as ct
-from ckgen.library import Library
+from ckgen.library.library import Library
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 CLOCK = time.perf_counter if DEVICE == "cuda" else time.thread_time  # whatever else the CPU does

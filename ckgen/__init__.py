@@ -9,19 +9,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ckgen.conv.problem import ConvProblem, make_problem
     from ckgen.errors import CkgenError
-    from ckgen.library import Library
-    from ckgen.problem import ConvProblem
-    from ckgen.selection import select
+    from ckgen.library.choose import select
+    from ckgen.library.library import Library
 
 __version__ = "0.1.0"
-__all__ = ["CkgenError", "ConvProblem", "Library", "__version__", "select"]
+__all__ = ["CkgenError", "ConvProblem", "Library", "__version__", "make_problem", "select"]
 
 _HOME = {
     "CkgenError": "ckgen.errors",
-    "ConvProblem": "ckgen.problem",
-    "Library": "ckgen.library",
-    "select": "ckgen.selection",
+    "ConvProblem": "ckgen.conv.problem",
+    "Library": "ckgen.library.library",
+    "make_problem": "ckgen.conv.problem",
+    "select": "ckgen.library.choose",
 }
 
 

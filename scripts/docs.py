@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this checkout's ckgen, installed or not
 
 if TYPE_CHECKING:
-    from ckgen.expand import Expansion
-    from ckgen.instance import Instance
-    from ckgen.summary import Summary
+    from ckgen.instance.instance import Instance
+    from ckgen.report.summary import Summary
+    from ckgen.spec.expand import Expansion
 
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
@@ -74,10 +74,10 @@ def _help(name: str | None = None) -> str:
 
 def rules_page() -> str:
     """docs/rules.md: every rule with its reason."""
-    from ckgen.operation import OPERATIONS
-    from ckgen.rule_table import RULES
+    from ckgen.instance.rule_table import RULES
+    from ckgen.operations.operation import OPERATIONS
 
-    parts = [NOTICE.format(source="ckgen/rule_table.py"), "# Rules\n"]
+    parts = [NOTICE.format(source="ckgen/instance/rule_table.py"), "# Rules\n"]
     parts.append(
         "Each rule is one expression. Python checks it before a compiler sees anything, and the generated\n"
         "header `ckgen/instance/rules.hpp` asserts it again. Its words are fields and derived values of an\n"
@@ -94,8 +94,8 @@ def rules_page() -> str:
 
 def support_table() -> str:
     """README's table: tuned instances an (operation, layout, dtype) in set `full`, and whether any problem is taken."""
-    from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.operation import FAMILIES
+    from ckgen.operations.operation import FAMILIES
+    from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()
     cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -114,11 +114,11 @@ def support_table() -> str:
 
 def support_page() -> str:
     """docs/support.md: what set `full` covers, and the architectures it is for."""
-    from ckgen.catalog import MATRIX_HEADERS, support_matrix
-    from ckgen.hardware import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
+    from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
+    from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()
-    parts = [NOTICE.format(source="instances.yaml and ckgen/hardware.py"), "# What is supported\n"]
+    parts = [NOTICE.format(source="instances.yaml and ckgen/hardware/archs.py"), "# What is supported\n"]
     parts.append("`generic` says whether one instance takes every valid problem; the other numbers count instances.\n")
     for name in ("full", "default"):
         members = _members(expansion, name)
@@ -158,8 +158,8 @@ def instances_page() -> str:
 
 @functools.cache
 def _expansion() -> Expansion:
-    from ckgen import source
-    from ckgen.expand import expand_document
+    from ckgen.spec.expand import expand_document
+    from ckgen.text import source
 
     return expand_document(source.load(ROOT / "instances.yaml"))
 
@@ -180,7 +180,7 @@ def _sentence(text: str) -> str:
 
 def measured_table(operation: str) -> str:
     """README's table of an operation's measurements, and its source."""
-    from ckgen.results_digest import digest_headers, digest_rows
+    from ckgen.report.digest import digest_headers, digest_rows
 
     summary, file = _measured(operation)
     origin = summary.origin
@@ -195,7 +195,7 @@ def measured_table(operation: str) -> str:
 
 def measured_plot(operation: str) -> str:
     """docs/measured*.svg: the plot of an operation's f16 times, from the code of `ckgen report`'s page."""
-    from ckgen.report import floor_plot
+    from ckgen.report.page import floor_plot
 
     return floor_plot(_measured(operation)[0], "f16", operation)
 
@@ -220,9 +220,9 @@ def totals_table(operation: str) -> str:
 def _measured(operation: str) -> tuple[Summary, str]:
     """The first of the files that the selector's table was made from, and it alone: it is the whole run, with the
     reference in it. Later ones measured some instances again, and a ratio of two runs is none."""
-    from ckgen.measured import load_tables
-    from ckgen.results_digest import summary_of
-    from ckgen.tune import read_measured
+    from ckgen.report.digest import summary_of
+    from ckgen.selection.measured import load_tables
+    from ckgen.tuning.from_rows import read_measured
 
     (table,) = (table for table in load_tables() if (table.arch, table.operation) == (MEASURED_ARCH, operation))
     file = next(iter(table.origin.results))
@@ -242,8 +242,8 @@ def spliced(text: str, name: str, table: str) -> str:
 
 def pages() -> dict[str, str]:
     """Every generated page by path, README.md with its tables brought up to date."""
-    from ckgen.cli.authoring import schema_text
-    from ckgen.operation import BWD_DATA, BWD_WEIGHT
+    from ckgen.cli.schema import schema_text
+    from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
     tables = {
         "cli": cli_table(),

@@ -13,6 +13,7 @@ if [ "${1:-}" = --fix ]; then
 fi
 ruff check ckgen tests scripts bench
 mypy --strict ckgen bench scripts
+lint-imports --no-cache >/dev/null || lint-imports --no-cache
 # shellcheck disable=SC2086
 [ -z "$cxx" ] || clang-format --dry-run -Werror $cxx
 shellcheck scripts/*.sh .ci/run

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ckgen.bench_job import OK, Job, Outcome
-from ckgen.problem import make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.results import Origin, ResultRow, make_row
+from ckgen.bench.job import OK, Job, Outcome
+from ckgen.bench.store import Origin, ResultRow, make_row
+from ckgen.conv.problem import make_problem
+from ckgen.problems.sets import NamedProblem
 from tests.trees import WAVELET, XDL
 
 ROOT = Path(__file__).resolve().parent.parent

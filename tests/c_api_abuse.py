@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckgen.c_api import ABI_VERSION, CCandidate, CDTensor, CProblem, bind, last_error
-from ckgen.layout import TENSORS
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA, BWD_WEIGHT
-from ckgen.problem import make_problem
+from ckgen.conv.layout import TENSORS
+from ckgen.conv.problem import make_problem
+from ckgen.library.c_api import ABI_VERSION, CCandidate, CDTensor, CProblem, bind, last_error
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 PROBLEM = make_problem(groups=2, batch=2, k=3, c=4, filter=(3, 2), input=(6, 5), stride=(2, 1), pad=(1, 0))
 GARBAGE = (-(2**63), -(2**31), -1, 0, 1, 7, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1)
@@ -46,7 +46,7 @@ class Caller:
 
 
 def _bind_plan(api: ctypes.CDLL) -> None:
-    """Type the function that ckgen.c_api does not use."""
+    """Type the function that ckgen.library.c_api does not use."""
     number = ctypes.c_int64
     api.ckgen_plan.restype = ctypes.c_int32
     api.ckgen_plan.argtypes = [

@@ -18,13 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ckgen.build import DEVICE_FLAGS, is_built
-from ckgen.context import load_context
-from ckgen.expand import Expansion
-from ckgen.hardware import ARCHES, NVIDIA_ARCHES
-from ckgen.instance import Instance
-from ckgen.render import render_tree
-from ckgen.toolchain import Command, find_toolchain, need
+from ckgen.build.cmake import DEVICE_FLAGS, is_built
+from ckgen.build.toolchain import Command, find_toolchain, need
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
+from ckgen.instance.instance import Instance
+from ckgen.spec.expand import Expansion
 from tests.random_instances import random_instances
 
 HOST = "host"

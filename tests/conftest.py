@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.library import Library
+from ckgen.library.library import Library
 from tests.stub_library import compile_stub
 
 StubMaker = Callable[..., Library]

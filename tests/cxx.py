@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.context import load_context
-from ckgen.element import decode, element_of, encode
-from ckgen.instance import Instance
-from ckgen.layout import to_logical
-from ckgen.library import Library
-from ckgen.problem import ConvProblem
-from ckgen.reference import backward_weight, tolerance
-from ckgen.render import render_tree
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical
+from ckgen.conv.problem import ConvProblem
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.verify.reference import backward_weight, tolerance
 from tests.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.element import ELEMENTS, decode, encode
-from ckgen.function import BUILTINS, Function
-from ckgen.problem import ConvProblem
-from ckgen.reference import summing_allowance
-from ckgen.reference_data import DTensor, accumulations, allowance, backward_data, fused
+from ckgen.conv.dtypes import ELEMENTS, decode, encode
+from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.verify.reference import summing_allowance
+from ckgen.verify.reference_bwd_data import DTensor, accumulations, allowance, backward_data, fused
 from tests.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[1]

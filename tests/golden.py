@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ckgen.context import load_context
-from ckgen.expand import expand_document
-from ckgen.manifest import MANIFEST_NAME
-from ckgen.render import render_tree
-from ckgen.source import load
+from ckgen.generate.inputs import load_context
+from ckgen.generate.manifest import MANIFEST_NAME
+from ckgen.generate.render import render_tree
+from ckgen.spec.expand import expand_document
+from ckgen.text.source import load
 
 FOLDER = Path(__file__).parent / "data" / "golden"
 LEFT_OUT = (MANIFEST_NAME, "include/ckgen/instance/rules.hpp")

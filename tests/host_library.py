@@ -11,15 +11,16 @@ import fcntl
 import os
 from pathlib import Path
 
-from ckgen import outputs, source
-from ckgen.build import build
-from ckgen.cli.selection import DEFAULT_SPEC, Selection
-from ckgen.cli.workshop import BUILD
-from ckgen.context import load_context
-from ckgen.expand import expand_document
-from ckgen.filters import filtered
-from ckgen.library import Library
-from ckgen.render import render_tree
+from ckgen.build.cmake import build
+from ckgen.cli.common.selection import DEFAULT_SPEC, Selection
+from ckgen.cli.common.workshop import BUILD
+from ckgen.generate import writer
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.instance.filters import filtered
+from ckgen.library.library import Library
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,5 +53,5 @@ def build_host_library(set_name: str = "ci") -> Path:
         instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
         functions = expansion.spec.own_functions
         context = load_context("instances.yaml", document.text, selection.command, expansion.sets, functions)
-        outputs.apply(render_tree(instances, context), tree)
+        writer.apply(render_tree(instances, context), tree)
         return build(tree, "host", tree.parent / "host", jobs=os.cpu_count() or 1).library

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.instance import Instance
-from ckgen.library import Library, LibraryError
-from ckgen.problem import ConvProblem
+from ckgen.conv.problem import ConvProblem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, LibraryError
 from tests.cxx import link, replace_once, write_tree
 
 

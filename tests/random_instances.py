@@ -12,15 +12,15 @@ from typing import Any
 
 import yaml
 
-from ckgen.expand import Expansion, expand_document
-from ckgen.function import BUILTINS, PASS_THROUGH
-from ckgen.group import Kind, build
-from ckgen.instance import CONV_SPECS, Instance
-from ckgen.operation import COPY_FAMILIES, OPERATIONS
-from ckgen.rules import Checker
-from ckgen.source import loads
-from ckgen.spec import AXES
-from ckgen.spec_types import Tile, Vector
+from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
+from ckgen.instance.checker import Checker
+from ckgen.instance.instance import CONV_SPECS, Instance
+from ckgen.operations.operation import COPY_FAMILIES, OPERATIONS
+from ckgen.spec.expand import Expansion, expand_document
+from ckgen.spec.models import AXES
+from ckgen.spec.products import Kind, build
+from ckgen.spec.types import Tile, Vector
+from ckgen.text.source import loads
 
 # Functions of the spec: D tensors of each kind, scalars, every function of expressions.
 OWN_FUNCTIONS: tuple[dict[str, Any], ...] = (

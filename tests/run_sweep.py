@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ckgen.instance import Instance
-from ckgen.library import Library
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.smoke import OK, Row, run_plan
-from ckgen.smoke_plan import Plan, make_plan
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem
+from ckgen.verify.plan import Plan, make_plan
+from ckgen.verify.smoke import OK, Row, run_plan
 from tests.compile_sweep import write_tree
 from tests.cxx import link
 from tests.random_instances import random_instances

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.function import BUILTINS
-from ckgen.problem import make_problem
+from ckgen.conv.problem import make_problem
+from ckgen.elementwise.function import BUILTINS
 from tests.data_library import DataLibrary, Fused, Given, check, random_storage
 
 ODD = make_problem(groups=2, batch=2, k=9, c=5, filter=[2, 3], input=[6, 9], dilation=[2, 1], stride=[3, 2], pad=[1, 2])

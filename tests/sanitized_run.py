@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from ckgen.library import Library
-from ckgen.problem import make_problem
+from ckgen.conv.problem import make_problem
+from ckgen.library.library import Library
 from tests.cxx import run_instance
 
 PROBLEMS = {

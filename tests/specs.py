@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from ckgen.expand import Expansion, expand, expand_document
-from ckgen.instance import Instance
-from ckgen.operation import BWD_WEIGHT, OPERATIONS
-from ckgen.source import loads
-from ckgen.spec import parse
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.spec.collect import parse
+from ckgen.spec.expand import Expansion, expand, expand_document
+from ckgen.text.source import loads
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ckgen.problem import ConvProblem
+from ckgen.conv.problem import ConvProblem
 
 
 @st.composite

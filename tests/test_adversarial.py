@@ -16,9 +16,9 @@ from types import FrameType
 import pytest
 
 from ckgen.errors import MAX_SHOWN, MAX_TEXT, CkgenError, Diagnostic, did_you_mean, format_diagnostics
-from ckgen.expand import expand_document
-from ckgen.scalar import read_plain
-from ckgen.source import MAX_BYTES, loads
+from ckgen.spec.expand import expand_document
+from ckgen.text.plain_scalars import read_plain
+from ckgen.text.source import MAX_BYTES, loads
 from tests.adversarial import MAKERS
 
 SIZE = 48_000
@@ -92,7 +92,9 @@ def test_a_file_of_the_largest_size_is_answered() -> None:
 @pytest.mark.parametrize("word", ["1" * 500_000 + "q", "1_" * 250_000 + "q", "0" * 500_000 + "9q", ".1" * 250_000])
 def test_no_word_makes_a_regular_expression_go_back_and_back(word: str) -> None:
     """A million steps take a hundredth of a second, a million times a million take days: 60 s tell them apart."""
-    code = f"from ckgen.scalar import read_plain\nread_plain({word[:4]!r} * {len(word) // 4} + {word[-2:]!r})"
+    code = (
+        f"from ckgen.text.plain_scalars import read_plain\nread_plain({word[:4]!r} * {len(word) // 4} + {word[-2:]!r})"
+    )
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (60, 60))

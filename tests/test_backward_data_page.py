@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.expression import FUNCTIONS, MAX_CHARACTERS, MAX_DEPTH
-from ckgen.function import BUILTINS
-from ckgen.problem import make_problem
-from ckgen.residue import Axis, decompose, split_axis
-from ckgen.source import loads
-from ckgen.spec_functions import FunctionEntry, check_functions
+from ckgen.conv.problem import make_problem
+from ckgen.conv.sub_gemms import Axis, decompose, split_axis
+from ckgen.elementwise.function import BUILTINS
+from ckgen.elementwise.language import FUNCTIONS, MAX_CHARACTERS, MAX_DEPTH
+from ckgen.spec.functions import FunctionEntry, check_functions
+from ckgen.text.source import loads
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "backward_data.md").read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ import pytest
 
 from ckgen.cli import main
 from ckgen.errors import CkgenError, format_diagnostics
-from ckgen.expand import expand_document
-from ckgen.rule_table import RULES
-from ckgen.source import load
+from ckgen.instance.rule_table import RULES
+from ckgen.spec.expand import expand_document
+from ckgen.text.source import load
 
 CORPUS = Path(__file__).parent / "data" / "bad_specs"
 CASES = sorted(path.name for path in CORPUS.iterdir())

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import bank_conflicts, bank_conflicts_halo
-from ckgen.bank_conflicts import LDS, Access, accesses_of, conflicts_of, in_rows
-from ckgen.function import PASS_THROUGH
-from ckgen.instance import Instance
-from ckgen.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.cost import bank_conflicts, bank_conflicts_halo
+from ckgen.cost.bank_conflicts import LDS, Access, accesses_of, conflicts_of, in_rows
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.cxx import compile_with
 from tests.specs import ROOT, default_expansion, instances_of
 

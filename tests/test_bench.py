@@ -14,18 +14,19 @@ from typing import Any
 
 import pytest
 
-from ckgen import bench_job, bench_process
-from ckgen.bench import BenchRun, Limits, failures
-from ckgen.bench_job import Job, Settings, timed
-from ckgen.bench_origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
-from ckgen.bench_plan import make_jobs
-from ckgen.bench_process import WorkerGone, WorkerProcess
-from ckgen.claim import claimed
+from ckgen.bench import job as bench_job
+from ckgen.bench import worker_process as bench_process
+from ckgen.bench.claim import claimed
+from ckgen.bench.job import Job, Settings, timed
+from ckgen.bench.origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
+from ckgen.bench.plan import make_jobs
+from ckgen.bench.runner import BenchRun, Limits, failures
+from ckgen.bench.store import Origin, ResultRow, Store
+from ckgen.bench.worker_process import WorkerGone, WorkerProcess
 from ckgen.cli import main
-from ckgen.library import Library
-from ckgen.problem import make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.results import Origin, ResultRow, Store
+from ckgen.conv.problem import make_problem
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem
 from tests.bench_rows import compile_fatal
 from tests.patience import HANG_GUARD
 from tests.stub_library import compile_stub

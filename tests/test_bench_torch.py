@@ -7,26 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen import reference
-from ckgen.bench_job import INEXACT, OK, WRONG, Job, Settings
-from ckgen.bench_plan import make_jobs
-from ckgen.function import BUILTINS
-from ckgen.layout import CHANNELS_LAST, to_logical
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import NamedProblem
+from ckgen.bench.job import INEXACT, OK, WRONG, Job, Settings
+from ckgen.bench.plan import make_jobs
+from ckgen.conv.layout import CHANNELS_LAST, to_logical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.elementwise.function import BUILTINS
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from ckgen.problems.sets import NamedProblem
+from ckgen.verify import reference
 from tests.conftest import StubMaker
 from tests.test_library import F32
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to measure on a GPU")
 
-from ckgen.bench_torch import TorchBench  # noqa: E402
-from ckgen.reference_data import backward_data  # noqa: E402
-from ckgen.torch_conv import backward_weight, gradient_launcher  # noqa: E402
-from ckgen.torch_conv import to_logical as gradient_to_logical  # noqa: E402
-from ckgen.torch_function import fused  # noqa: E402
-from ckgen.torch_tensors import TorchData, judge  # noqa: E402
+from ckgen.bench.torch_functions import fused  # noqa: E402
+from ckgen.bench.torch_reference import backward_weight, gradient_launcher  # noqa: E402
+from ckgen.bench.torch_reference import to_logical as gradient_to_logical  # noqa: E402
+from ckgen.bench.torch_tensors import TorchData, judge  # noqa: E402
+from ckgen.bench.torch_timing import TorchBench  # noqa: E402
+from ckgen.verify.reference_bwd_data import backward_data  # noqa: E402
 
 PROBLEMS = [
     make_problem(groups=2, batch=2, k=8, c=8, filter=(3, 3), input=(6, 5), pad=1, stride=2),
@@ -102,7 +102,7 @@ def test_planted_bugs_are_found(make_stub: StubMaker, bug: str, split_k: int, wo
 
 
 def test_an_inexact_reference_is_said_to_be(make_stub: StubMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ckgen import bench_torch
+    from ckgen.bench import torch_timing as bench_torch
 
     def doubled(problem: ConvProblem, found: Any, operation: str) -> Any:
         return 2 * found.reshape(problem.lengths("wei"))

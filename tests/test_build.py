@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import outputs
-from ckgen.build import Platform, build, compile_device_only, first_errors, is_built
+from ckgen.build.cmake import Platform, build, compile_device_only, first_errors, is_built
+from ckgen.build.toolchain import find_toolchain
 from ckgen.errors import CkgenError
-from ckgen.hardware import ARCHES
-from ckgen.instance import Instance
-from ckgen.render import render_tree
-from ckgen.toolchain import find_toolchain
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import ARCHES
+from ckgen.instance.instance import Instance
 from tests.trees import GENERIC, WAVELET, XDL, context
 
 TOOLS = find_toolchain()
@@ -132,7 +132,7 @@ def test_errors_in_what_tools_print() -> None:
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample") / "generated"
-    outputs.apply(render_tree([WAVELET, XDL, GENERIC], context()), folder)
+    writer.apply(render_tree([WAVELET, XDL, GENERIC], context()), folder)
     return folder
 
 

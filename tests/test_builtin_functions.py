@@ -1,5 +1,7 @@
-"""Built-in functions are written twice, in C++ by hand and in ckgen.function.BUILTINS. Both are the same functions: the
-struct gives the bits that the generator's C++ for the entry gives, and Python's value, whatever the inputs are."""
+"""Built-in functions are written twice, in C++ by hand and in ckgen.elementwise.function.BUILTINS.
+
+The struct gives the bits that the generator's C++ for the entry gives, and Python's value, whatever the inputs are.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ckgen.expression_values import bounded, exact
-from ckgen.function import BUILTINS, Function
-from ckgen.render import render_tree
+from ckgen.elementwise.error_bounds import bounded, exact
+from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.generate.render import render_tree
 from tests.cxx import ROOT, compile_with
 from tests.trees import SAMPLE, context
 

@@ -1,5 +1,8 @@
-"""The C API and ckgen.library of the real host library: wrong calls are answered, runs without a workspace are right,
-and a result that would be written over what is read is refused."""
+"""The C API and ckgen.library of the real host library.
+
+Wrong calls are answered, runs without a workspace are right, and a result that would be written over what is read is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.c_api import CProblem, LibraryError, missing_bytes
+from ckgen.conv.layout import TENSORS
+from ckgen.conv.problem import make_problem
 from ckgen.errors import CkgenError
-from ckgen.instance import Instance
-from ckgen.layout import TENSORS
-from ckgen.library import Library, UnsupportedProblem
-from ckgen.operation import BWD_DATA, BWD_WEIGHT
-from ckgen.problem import make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem, LibraryError, missing_bytes
+from ckgen.library.library import Library, UnsupportedProblem
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBLEM = make_problem(groups=2, batch=4, k=8, c=8, filter=(3, 3), input=(6, 5), pad=1)

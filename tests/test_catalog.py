@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from ckgen.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix
-from ckgen.derived import derived_names
+from ckgen.elementwise.function import Function, Kind, make_function
 from ckgen.errors import CkgenError
-from ckgen.expand import Expansion
-from ckgen.explain import explain
-from ckgen.function import Function, Kind, make_function
-from ckgen.instance import FIELD_NAMES
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.explain.explain import explain
+from ckgen.instance.derived import derived_names
+from ckgen.instance.instance import FIELD_NAMES
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.spec.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix
+from ckgen.spec.expand import Expansion
 from tests.specs import WAVELET, XDL, default_expansion, expand_groups, instance, instances_of
 
 EXPANSION = default_expansion()

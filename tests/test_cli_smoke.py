@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.cli import main
-from ckgen.library import Library
+from ckgen.library.library import Library
 from tests.conftest import StubMaker
 
 PROBLEMS = """\

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import outputs
-from ckgen.build import build
+from ckgen.build.cmake import build
+from ckgen.build.toolchain import find_toolchain
 from ckgen.errors import one_of
-from ckgen.hardware import ARCHES
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA
-from ckgen.render import render_tree
-from ckgen.toolchain import find_toolchain
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import ARCHES
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
 from tests.trees import GENERIC, TMA, XDL, context
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,7 +57,7 @@ class Installed:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("cmake")
-    outputs.apply(render_tree(INSTANCES, context()), folder / "generated")
+    writer.apply(render_tree(INSTANCES, context()), folder / "generated")
     result = build(folder / "generated", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
     assert result.library == folder / "build" / "libckgen_conv.so"
     cmake("--install", folder / "build", "--prefix", folder / "prefix")
@@ -123,7 +123,7 @@ def test_options_that_cannot_be_are_refused_in_words(
 
 def test_instances_share_translation_units(tmp_path: Path) -> None:
     instances = [XDL] + [GENERIC]
-    outputs.apply(render_tree(instances, context()), tmp_path / "generated")
+    writer.apply(render_tree(instances, context()), tmp_path / "generated")
     counts = {}
     for per_file in (1, 8):
         folder = tmp_path / str(per_file)
@@ -216,7 +216,7 @@ def test_amd_library_builds_and_says_so(installed: Installed, tmp_path: Path) ->
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
 def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) -> None:
     """An installed AMD library asks a g++ client for HIP's package, and says so where there is none."""
-    outputs.apply(render_tree([GENERIC], context()), tmp_path / "generated")
+    writer.apply(render_tree([GENERIC], context()), tmp_path / "generated")
     build(tmp_path / "generated", "amd", tmp_path / "build", archs=("gfx90a",))
     cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
     flags = ("-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
@@ -238,7 +238,7 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
 def test_examples_of_backward_data_run(tmp_path: Path) -> None:
     """Dense with CK's argument list, and fused with a residual; the example of backward weight is left out."""
     plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
-    outputs.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
+    writer.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
     build(tmp_path / "generated", "host", tmp_path / "build")
     cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
     said = cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
@@ -257,7 +257,7 @@ def test_examples_of_backward_data_run(tmp_path: Path) -> None:
 
 
 def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:
-    outputs.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
+    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
     heard: list[str] = []
     result = build(tmp_path / "generated", "host", tmp_path / "build", on_line=heard.append)
     assert not any("left out" in line for line in heard)
@@ -269,10 +269,10 @@ def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
     """Only configured: which sources a library has is decided there."""
     assert TOOLS.hipcc is not None
     amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
-    outputs.apply(render_tree((TMA, XDL), context()), tmp_path / "both")
+    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "both")
     said = cmake("-S", tmp_path / "both", "-B", tmp_path / "some", *amd)
     assert "-- left out: 1 instances that are for sm_90a alone" in said
-    outputs.apply(render_tree((TMA,), context()), tmp_path / "one")
+    writer.apply(render_tree((TMA,), context()), tmp_path / "one")
     said = " ".join(cmake("-S", tmp_path / "one", "-B", tmp_path / "none", *amd, code=1).split())
     assert "all 1 instances of this tree are for sm_90a alone; configure with -DCKGEN_PLATFORM=nvidia" in said
     assert "or with -DCKGEN_PLATFORM=host" in said
@@ -284,7 +284,7 @@ def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name
     """Whichever name it comes by; CMake's own was ignored, so that a library for gfx90a came out."""
     assert TOOLS.hipcc is not None
     amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
-    outputs.apply(render_tree((XDL,), context()), tmp_path / "tree")
+    writer.apply(render_tree((XDL,), context()), tmp_path / "tree")
     said = " ".join(
         cmake("-S", tmp_path / "tree", "-B", tmp_path / "no", *amd, f"-D{name}=gfx942;gfx908", code=1).split()
     )

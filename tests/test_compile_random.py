@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.hardware import ARCHES, DTYPES
-from ckgen.instance import parse
-from ckgen.operation import OPERATIONS
-from ckgen.rules import Checker
-from ckgen.toolchain import find_toolchain
+from ckgen.build.toolchain import find_toolchain
+from ckgen.conv.dtypes import DTYPES
+from ckgen.hardware.archs import ARCHES
+from ckgen.instance.checker import Checker
+from ckgen.instance.instance import parse
+from ckgen.operations.operation import OPERATIONS
 from tests import compile_sweep, run_sweep
 from tests.compile_sweep import HOST, Way
 from tests.random_instances import FUNCTIONS, kinds, random_instances

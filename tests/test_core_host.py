@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ckgen.c_api import CProblem
-from ckgen.problem import ConvProblem, make_problem
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.library.c_api import CProblem
 from tests.cxx import CHECKED, ROOT, shared_library, write_tree
 from tests.trees import XDL
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from ckgen.cost_halo import halo_bound, halo_tiles, halo_workgroups
-from ckgen.cost_model import (
+from ckgen.conv.problem import make_problem
+from ckgen.cost.halo import halo_bound, halo_tiles, halo_workgroups
+from ckgen.cost.model import (
     RoleLoad,
     bound_of,
     bound_of_row,
@@ -20,11 +21,10 @@ from ckgen.cost_model import (
     tile_bound,
     tile_bytes,
 )
-from ckgen.cost_rank import KERNEL_START_S, Code, CodeBook, predict, rank
-from ckgen.hardware_units import RATES
-from ckgen.isa_table import load_table, row_of
-from ckgen.operation import BWD_WEIGHT
-from ckgen.problem import make_problem
+from ckgen.cost.rank import KERNEL_START_S, Code, CodeBook, predict, rank
+from ckgen.hardware.compute_units import RATES
+from ckgen.machine_code.table import load_table, row_of
+from ckgen.operations.operation import BWD_WEIGHT
 from tests.specs import ROOT, instance, instances_of
 from tests.test_isa_table import report
 from tests.trees import GENERIC, TMA, WAVELET, XDL

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.function import BUILTINS, Function, make_function
-from ckgen.problem import ConvProblem, ProblemError, make_problem
+from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
+from ckgen.elementwise.function import BUILTINS, Function, make_function
 from tests.data_library import (
     CTensor,
     DataLibrary,

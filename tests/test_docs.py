@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ckgen import outputs, source
 from ckgen.cli import COMMANDS, main
-from ckgen.context import load_context
-from ckgen.expand import expand_document
-from ckgen.library import Library
-from ckgen.render import render_tree
+from ckgen.generate import writer
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.library.library import Library
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -161,7 +162,7 @@ def test_readme_cpp_compiles(tmp_path: Path) -> None:
     expansion = expand_document(document)
     chosen = [i for i in expansion.instances if i.generic]
     tree = tmp_path / "tree"
-    outputs.apply(render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree)
+    writer.apply(render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\nproject(readme CXX)\nadd_subdirectory(tree)\n"
         "add_library(app OBJECT app.cpp)\ntarget_link_libraries(app PRIVATE ckgen_conv::headers)\n"

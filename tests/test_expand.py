@@ -11,12 +11,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ckgen.conv.dtypes import DTYPES
+from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
-from ckgen.function import PASS_THROUGH
-from ckgen.hardware import DTYPES
-from ckgen.instance import CONV_SPECS, Instance
-from ckgen.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
-from ckgen.spec import AXES
+from ckgen.instance.instance import CONV_SPECS, Instance
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.spec.models import AXES
 from tests.specs import DATA, ROOT, TMA, WAVELET, WEIGHT_LAYOUTS, XDL, default_expansion, expand_groups, instances_of
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.expression import (
+from ckgen.elementwise.cpp import MATH_FUNCTIONS, cpp_expression, cpp_name, cpp_number
+from ckgen.elementwise.error_bounds import Bounded, bounded, evaluate, exact
+from ckgen.elementwise.function import BUILTINS
+from ckgen.elementwise.language import (
     FUNCTIONS,
     MAX_CHARACTERS,
     Binary,
@@ -26,9 +29,6 @@ from ckgen.expression import (
     names_in,
     parse_expression,
 )
-from ckgen.expression_cpp import MATH_FUNCTIONS, cpp_expression, cpp_name, cpp_number
-from ckgen.expression_values import Bounded, bounded, evaluate, exact
-from ckgen.function import BUILTINS
 from tests.cxx import compile_with
 from tests.expressions import INPUTS, NAN, python_value, random_text
 

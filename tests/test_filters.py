@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError
-from ckgen.filters import KEYS, Term, filtered, parse_terms, values_of
-from ckgen.operation import BWD_WEIGHT
+from ckgen.instance.filters import KEYS, Term, filtered, parse_terms, values_of
+from ckgen.operations.operation import BWD_WEIGHT
 from tests.specs import default_expansion, instances_of
 
 EXPANSION = default_expansion()

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.build.toolchain import Command, find_toolchain
+from ckgen.conv.dtypes import DTYPES
+from ckgen.elementwise.cpp import cpp_name
+from ckgen.elementwise.function import BUILTINS, FUNCTION_NAME, make_function
 from ckgen.errors import CkgenError
-from ckgen.expression_cpp import cpp_name
-from ckgen.function import BUILTINS, FUNCTION_NAME, make_function
-from ckgen.hardware import DTYPES
-from ckgen.instance import function_tag
-from ckgen.operation import BWD_DATA, OPERATIONS
+from ckgen.instance.instance import function_tag
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.paths import templates_dir
-from ckgen.spec_functions import MAX_TAG
-from ckgen.toolchain import Command, find_toolchain
+from ckgen.spec.functions import MAX_TAG
 from tests.compile_sweep import HOST, Way, complaint, write_tree
 from tests.specs import expand_groups
 

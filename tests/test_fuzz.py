@@ -17,18 +17,18 @@ from typing import Any
 
 import pytest
 
+from ckgen.conv.notation import problem_fields
+from ckgen.conv.problem import ConvProblem
 from ckgen.errors import MAX_SHOWN, MAX_TEXT, CkgenError, format_diagnostics
-from ckgen.expand import expand_document
-from ckgen.filters import filtered
-from ckgen.manifest import MANIFEST_NAME, parse_manifest
-from ckgen.measured import TABLES, parse_table
+from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
+from ckgen.instance.filters import filtered
 from ckgen.paths import PACKAGE
-from ckgen.problem import ConvProblem
-from ckgen.problem_file import entries
-from ckgen.problem_sets import _read
-from ckgen.problem_text import problem_fields
-from ckgen.scalar import read_plain
-from ckgen.source import loads
+from ckgen.problems.file import entries
+from ckgen.problems.sets import _read
+from ckgen.selection.measured import TABLES, parse_table
+from ckgen.spec.expand import expand_document
+from ckgen.text.plain_scalars import read_plain
+from ckgen.text.source import loads
 from tests.mutants import TOKENS, mutant
 from tests.specs import default_expansion
 from tests.test_manifest import changed, places
@@ -49,7 +49,7 @@ functions:
 sets: {ci: ["dtype=f16 tile=64x*", "*addrelu*"], default: ["*"]}
 """
 SPECS = (
-    (PACKAGE / "starter.yaml").read_text(encoding="utf-8"),
+    (PACKAGE / "cli" / "starter.yaml").read_text(encoding="utf-8"),
     FUNCTIONS,
     *(path.read_text(encoding="utf-8", errors="replace") for path in sorted(CORPUS.glob("*/instances.yaml"))),
 )

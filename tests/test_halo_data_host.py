@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.d_tensors import d_slots
-from ckgen.element import decode, element_of, encode
-from ckgen.instance import Instance
-from ckgen.layout import to_logical, to_physical
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.run_data import make_data
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from ckgen.verify.run_tensors import make_data
 from tests.cxx import CHECKED, link, write_tree
 from tests.planted_bugs import Bug, check_bug
 

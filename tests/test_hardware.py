@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ckgen.hardware import (
+from ckgen.conv.dtypes import DTYPES, DType
+from ckgen.hardware.archs import (
     ARCHES,
     ATOMS,
-    DTYPES,
     MATRIX_ARCHES,
     NVIDIA_ARCHES,
     WARP_ATOMS,
     Arch,
     Atom,
-    DType,
     WarpAtom,
     find_arch,
     find_atom,

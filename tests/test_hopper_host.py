@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.c_api import CProblem
-from ckgen.instance import Instance
-from ckgen.library import Library, UnsupportedProblem
-from ckgen.problem import ConvProblem, make_problem
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.library import Library, UnsupportedProblem
 from tests.cxx import CHECKED, link, replace_once, run_instance, write_tree
 from tests.planted_bugs import Bug, check_bug
 

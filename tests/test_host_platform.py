@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.instance import Instance
-from ckgen.library import Library, LibraryError
-from ckgen.problem import make_problem
+from ckgen.conv.problem import make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, LibraryError
 from tests.cxx import compile_with, link, replace_once, run_instance, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.context import generator_modules, input_files, load_context
+from ckgen.generate.inputs import generator_modules, input_files, load_context
 from ckgen.paths import PACKAGE, templates_dir
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,7 +103,7 @@ def test_imports_are_followed_through_packages_in_every_way_to_write_them(tmp_pa
 
 def test_a_change_of_any_module_moves_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     def digest_of(modules: dict[Path, str]) -> str:
-        monkeypatch.setattr("ckgen.context.generator_modules", lambda: modules)
+        monkeypatch.setattr("ckgen.generate.inputs.generator_modules", lambda: modules)
         return load_context("instances.yaml", "", "ckgen generate", {}).tool_sha256
 
     known = generator_modules()

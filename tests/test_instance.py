@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.derived import DERIVED_NAMES, derived_names
-from ckgen.function import PASS_THROUGH
-from ckgen.instance import (
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.instance.derived import DERIVED_NAMES, derived_names
+from ckgen.instance.instance import (
     CONV_SPECS,
     FIELD_NAMES,
     Instance,
@@ -18,7 +18,7 @@ from ckgen.instance import (
     parse,
     primary,
 )
-from ckgen.operation import BWD_DATA, FAMILIES, OPERATIONS, Operation
+from ckgen.operations.operation import BWD_DATA, FAMILIES, OPERATIONS, Operation
 from tests.specs import default_expansion, instance
 
 NUMBERS = st.integers(1, 999)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import outputs
+from ckgen.build.toolchain import Toolchain, find_toolchain
 from ckgen.errors import CkgenError
-from ckgen.instance import Instance
-from ckgen.isa import CodeReport, analyse
-from ckgen.isa_compile import assemble, compile_and_read, identify
-from ckgen.render import render_tree
-from ckgen.toolchain import Toolchain, find_toolchain
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
+from ckgen.machine_code.analyse import CodeReport, analyse
+from ckgen.machine_code.compile import assemble, compile_and_read, identify
 from tests.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import GENERIC, WAVELET, XDL, context
@@ -26,7 +26,7 @@ SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32,
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("isa") / "tree"
-    outputs.apply(render_tree((WAVELET, SMALL, XDL, GENERIC), context()), folder)
+    writer.apply(render_tree((WAVELET, SMALL, XDL, GENERIC), context()), folder)
     return folder
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ckgen.isa import count
-from ckgen.isa_loops import Loop, find_loops
-from ckgen.isa_text import read_kernels
+from ckgen.machine_code.analyse import count
+from ckgen.machine_code.assembly import read_kernels
+from ckgen.machine_code.loops import Loop, find_loops
 from tests.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 
 

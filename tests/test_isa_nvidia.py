@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.build.toolchain import find_toolchain
 from ckgen.cli import main
 from ckgen.errors import CkgenError
-from ckgen.isa_nvidia import read_report, release_of
-from ckgen.toolchain import find_toolchain
+from ckgen.machine_code.ptxas import read_report, release_of
 from tests.specs import TMA as TMA_GROUP
 from tests.specs import XDL as XDL_GROUP
 from tests.specs import spec_text

@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from ckgen.errors import CkgenError
-from ckgen.isa import CodeReport, LoopReport, Mix
-from ckgen.isa_table import COLUMNS, Table, differences, load_table, load_tables, make_table, read_table, table_text
-from ckgen.isa_text import Resources
+from ckgen.machine_code.analyse import CodeReport, LoopReport, Mix
+from ckgen.machine_code.assembly import Resources
+from ckgen.machine_code.table import (
+    COLUMNS,
+    Table,
+    differences,
+    load_table,
+    load_tables,
+    make_table,
+    read_table,
+    table_text,
+)
 from tests.specs import ROOT, default_expansion
 
 HOT = Mix(16, 3, 0, 13, 8, 0, 0, 0, 4, 1, 0, 46, 128, 0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckgen.errors import CkgenError
-from ckgen.isa_text import KINDS, kind_of, make_instruction, read_kernels
+from ckgen.machine_code.assembly import KINDS, kind_of, make_instruction, read_kernels
 from tests.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.instance import Instance
-from ckgen.library import Library, UnsupportedProblem
-from ckgen.problem import make_problem
+from ckgen.conv.problem import make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, UnsupportedProblem
 from tests.cxx import compile_with, ending, link, replace_once, run_instance, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"

@@ -1,4 +1,4 @@
-"""ckgen.library against the stand-in library: what it lists, refuses and runs, and how it reports misuse."""
+"""ckgen.library.library against the stand-in library: what it lists, refuses and runs, and how it reports misuse."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ckgen.c_api import CDTensor, CProblem
-from ckgen.element import Array, decode, element_of, encode
+from ckgen.conv.dtypes import Array, decode, element_of, encode
+from ckgen.conv.layout import TensorName, to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
-from ckgen.layout import TensorName, to_logical, to_physical
-from ckgen.library import Library, LibraryError, UnsupportedProblem
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.reference import backward_weight, tolerance
+from ckgen.library.c_api import CDTensor, CProblem
+from ckgen.library.library import Library, LibraryError, UnsupportedProblem
+from ckgen.verify.reference import backward_weight, tolerance
 from tests.conftest import StubMaker
 from tests.stub_library import compile_stub
 

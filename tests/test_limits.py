@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ckgen.expand import Expansion
-from ckgen.isa import CodeReport
-from ckgen.limits import check_limits, limits_of
+from ckgen.machine_code.analyse import CodeReport
+from ckgen.spec.expand import Expansion
+from ckgen.spec.limits import check_limits, limits_of
 from tests.specs import WAVELET, XDL, expand_groups
 from tests.test_isa_table import report
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.isa_compile import assemble
-from ckgen.library import Library
-from ckgen.problem import make_problem
-from ckgen.run_data import make_data
-from ckgen.toolchain import find_toolchain
+from ckgen.build.toolchain import find_toolchain
+from ckgen.conv.problem import make_problem
+from ckgen.library.library import Library
+from ckgen.machine_code.compile import assemble
+from ckgen.verify.run_tensors import make_data
 from tests.host_library import tree_of
 from tests.machine import matrix
 from tests.machine.accesses import Width, _to_registers, _transposed, signed, width_of

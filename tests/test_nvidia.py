@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.element import ELEMENTS, encode
+from ckgen.conv.dtypes import ELEMENTS, encode
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
-from ckgen.function import PASS_THROUGH
-from ckgen.library import Library, LibraryError
-from ckgen.operation import BWD_DATA, BWD_WEIGHT
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import load_problems
-from ckgen.reference import tolerance
-from ckgen.run_data import make_data
-from ckgen.smoke import run_plan
-from ckgen.smoke_plan import make_plan
+from ckgen.library.library import Library, LibraryError
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.problems.sets import load_problems
+from ckgen.verify.plan import make_plan
+from ckgen.verify.reference import tolerance
+from ckgen.verify.run_tensors import make_data
+from ckgen.verify.smoke import run_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = Path(os.environ.get("CKGEN_NVIDIA_LIBRARY", ROOT / "build" / "ci" / "nvidia" / "libckgen_conv.so"))
@@ -33,7 +33,7 @@ PLANE = make_problem(groups=2, batch=4, k=32, c=32, filter=(3, 3), input=(14, 13
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 FAULT = """
 import sys
-from ckgen.library import Library, LibraryError
+from ckgen.library.library import Library, LibraryError
 from tests.test_nvidia import PLANE, first_of
 library = Library(sys.argv[1])
 try:

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen import outputs
-from ckgen.build import build
+from ckgen.build.cmake import build
+from ckgen.build.toolchain import find_toolchain
+from ckgen.conv.problem import make_problem
 from ckgen.errors import CkgenError
-from ckgen.instance import Instance
-from ckgen.library import Library, LibraryError
-from ckgen.operation import BWD_DATA
-from ckgen.problem import make_problem
-from ckgen.render import render_tree
-from ckgen.toolchain import find_toolchain
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, LibraryError
+from ckgen.operations.operation import BWD_DATA
 from tests.test_cmake import CLIENT, cmake
 from tests.trees import GENERIC, TMA, WAVELET, XDL, context
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
     made = tmp_path_factory.mktemp("nvidia")
-    outputs.apply(render_tree((WAVELET, XDL, GENERIC, TMA), context()), made / "generated")
+    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA), context()), made / "generated")
     options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
     result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
     assert result.library == made / "build" / "libckgen_conv.so"
@@ -60,7 +60,7 @@ def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: I
     spilled bytes have taken 6 percent."""
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
-    outputs.apply(render_tree((instance,), context()), tmp_path / "tree")
+    writer.apply(render_tree((instance,), context()), tmp_path / "tree")
     (tmp_path / "ckgen").mkdir()
     (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_NVIDIA 1\n")
     source = next((tmp_path / "tree").rglob(f"{instance.name}.cpp"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ckgen.hardware_units import UNITS
-from ckgen.occupancy import waves_per_simd, workgroups_per_unit
+from ckgen.hardware.compute_units import UNITS
+from ckgen.hardware.occupancy import waves_per_simd, workgroups_per_unit
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import atomic, outputs
-from ckgen.context import Templates
 from ckgen.errors import CkgenError
-from ckgen.manifest import MANIFEST_NAME, load_manifest
-from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
-from ckgen.render import render_tree
+from ckgen.generate import atomic
+from ckgen.generate import writer as outputs
+from ckgen.generate.inputs import Templates
+from ckgen.generate.manifest import MANIFEST_NAME, load_manifest
+from ckgen.generate.render import render_tree
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
 from tests.trees import HEADER, SMALL_TEMPLATES, WAVELET, XDL, contents, context, small_tree, stamps
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -255,7 +256,8 @@ def test_a_kill_between_two_renames_is_repaired(tmp_path: Path, monkeypatch: pyt
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ckgen import atomic, outputs
+from ckgen.generate import atomic
+from ckgen.generate import writer as outputs
 from tests.trees import small_tree
 out, last = Path(sys.argv[1]), int(sys.argv[2])
 tree, files, lines = small_tree(30, sys.argv[3]), (atomic.__file__, outputs.__file__), 0
@@ -311,7 +313,7 @@ TWO_AT_ONCE = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from ckgen import outputs
+from ckgen.generate import writer as outputs
 from tests.trees import small_tree
 tree = small_tree(300, sys.argv[2])
 for _ in range(5):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.derived import derived_names
-from ckgen.expand import expand_document
-from ckgen.instance import Instance
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA, BWD_WEIGHT
-from ckgen.source import loads
-from ckgen.spec import Group
+from ckgen.instance.derived import derived_names
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.spec.expand import expand_document
+from ckgen.spec.models import Group
+from ckgen.text.source import loads
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/porting.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""ckgen.problem: derived sizes, layouts, scaling, and the errors of problems that cannot exist."""
+"""ckgen.conv.problem: derived sizes, layouts, scaling, and the errors of problems that cannot exist."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.layout import logical_axes, ndim_of, packed_strides, physical_axes, to_logical, to_physical
-from ckgen.problem import INT32_MAX, ConvProblem, ProblemError, make_problem
+from ckgen.conv.layout import logical_axes, ndim_of, packed_strides, physical_axes, to_logical, to_physical
+from ckgen.conv.problem import INT32_MAX, ConvProblem, ProblemError, make_problem
 from tests.strategies import problems
 
 LAYOUTS = (

@@ -1,4 +1,4 @@
-"""ckgen.problem_sets: the bundled sets hold what they claim, and a broken file is answered with places."""
+"""ckgen.problems.sets: the bundled sets hold what they claim, and a broken file is answered with places."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.conv.problem import make_problem
 from ckgen.errors import CkgenError
-from ckgen.library import Library
-from ckgen.problem import make_problem
-from ckgen.problem_sets import NamedProblem, bundled_sets, load_problems
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem, bundled_sets, load_problems
 
 ENTRY = "{name: a, groups: 2, out_channels: 4, in_channels: 6, filter: [3], input: [9]"
 

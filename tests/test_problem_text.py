@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from ckgen.conv.notation import EXAMPLE, problem_fields
+from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_text import EXAMPLE, problem_fields
 from tests.strategies import problems
 
 

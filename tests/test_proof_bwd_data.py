@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.d_tensors import d_slots
-from ckgen.element import decode, element_of
-from ckgen.function import PASS_THROUGH
-from ckgen.layout import to_physical
-from ckgen.library import Library, LibraryError
-from ckgen.operation import BWD_DATA
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import NamedProblem, load_problems
-from ckgen.run_data import make_data
-from ckgen.smoke import run_case, run_plan
-from ckgen.smoke_plan import Case, Plan, make_plan
+from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.layout import to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library, LibraryError
+from ckgen.operations.operation import BWD_DATA
+from ckgen.problems.sets import NamedProblem, load_problems
+from ckgen.verify.plan import Case, Plan, make_plan
+from ckgen.verify.run_tensors import make_data
+from ckgen.verify.smoke import run_case, run_plan
 from tests.host_library import names_of
 from tests.strategies import problems
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from ckgen.library import Library
-from ckgen.operation import BWD_WEIGHT
-from ckgen.problem_sets import load_problems
-from ckgen.run_data import make_data
-from ckgen.smoke import run_case, run_plan
-from ckgen.smoke_plan import SPLIT_KS, Case, Plan, make_plan
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.problems.sets import load_problems
+from ckgen.verify.plan import SPLIT_KS, Case, Plan, make_plan
+from ckgen.verify.run_tensors import make_data
+from ckgen.verify.smoke import run_case, run_plan
 from tests.host_library import names_of
 
 LAYERS = tuple(layer.fitted(40_000_000) for layer in load_problems("retinanet"))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ckgen.library import Library
-from ckgen.operation import BWD_WEIGHT
-from ckgen.problem_sets import load_problems
-from ckgen.smoke import run_plan
-from ckgen.smoke_plan import SPLIT_KS, Plan, make_plan
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.problems.sets import load_problems
+from ckgen.verify.plan import SPLIT_KS, Plan, make_plan
+from ckgen.verify.smoke import run_plan
 from tests.host_library import names_of
 
 CASES = load_problems("ck_bwd_weight")

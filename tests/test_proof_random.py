@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from ckgen.c_api import CProblem
-from ckgen.element import decode, element_of, encode
-from ckgen.instance import Instance
-from ckgen.layout import to_logical, to_physical
-from ckgen.library import Library, UnsupportedProblem
-from ckgen.operation import BWD_WEIGHT
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.reference import backward_weight, tolerance
-from ckgen.run_data import make_data
-from ckgen.smoke import run_case
-from ckgen.smoke_plan import Case
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.library import Library, UnsupportedProblem
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.problems.sets import NamedProblem
+from ckgen.verify.plan import Case
+from ckgen.verify.reference import backward_weight, tolerance
+from ckgen.verify.run_tensors import make_data
+from ckgen.verify.smoke import run_case
 from tests.host_library import names_of
 from tests.strategies import problems
 

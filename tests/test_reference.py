@@ -1,4 +1,4 @@
-"""ckgen.reference against a plain loop over the definition, and the tolerance against real f32 sums."""
+"""ckgen.verify.reference against a plain loop over the definition, and the tolerance against real f32 sums."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.element import ELEMENTS, Float64, decode, element_of, encode
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.reference import backward_weight, tolerance
+from ckgen.conv.dtypes import ELEMENTS, Float64, decode, element_of, encode
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.verify.reference import backward_weight, tolerance
 from tests.strategies import problems
 
 

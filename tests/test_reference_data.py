@@ -1,4 +1,4 @@
-"""ckgen.reference_data against plain loops, the convolution and the GEMM view; its allowance against f32 arithmetic."""
+"""ckgen.verify.reference_bwd_data against plain loops, the convolution and the GEMM view; its allowance against f32."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.element import ELEMENTS, Float64, decode, encode
-from ckgen.expression_values import Bounded
-from ckgen.function import BUILTINS, make_function
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.reference import summing_allowance
-from ckgen.reference_data import D_LAYOUTS, DTensor, accumulations, allowance, backward_data, fused, logical_view
-from ckgen.residue import decompose
+from ckgen.conv.dtypes import ELEMENTS, Float64, decode, encode
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.conv.sub_gemms import decompose
+from ckgen.elementwise.error_bounds import Bounded
+from ckgen.elementwise.function import BUILTINS, make_function
+from ckgen.verify.reference import summing_allowance
+from ckgen.verify.reference_bwd_data import (
+    D_LAYOUTS,
+    DTensor,
+    accumulations,
+    allowance,
+    backward_data,
+    fused,
+    logical_view,
+)
 from tests.strategies import problems
 
 

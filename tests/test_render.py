@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.context import Templates, input_files, load_context, load_templates
+from ckgen.elementwise.function import Kind, make_function
 from ckgen.errors import CkgenError
-from ckgen.function import Kind, make_function
-from ckgen.instance import CONV_SPECS, Instance, derived, primary
-from ckgen.manifest import MANIFEST_NAME, parse_manifest
-from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
+from ckgen.generate.inputs import Templates, input_files, load_context, load_templates
+from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import CONV_SPECS, Instance, derived, primary
+from ckgen.instance.rule_table import RULES
+from ckgen.instance.rules_cpp import rule_sets
 from ckgen.paths import PACKAGE, templates_dir
-from ckgen.render import render_tree
-from ckgen.rule_table import RULES
-from ckgen.rules_cpp import rule_sets
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
 from tests import golden
 from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, TMA, WAVELET, XDL, contents, context
@@ -58,7 +58,7 @@ def test_every_file_names_its_template_and_the_manifest_the_command() -> None:
         head = "\n".join(text.splitlines()[:2])
         assert "Do not edit; run: ckgen generate" in head, path
         assert path == MANIFEST_NAME or "--set" not in head, path
-        template = "ckgen/manifest.py" if path == MANIFEST_NAME else manifest.files[path].template
+        template = "ckgen/generate/manifest.py" if path == MANIFEST_NAME else manifest.files[path].template
         assert template in head, path
         assert path == MANIFEST_NAME or (ROOT / template).is_file()
 
@@ -151,7 +151,7 @@ def test_the_manifest_tells_the_functions_of_the_spec() -> None:
 SCRIPT = """
 import hashlib, sys
 from tests.trees import SAMPLE, context
-from ckgen.render import render_tree
+from ckgen.generate.render import render_tree
 tree = render_tree(SAMPLE, context(sets={"b": [SAMPLE[0].name], "a": [SAMPLE[0].name]}))
 print(hashlib.sha256(repr(list(tree.items())).encode()).hexdigest())
 """

@@ -1,4 +1,4 @@
-"""ckgen.report and ckgen.summary: the right numbers, on a page that needs nothing else."""
+"""ckgen.report.page and ckgen.report.summary: the right numbers, on a page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ckgen.bench.store import ResultRow, Store
 from ckgen.cli import main
 from ckgen.errors import CkgenError
-from ckgen.isa_table import make_table, table_text
-from ckgen.operation import BWD_DATA
-from ckgen.report import render_report
-from ckgen.report_plots import Mark, PlotRow, make_axis, plot
-from ckgen.results import ResultRow, Store
-from ckgen.summary import Summary, load_summary, summarise
+from ckgen.machine_code.table import make_table, table_text
+from ckgen.operations.operation import BWD_DATA
+from ckgen.report.page import render_report
+from ckgen.report.plots import Mark, PlotRow, make_axis, plot
+from ckgen.report.summary import Summary, load_summary, summarise
 from tests.bench_rows import ORIGIN, PLANE, POINT, row, rows
 from tests.test_isa_table import report
 from tests.trees import WAVELET, XDL

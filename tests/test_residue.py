@@ -1,4 +1,4 @@
-"""ckgen.residue against the definition of the convolution, over all small parameters."""
+"""ckgen.conv.sub_gemms against the definition of the convolution, over all small parameters."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import prod
 import pytest
 from hypothesis import given
 
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.residue import Decomposition, Progression, ResidueClass, SubGemm, decompose, split_axis, tilde
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.conv.sub_gemms import Decomposition, Progression, ResidueClass, SubGemm, decompose, split_axis, tilde
 from tests.strategies import problems
 
 Position = tuple[int, ...]

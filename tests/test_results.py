@@ -1,4 +1,4 @@
-"""ckgen.results: what is stored comes back, and a file that is not ours is left alone."""
+"""ckgen.bench.store: what is stored comes back, and a file that is not ours is left alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.bench.store import APPLICATION_ID, SCHEMA_VERSION, Store
 from ckgen.errors import CkgenError
-from ckgen.results import APPLICATION_ID, SCHEMA_VERSION, Store
-from ckgen.results_export import export
-from ckgen.summary import load_summary
+from ckgen.report.export import export
+from ckgen.report.summary import load_summary
 from tests.bench_rows import ORIGIN, row, rows
 
 

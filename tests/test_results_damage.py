@@ -17,17 +17,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ckgen.bench_plan import SPLIT_KS
-from ckgen.claim import claimed
+from ckgen.bench.claim import claimed
+from ckgen.bench.plan import SPLIT_KS
+from ckgen.bench.store import ROW_FIELDS, Store
 from ckgen.cli import main
 from ckgen.errors import MAX_TEXT, CkgenError
-from ckgen.operation import BWD_WEIGHT
-from ckgen.report import render_report
-from ckgen.results import ROW_FIELDS, Store
-from ckgen.results_export import export
-from ckgen.results_import import read_results
-from ckgen.summary import load_summary
-from ckgen.tune import make_table, read_measured
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.report.export import export
+from ckgen.report.imports import read_results
+from ckgen.report.page import render_report
+from ckgen.report.summary import load_summary
+from ckgen.tuning.from_rows import make_table, read_measured
 from tests.bench_rows import ORIGIN, rows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,7 +232,7 @@ def test_any_exported_file_is_read_or_refused(seed: int, count: int, packed: boo
 HOLD = """
 import sys
 from pathlib import Path
-from ckgen.claim import claimed
+from ckgen.bench.claim import claimed
 with claimed(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

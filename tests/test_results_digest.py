@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from ckgen.problem import make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.report import floor_plot
-from ckgen.results import ResultRow
-from ckgen.results_digest import CLASSES, digest_headers, digest_rows, shape_class, summary_of
+from ckgen.bench.store import ResultRow
+from ckgen.conv.problem import make_problem
+from ckgen.problems.sets import NamedProblem
+from ckgen.report.digest import CLASSES, digest_headers, digest_rows, shape_class, summary_of
+from ckgen.report.page import floor_plot
 from tests.bench_rows import ORIGIN, row, rows
 
 SVG = "{http://www.w3.org/2000/svg}"

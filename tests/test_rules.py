@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from ckgen.derived import derived_names
-from ckgen.hardware import ARCHES, DTYPES, MATRIX_ARCHES, NVIDIA_ARCHES
-from ckgen.instance import FIELD_NAMES, Instance
-from ckgen.operation import (
+from ckgen.conv.dtypes import DTYPES
+from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES
+from ckgen.instance.checker import ARCH_NAMES, LAYOUT_NAMES, Checker, names_in
+from ckgen.instance.derived import derived_names
+from ckgen.instance.instance import FIELD_NAMES, Instance
+from ckgen.instance.rule import Rule
+from ckgen.instance.rule_table import RULES
+from ckgen.instance.rules_cpp import cpp_conditions, rule_sets
+from ckgen.operations.operation import (
     BWD_DATA,
     BWD_WEIGHT,
     COPY_FAMILIES,
@@ -23,11 +28,7 @@ from ckgen.operation import (
     STREAMED_FAMILIES,
     TMA_FAMILIES,
 )
-from ckgen.rule import Rule
-from ckgen.rule_table import RULES
-from ckgen.rules import ARCH_NAMES, LAYOUT_NAMES, Checker, names_in
-from ckgen.rules_cpp import cpp_conditions, rule_sets
-from ckgen.spec import AXES, Group
+from ckgen.spec.models import AXES, Group
 from tests.specs import DATA, default_expansion, instance
 
 EXAMPLES: dict[str, Any] = yaml.safe_load((DATA / "rule_violations.yaml").read_text(encoding="utf-8"))

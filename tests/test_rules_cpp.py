@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import source
-from ckgen.context import load_context
-from ckgen.expand import expand_document
-from ckgen.hardware import find_arch, find_atom, find_warpgroup_atom
-from ckgen.instance import Instance, derived
-from ckgen.operation import BWD_DATA
-from ckgen.render import render_tree
-from ckgen.rules_cpp import CppRule, cpp_conditions, rule_sets
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
+from ckgen.instance.instance import Instance, derived
+from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
+from ckgen.operations.operation import BWD_DATA
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
 from tests.test_rules import EXAMPLES, example
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from ckgen.instance import Instance
+from ckgen.instance.instance import Instance
 from tests.cxx import ROOT, link, replace_once, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ckgen
-from ckgen import source
-from ckgen.c_api import LibraryError, UnsupportedProblem
+from ckgen.conv.layout import CHANNELS_LAST
+from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
-from ckgen.expand import expand_document
-from ckgen.instance import Instance
-from ckgen.layout import CHANNELS_LAST
-from ckgen.library import Library
-from ckgen.measured import Table, load_tables
-from ckgen.operation import OPERATIONS, Operation
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.problem_sets import load_problems
-from ckgen.selector import Choice, chain
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import LibraryError, UnsupportedProblem
+from ckgen.library.library import Library
+from ckgen.operations.operation import OPERATIONS, Operation
+from ckgen.problems.sets import load_problems
+from ckgen.selection.candidates import Choice, chain
+from ckgen.selection.measured import Table, load_tables
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
 from tests.conftest import StubMaker
 from tests.strategies import problems as any_problems
 

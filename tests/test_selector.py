@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ckgen.instance import Instance
-from ckgen.measured import Candidate, MeasuredProblem, Table, TableOrigin
-from ckgen.operation import BWD_DATA
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.selector import FARTHEST, Choice, chain, runs_on, same_arch
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_DATA
+from ckgen.selection.candidates import FARTHEST, Choice, chain, runs_on, same_arch
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
 from tests.specs import WEIGHT_LAYOUTS
 from tests.trees import ARCHS, GENERIC, TMA, XDL
 

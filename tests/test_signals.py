@@ -13,9 +13,9 @@ from types import FrameType
 
 import pytest
 
-from ckgen import atomic, outputs
-from ckgen.cli import signals
-from ckgen.held_signals import signals_held
+from ckgen.cli.common import signals
+from ckgen.generate import atomic, writer
+from ckgen.generate.held_signals import signals_held
 from tests.patience import HANG_GUARD
 from tests.trees import contents, small_tree
 
@@ -36,7 +36,8 @@ def usual_handlers() -> Iterator[None]:
 def run_with_signal(call: Callable[[], object], number: signal.Signals | None, moment: int) -> int:
     """Call something, with a signal at its step `moment`; how many steps it took.
 
-    Python drops what a handler raises inside a finalizer; the signal then comes again, as from a user who repeats Ctrl-C.
+    Python drops what a handler raises inside a finalizer; the signal then comes again, as from a user who repeats
+    Ctrl-C.
     """
     steps = 0
     dropped: list[object] = []
@@ -62,15 +63,15 @@ def run_with_signal(call: Callable[[], object], number: signal.Signals | None, m
 def test_a_signal_at_any_moment_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "generated"
     old, new = small_tree(12, "one"), small_tree(12, "two")
-    outputs.apply(old, out)
-    steps = run_with_signal(lambda: outputs.apply(new, out), None, 0)
+    writer.apply(old, out)
+    steps = run_with_signal(lambda: writer.apply(new, out), None, 0)
     seen = set()
     for at in range(MOMENTS):
-        outputs.apply(old, out)
+        writer.apply(old, out)
         (out / "mine.txt").write_text("mine")
         moment = 1 + steps * at // MOMENTS
         with pytest.raises((signals.Ended, KeyboardInterrupt)), signals.unwinding():
-            run_with_signal(lambda: outputs.apply(new, out), number, moment)
+            run_with_signal(lambda: writer.apply(new, out), number, moment)
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
         assert found in (old, new), f"step {moment}"
@@ -83,7 +84,7 @@ def test_a_signal_between_exchange_and_removal_loses_no_file_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "generated"
-    outputs.apply(small_tree(3, "one"), out)
+    writer.apply(small_tree(3, "one"), out)
     exchange = atomic.exchange
 
     def late(one: Path, other: Path) -> bool:
@@ -94,7 +95,7 @@ def test_a_signal_between_exchange_and_removal_loses_no_file_of_others(
 
     monkeypatch.setattr(atomic, "exchange", late)
     with pytest.raises(signals.Ended), signals.unwinding():
-        outputs.apply(small_tree(3, "two"), out)
+        writer.apply(small_tree(3, "two"), out)
     assert contents(out) == {**small_tree(3, "two"), "late.txt": "mine"}
     assert [path.name for path in tmp_path.iterdir()] == ["generated"]
 
@@ -164,8 +165,8 @@ def test_other_threads_hold_nothing() -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from ckgen.build import _run
-from ckgen.cli import signals
+from ckgen.build.cmake import _run
+from ckgen.cli.common import signals
 try:
     with signals.unwinding():
         _run(("bash", "-c", "sleep 600 & echo $!; wait"), lambda line: print(line, flush=True))

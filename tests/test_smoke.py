@@ -1,4 +1,4 @@
-"""ckgen.smoke: the plan covers what it must, and the verifier finds every planted mistake."""
+"""ckgen.verify.smoke: the plan covers what it must, and the verifier finds every planted mistake."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ckgen.gemm import padded_macs
-from ckgen.guarded import GUARD_BYTES, OUTPUT_POISONS, blank, holding
-from ckgen.library import Library
-from ckgen.problem import make_problem
-from ckgen.problem_sets import NamedProblem
-from ckgen.run_data import make_data
-from ckgen.smoke import Row, run_case, run_plan
-from ckgen.smoke_plan import SPLIT_KS, Case, make_plan
+from ckgen.conv.problem import make_problem
+from ckgen.instance.work import padded_macs
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem
+from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, blank, holding
+from ckgen.verify.plan import SPLIT_KS, Case, make_plan
+from ckgen.verify.run_tensors import make_data
+from ckgen.verify.smoke import Row, run_case, run_plan
 from tests.conftest import StubMaker
 from tests.test_library import F16_POINTWISE, F32
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.errors import CkgenError, Place
-from ckgen.scalar import Surprise, read_plain
-from ckgen.source import Document, load, loads
+from ckgen.text.plain_scalars import Surprise, read_plain
+from ckgen.text.source import Document, load, loads
 
 TEXT = """\
 version: 1

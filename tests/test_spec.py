@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from ckgen.errors import CkgenError
-from ckgen.source import loads
-from ckgen.spec import AXES, Axes, Spec, collect, json_schema, parse
-from ckgen.spec_types import Tile, Vector
+from ckgen.spec.collect import collect, parse
+from ckgen.spec.models import AXES, Axes, Spec, json_schema
+from ckgen.spec.types import Tile, Vector
+from ckgen.text.source import loads
 from tests.json_schema import accepts
 from tests.specs import ROOT, WAVELET, XDL, spec_text
 

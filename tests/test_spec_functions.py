@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from ckgen.elementwise.function import BUILTINS, Function, make_function
 from ckgen.errors import CkgenError, Diagnostic, format_diagnostics
-from ckgen.function import BUILTINS, Function, make_function
-from ckgen.source import loads
-from ckgen.source_span import place_inside
-from ckgen.spec_errors import translate
-from ckgen.spec_functions import FunctionEntry, check_functions
-from ckgen.spec_types import ListOf, Model
+from ckgen.spec.functions import FunctionEntry, check_functions
+from ckgen.spec.translate import translate
+from ckgen.spec.types import ListOf, Model
+from ckgen.text.source import loads
+from ckgen.text.span import place_inside
 
 
 class File(Model):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ckgen import build as building
+from ckgen.build import cmake as building
+from ckgen.build.targets import EVERY, check_archs, check_declared, check_platform_archs
 from ckgen.cli import main
 from ckgen.errors import CkgenError
-from ckgen.hardware import ARCHES, NVIDIA_ARCHES
-from ckgen.targets import EVERY, check_archs, check_declared, check_platform_archs
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from tests.machine import __main__ as machine
 from tests.specs import WAVELET, spec_text
 

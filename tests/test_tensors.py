@@ -1,4 +1,4 @@
-"""ckgen.tensors and ckgen.operands: whose memory is used as it is, and what is refused in which words."""
+"""ckgen.library.tensors and .operands: whose memory is used as it is, and what is refused in which words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.element import Array
-from ckgen.library import Library, LibraryError
-from ckgen.tensors import view
+from ckgen.conv.dtypes import Array
+from ckgen.library.library import Library, LibraryError
+from ckgen.library.tensors import view
 from tests.conftest import StubMaker
 from tests.test_library import F32, PROBLEM, assert_right, random_arrays
 

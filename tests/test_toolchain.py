@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.build.toolchain import HELP, Toolchain, find_toolchain, need
 from ckgen.errors import CkgenError
-from ckgen.toolchain import HELP, Toolchain, find_toolchain, need
 
 NOTHING = Toolchain(None, None, None, None, None, None, None, None, None)
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from ckgen.c_api import LibraryError, UnsupportedProblem
+from ckgen.conv.problem import ProblemError
 from ckgen.errors import CkgenError
-from ckgen.library import Library
-from ckgen.problem import ProblemError
+from ckgen.library.c_api import LibraryError, UnsupportedProblem
+from ckgen.library.library import Library
 from tests.conftest import StubMaker
 from tests.torch_cases import BY_PYTORCH, DEVICE, SHAPES, channels_last, expected, make, torch
 
 import ckgen.torch as ct  # isort: skip
-from ckgen import torch_run  # isort: skip
+from ckgen.torch import engines  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCES = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -207,7 +207,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = Library.prepare
     monkeypatch.setattr(Library, "prepare", lambda self, name, problem: names.append(name) or real(self, name, problem))
-    torch_run.engine.cache_clear()
+    engines.engine.cache_clear()
     return names
 
 

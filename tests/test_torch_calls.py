@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.c_api import LibraryError
-from ckgen.library import Library
+from ckgen.library.c_api import LibraryError
+from ckgen.library.library import Library
 from tests.torch_cases import BY_PYTORCH, SHAPES, assert_close, expected, leaves, make, torch, uniform
 
 import ckgen.torch as ct  # isort: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckgen.library import Library
+from ckgen.library.library import Library
 from tests.torch_cases import DEVICE, TINY, assert_close, channels_last, make, torch, uniform
 
 import ckgen.torch as ct  # isort: skip

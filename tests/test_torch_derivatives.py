@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckgen.library import Library
+from ckgen.library.library import Library
 from tests.torch_cases import (
     BY_PYTORCH,
     DEVICE,

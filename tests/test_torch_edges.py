@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from ckgen.c_api import LibraryError
-from ckgen.library import Library
-from ckgen.torch_plan import gap_free, packed, readable, result_strides
+from ckgen.library.c_api import LibraryError
+from ckgen.library.library import Library
+from ckgen.torch.plan import gap_free, packed, readable, result_strides
 from tests.conftest import StubMaker
 from tests.torch_cases import BY_PYTORCH, DEVICE, TINY, assert_close, channels_last, leaves, make, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
-from ckgen import torch_autograd, torch_run  # isort: skip
+from ckgen.torch import autograd  # isort: skip
+from ckgen.torch import engines  # isort: skip
 
 nn = torch.nn
 HALF = torch.bfloat16 if DEVICE == "cpu" else torch.float16
@@ -432,9 +433,9 @@ def test_ddp_takes_gradients_as_they_are(torch_library: Library, process_group: 
 
 
 def test_the_plans_kept_are_bounded(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_run, "PLANS", 3)
-    engine = torch_run.Engine(torch_library)
-    monkeypatch.setattr("ckgen.torch_autograd.engine", lambda path: engine)
+    monkeypatch.setattr(engines, "PLANS", 3)
+    engine = engines.Engine(torch_library)
+    monkeypatch.setattr("ckgen.torch.autograd.engine", lambda path: engine)
     weight = uniform(2, 2, 1, 1).requires_grad_()
     for edge in (1, 2, 3, 4, 5, 1):
         input = uniform(1, 2, edge, edge)
@@ -446,7 +447,7 @@ def test_the_plans_kept_are_bounded(torch_library: Library, monkeypatch: pytest.
 
 def test_threads_share_a_library(torch_library: Library) -> None:
     """As the backward passes of several GPUs do: first uses of the same problems at the same time."""
-    torch_run.engine.cache_clear()
+    engines.engine.cache_clear()
     input, weight, gradient, settings = make(TINY[1])
     results: list[Any] = []
     start = threading.Barrier(4)
@@ -472,7 +473,7 @@ def test_threads_share_a_library(torch_library: Library) -> None:
 def test_runs_wait_for_nothing(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """No synchronisation and no copy through the host: CUDA graphs can capture a run, and streams overlap."""
     for name in ("synchronize", "holding", "allocated"):
-        monkeypatch.setattr(f"ckgen.device_memory.DeviceMemory.{name}", lambda *_, **__: pytest.fail("waits"))
+        monkeypatch.setattr(f"ckgen.library.device_memory.DeviceMemory.{name}", lambda *_, **__: pytest.fail("waits"))
     seen: list[str] = []
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
@@ -481,7 +482,7 @@ def test_runs_wait_for_nothing(torch_library: Library, monkeypatch: pytest.Monke
             return function(*args, **(kwargs or {}))
 
     input, weight, gradient, settings = make(TINY[1])
-    engine = torch_run.engine(torch_library.path)
+    engine = engines.engine(torch_library.path)
     geometry = (settings["stride"], settings["padding"], settings["dilation"], settings["groups"])
     with Watch():
         for form in FORMATS.values():
@@ -490,7 +491,7 @@ def test_runs_wait_for_nothing(torch_library: Library, monkeypatch: pytest.Monke
 
 
 def test_the_dispatcher_is_passed_by_only_where_it_has_nothing_to_do(torch_library: Library) -> None:
-    plain, straight = uniform(2, 3), torch_autograd._straight
+    plain, straight = uniform(2, 3), autograd._straight
     assert straight(plain, nn.Parameter(plain, requires_grad=False), channels_last(uniform(2, 2, 3, 3)))
     assert not straight(plain, plain.clone().requires_grad_())
     negative = torch.view_as_complex(uniform(3, 2)).conj().imag

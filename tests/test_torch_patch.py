@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ckgen.c_api import LibraryError, UnsupportedProblem
-from ckgen.library import Library
+from ckgen.library.c_api import LibraryError, UnsupportedProblem
+from ckgen.library.library import Library
 from tests.conftest import StubMaker
 from tests.torch_cases import DEVICE, assert_close, derivatives, leaves, torch, uniform
 
@@ -144,7 +144,7 @@ def test_unpatched_models_do_not_use_the_library(torch_library: Library, monkeyp
     made = model()
     ct.patch(made, torch_library)
     ct.unpatch(made)
-    monkeypatch.setattr("ckgen.torch_run.Engine.gradients", lambda *_: pytest.fail("the library was used"))
+    monkeypatch.setattr("ckgen.torch.engines.Engine.gradients", lambda *_: pytest.fail("the library was used"))
     assert_close(gradients(made), gradients(model()))
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.bench_job import WRONG
+from ckgen.bench.job import WRONG
+from ckgen.bench.store import ResultRow, Store
 from ckgen.cli import main
 from ckgen.errors import CkgenError
-from ckgen.instance import parse
-from ckgen.measured import TABLES, load_tables, load_texts, parse_table, table_text
-from ckgen.operation import OPERATIONS
-from ckgen.results import ResultRow, Store
-from ckgen.results_export import to_csv
-from ckgen.results_import import parse_csv, read_results
-from ckgen.summary import load_summary
-from ckgen.tune import Measured, find_drift, make_table, read_measured
+from ckgen.instance.instance import parse
+from ckgen.operations.operation import OPERATIONS
+from ckgen.report.export import to_csv
+from ckgen.report.imports import parse_csv, read_results
+from ckgen.report.summary import load_summary
+from ckgen.selection.measured import TABLES, load_tables, load_texts, parse_table, table_text
+from ckgen.tuning.from_rows import Measured, find_drift, make_table, read_measured
 from tests.bench_rows import ORIGIN, PLANE, POINT, row, rows
 from tests.trees import GENERIC, TMA, WAVELET, XDL
 
@@ -37,7 +37,7 @@ def store_and_csv(folder: Path, found: list[ResultRow]) -> Path:
         store.begin(ORIGIN)
         for item in found:
             store.append(item)
-        from ckgen.results_export import records
+        from ckgen.report.export import records
 
         summary = load_summary(store)
         (folder / "rows.csv").write_text(to_csv(records(summary, store.runs())))
@@ -204,7 +204,7 @@ def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str],
     assert main(words) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
     words[-1] = str(tmp_path / "small.yaml")
-    (tmp_path / "small.yaml").write_text((ROOT / "ckgen/starter.yaml").read_text())
+    (tmp_path / "small.yaml").write_text((ROOT / "ckgen/cli/starter.yaml").read_text())
     assert main(words) == 1
     head, first, second = capsys.readouterr().out.splitlines()
     assert "no known instance for NWGC/GKXC/NWGK f16 on sm_90a takes G1 N1 K64 C64 3 on 14" in first

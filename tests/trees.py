@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ckgen.context import RenderContext, Templates, load_templates
-from ckgen.instance import Instance
-from ckgen.manifest import digest
+from ckgen.generate.inputs import RenderContext, Templates, load_templates
+from ckgen.generate.manifest import digest
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
 from ckgen.paths import templates_dir
-from ckgen.render import render_tree
 from tests.specs import WEIGHT_LAYOUTS
 
 ARCHS = ("gfx90a", "gfx942", "gfx950")

@@ -1,4 +1,4 @@
-"""What `ckgen bench` and `ckgen report` do between their arguments and their exit codes."""
+"""What `ckgen bench` does."""
 
 from __future__ import annotations
 
@@ -9,27 +9,23 @@ from pathlib import Path
 
 import click
 
-from ckgen.bench import Again, BenchRun, Limits, failures
-from ckgen.bench_job import CacheMode, Job, Settings
-from ckgen.bench_origin import make_origin, spec_digest
-from ckgen.bench_plan import SPLIT_KS, make_jobs
-from ckgen.build import Platform
-from ckgen.claim import claimed
-from ckgen.cli import console
-from ckgen.cli.authoring import write_new
-from ckgen.cli.selection import Selection
-from ckgen.cli.workshop import build_library, refuse_archs, workplace
+from ckgen.bench.claim import claimed
+from ckgen.bench.job import CacheMode, Job, Settings
+from ckgen.bench.origin import make_origin, spec_digest
+from ckgen.bench.plan import SPLIT_KS, make_jobs
+from ckgen.bench.runner import Again, BenchRun, Limits, failures
+from ckgen.bench.store import ResultRow, Store
+from ckgen.build.cmake import Platform
+from ckgen.cli.common import console
+from ckgen.cli.common.selection import Selection
+from ckgen.cli.common.shape_table import show_shapes
+from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.filters import filtered
-from ckgen.library import Library
-from ckgen.manifest import Manifest, load_manifest
-from ckgen.problem_sets import NamedProblem, load_problems
-from ckgen.results import Origin, ResultRow, Store
-from ckgen.summary import Summary, load_summary, summarise
-
-FUSED = "over plain and D"  # see ckgen.summary.Shape.over_plain
-HEADERS = ("shape", "type", "best instance", "split_k", "ms", "floor", "reference", "speed-up")
-SUFFIXES = (".html", ".csv", ".json")
+from ckgen.generate.manifest import Manifest, load_manifest
+from ckgen.instance.filters import filtered
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem, load_problems
+from ckgen.report.summary import Summary, summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,49 +107,6 @@ def bench(options: BenchOptions) -> int:
     return 1 if failures(rows) else 0
 
 
-def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool) -> int:
-    """Write each file of ``outs`` in the form its suffix says; ``code`` is a table of machine code for the page."""
-    from ckgen.isa_table import read_table
-    from ckgen.report import render_report
-    from ckgen.results_export import export
-
-    for out in outs:
-        if out.suffix not in SUFFIXES:
-            raise click.BadParameter(f"{out} does not end in {', '.join(SUFFIXES)}", param_hint="--out")
-    table = None if code is None else read_table(code)
-    with Store(store_path, create=False) as store:
-        summary = load_summary(store, run)
-        for out in outs:
-            html = out.suffix == ".html"
-            out.parent.mkdir(parents=True, exist_ok=True)
-            text = render_report(summary, table) if html else export(store, summary, out.suffix)
-            write_new(out, text, replace=True)
-            console.note(f"wrote {out}")
-    if as_json:
-        console.say_json([asdict(total) for total in summary.totals])
-    else:
-        _show_shapes(summary)
-    return 0
-
-
-def list_stored_runs(store_path: Path, as_json: bool) -> int:
-    """Print the runs of a store, oldest first."""
-    with Store(store_path, create=False) as store:
-        runs = store.runs()
-        counts = {number: len(store.rows([number])) for number in runs}
-    if as_json:
-        console.say_json([{"run": n, "rows": counts[n], **asdict(origin)} for n, origin in runs.items()])
-        return 0
-    headers = ("run", "started", "device", "platform", "commit", "library", "rows")
-    rows = [(number, *_run_cells(origin), counts[number]) for number, origin in runs.items()]
-    console.show_table(headers, rows, right=("run", "rows"))
-    return 0
-
-
-def _run_cells(origin: Origin) -> tuple[str, ...]:
-    return origin.started, origin.device, origin.platform, origin.commit_id[:12], origin.library_digest[:12]
-
-
 def _platform_given() -> bool:
     """Whether the command line names a platform; its default says nothing about a given library."""
     context = click.get_current_context()
@@ -207,7 +160,7 @@ def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
     if options.as_json:
         console.say_json([asdict(row) for row in summary.rows])
     else:
-        _show_shapes(summary)
+        show_shapes(summary)
     for row in failures(summary.rows):
         factor = f" split_k {row.split_k}" if row.split_k is not None else ""
         console.note(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
@@ -215,19 +168,3 @@ def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
         console.note(f"{len(run.left)} rows were left out (time or crashes); the same command goes on")
     measured = len(summary.rows) - len(run.stored)
     console.note(f"{measured} rows measured, {len(run.stored)} were in {options.store} already")
-
-
-def _show_shapes(summary: Summary) -> None:
-    def number(value: float | None) -> str:
-        return "-" if value is None else f"{value:.4f}"
-
-    table, fused = [], any(shape.over_plain is not None for shape in summary.shapes)
-    for shape in summary.shapes:
-        best, reference = shape.best, shape.reference
-        speed_up = "-" if shape.speed_up is None else f"{shape.speed_up:.2f}x"
-        named = (best.name, best.split_k, number(best.ms)) if best else ("-", "-", "-")
-        times = number(shape.floor_ms), number(reference.ms if reference else None)
-        beside = ("-" if shape.over_plain is None else f"{shape.over_plain:.2f}x",) if fused else ()
-        table.append((shape.problem_name, shape.subject, *named, *times, speed_up, *beside))
-    headers = (*HEADERS, FUSED) if fused else HEADERS
-    console.show_table(headers, table, right=headers[3:])

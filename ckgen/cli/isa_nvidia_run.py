@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 import click
 
-from ckgen.cli import console
-from ckgen.cli.workshop import Workplace
-from ckgen.hardware import NVIDIA_ARCHES
-from ckgen.instance import Instance
-from ckgen.isa_nvidia import NvidiaReport, compile_and_report, release_of
-from ckgen.rules import Checker
-from ckgen.toolchain import find_toolchain, need
+from ckgen.build.toolchain import find_toolchain, need
+from ckgen.cli.common import console
+from ckgen.cli.common.workshop import Workplace
+from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.instance.checker import Checker
+from ckgen.instance.instance import Instance
+from ckgen.machine_code.ptxas import NvidiaReport, compile_and_report, release_of
 
 HEADERS = ("instance", "arch", "registers", "spill bytes", "stack", "shared", "blocks", "warps")
 

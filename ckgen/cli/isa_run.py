@@ -8,22 +8,22 @@ from pathlib import Path
 
 import click
 
-from ckgen.bank_conflicts import LDS, conflicts_of
-from ckgen.cli import console
-from ckgen.cli.authoring import write_new
+from ckgen.build.targets import check_archs, check_declared
+from ckgen.build.toolchain import find_toolchain
+from ckgen.cli.common import console
+from ckgen.cli.common.files import write_new
+from ckgen.cli.common.selection import Loaded, Selection, load
+from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.isa_nvidia_run import isa_nvidia
-from ckgen.cli.selection import Loaded, Selection, load
-from ckgen.cli.workshop import Workplace, workplace
-from ckgen.cost_model import bound_of
+from ckgen.cost.bank_conflicts import LDS, conflicts_of
+from ckgen.cost.model import bound_of
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.hardware import ARCHES, NVIDIA_ARCHES
-from ckgen.instance import Instance
-from ckgen.isa import CodeReport, Mix
-from ckgen.isa_compile import compile_and_read, identify
-from ckgen.isa_table import Table, differences, load_table, load_tables, make_table, table_path, table_text
-from ckgen.limits import check_limits
-from ckgen.targets import check_archs, check_declared
-from ckgen.toolchain import find_toolchain
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
+from ckgen.instance.instance import Instance
+from ckgen.machine_code.analyse import CodeReport, Mix
+from ckgen.machine_code.compile import compile_and_read, identify
+from ckgen.machine_code.table import Table, differences, load_table, load_tables, make_table, table_path, table_text
+from ckgen.spec.limits import check_limits
 
 DEFAULT_ARCH = "gfx942"
 TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ckgen import smoke_plan
-from ckgen.build import Platform
-from ckgen.cli import console
-from ckgen.cli.selection import Selection
-from ckgen.cli.workshop import Workplace, build_library, refuse_archs, workplace
+from ckgen.build.cmake import Platform
+from ckgen.cli.common import console
+from ckgen.cli.common.selection import Selection
+from ckgen.cli.common.workshop import Workplace, build_library, refuse_archs, workplace
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.filters import filtered
-from ckgen.instance import Instance
-from ckgen.library import Library
-from ckgen.manifest import load_manifest
-from ckgen.problem_sets import NamedProblem, load_problems
-from ckgen.smoke import Row, run_plan
+from ckgen.generate.manifest import load_manifest
+from ckgen.instance.filters import filtered
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.problems.sets import NamedProblem, load_problems
+from ckgen.verify import plan as smoke_plan
+from ckgen.verify.smoke import Row, run_plan
 
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
 

@@ -21,16 +21,16 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ckgen.bench_job import OK
-from ckgen.c_api import CProblem, UnsupportedProblem
-from ckgen.d_tensors import d_slots
-from ckgen.guarded import OUTPUT_POISONS
-from ckgen.instance import Instance
-from ckgen.layout import TENSORS, TensorName, to_logical
-from ckgen.library import Library
-from ckgen.operation import OPERATIONS
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.torch_tensors import GuardedTensor, TorchData, judge, torch_type
+from ckgen.bench.job import OK
+from ckgen.bench.torch_tensors import GuardedTensor, TorchData, judge, torch_type
+from ckgen.conv.layout import TENSORS, TensorName, to_logical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem, UnsupportedProblem
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library
+from ckgen.operations.operation import OPERATIONS
+from ckgen.verify.guarded import OUTPUT_POISONS
 
 CHANNELS = (*range(1, 10), 12, 16, 17, 24, 32, 36, 40, 64, 72, 128, 136)
 NAMED = re.compile(r"\[[a-z0-9-]+\] .+")

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from ckgen.library import Library
+from ckgen.library.library import Library
 from tests.gpu.random_problems import run_all
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it judges the results")

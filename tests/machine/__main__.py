@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ckgen.build.toolchain import find_toolchain
 from ckgen.errors import CkgenError
-from ckgen.filters import filtered
-from ckgen.isa_compile import identify
-from ckgen.library import Library
-from ckgen.toolchain import find_toolchain
+from ckgen.instance.filters import filtered
+from ckgen.library.library import Library
+from ckgen.machine_code.compile import identify
 from tests.host_library import build_host_library, tree_of
 from tests.machine.campaign import Campaign, Result, in_table
 from tests.machine.table import TABLE, code_digests, is_current, read_table, table_text

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ckgen.build import compile_device_only
-from ckgen.instance import Instance, parse
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA
-from ckgen.problem import ConvProblem, make_problem
-from ckgen.run_data import make_data
+from ckgen.build.cmake import compile_device_only
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance, parse
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from ckgen.verify.run_tensors import make_data
 from tests.machine.code_object import CodeObject
 from tests.machine.convolution import Machine, Outcome, Reducer
 from tests.machine.engine import Engine, load_tinygrad

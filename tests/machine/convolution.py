@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.c_api import CProblem
-from ckgen.d_tensors import d_slots, fuse, scalar_values
-from ckgen.element import decode, element_of
-from ckgen.layout import TensorName, to_physical
-from ckgen.library import Library
-from ckgen.operation import BWD_DATA, OPERATIONS
-from ckgen.problem import ConvProblem
-from ckgen.run_data import Data
+from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.layout import TensorName, to_physical
+from ckgen.conv.problem import ConvProblem
+from ckgen.library.c_api import CProblem
+from ckgen.library.d_tensors import d_slots, fuse, scalar_values
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
+from ckgen.verify.run_tensors import Data
 from tests.machine.code_object import CodeObject
 from tests.machine.engine import Engine
 from tests.machine.launch import launch

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/selector.cpp. Do not edit; run: ckgen generate
-// The selector: candidates of a problem in the order of ckgen/selector.py, filtered by what this library holds and
+// The selector: candidates of a problem in the order of ckgen/selection/candidates.py, filtered by what this library holds and
 // supports. Integers only, so that Python and C++ agree.
 #include "ckgen/instance/selector.hpp"
 

@@ -1,4 +1,4 @@
-// The functions of element-wise expressions, f32 on every platform; ckgen/expression_cpp.py says what each must do. No
+// The functions of element-wise expressions, f32 on every platform; ckgen/elementwise/cpp.py says what each must do. No
 // math library is needed, which a bare device compiler does not have.
 // A NaN among the arguments is the result: clipping must not hide a gradient that blew up. The min and max of GPUs, and
 // fmin and fmax, drop it.

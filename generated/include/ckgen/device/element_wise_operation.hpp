@@ -1,7 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/device/element_wise_operation.hpp. Do not edit; run: ckgen generate
 // Element-wise functions that operators are parameterised with: CK's, with its members, and ckgen's own. Kernels
 // compute them in f32: y is the result, e that of the convolution, the others are D tensors in the operator's order.
-// ckgen/function.py has the same functions (BUILTINS); a function's members are its scalars and nothing else.
+// ckgen/elementwise/function.py has the same functions (BUILTINS); a function's members are its scalars and nothing else.
 #pragma once
 
 #include "ckgen/math.hpp"

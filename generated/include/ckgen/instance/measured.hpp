@@ -28,7 +28,7 @@ struct InstanceFields {
     bool generic;
 };
 
-// The fastest right run of an instance on a problem. longest_sum: see ckgen/measured.py.
+// The fastest right run of an instance on a problem. longest_sum: see ckgen/selection/measured.py.
 struct MeasuredCandidate {
     int instance;  // position in instance_fields()
     int split_k;

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/instance/selector.hpp. Do not edit; run: ckgen generate
 // Which instance for a problem: what was measured, else the nearest that was, else a rule, else the generic one. The
-// chain of candidates is described in ckgen/selector.py, which is the same in Python.
+// chain of candidates is described in ckgen/selection/candidates.py, which is the same in Python.
 //
 //     using namespace ckgen::tensor_operation::device::instance;
 //     const SelectedInstance best = SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(problem);

@@ -1,0 +1,124 @@
+"""What is measured and how, as plain data that goes to a worker process and comes back as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.problems.sets import NamedProblem
+
+Kind = Literal["instance", "reference"]
+CacheMode = Literal["flush", "rotate", "warm"]
+
+OK, WRONG, INEXACT = "ok", "wrong", "inexact"
+FAILED, CRASHED, TIMEOUT = "failed", "crashed", "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one job is timed.
+
+    ``warm_up`` runs come first; then as many samples as fit into ``sample_ms`` milliseconds, but at least
+    ``min_samples`` and at most ``max_samples``. ``cache`` says what a sample finds in the cache: `flush` reads
+    a large buffer before each, `rotate` takes the next of several copies of the tensors, `warm` does nothing.
+    """
+
+    warm_up: int = 3
+    min_samples: int = 7
+    max_samples: int = 50
+    sample_ms: float = 20.0
+    cache: CacheMode = "flush"
+    seed: int = 1
+
+    def samples(self, first_ms: float, limit_ms: float | None) -> int:
+        """How many samples a job gets whose first one took ``first_ms``; the least if that is over the
+        limit."""
+        if limit_ms is not None and first_ms > limit_ms:
+            return min(3, self.min_samples)
+        fitting = int(self.sample_ms / max(first_ms, 1e-6))
+        return max(self.min_samples, min(self.max_samples, fitting))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row to be: an instance or a reference (`cudnn`) on a problem. ``split_k`` is the factor as it comes
+    out, ``automatic`` that the library would choose it; references have none. ``d_bytes`` are those of the
+    function's D tensors."""
+
+    kind: Kind
+    name: str
+    dtype: str
+    problem: NamedProblem
+    split_k: int | None = None
+    automatic: bool = False
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
+    d_bytes: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two jobs the same measurement."""
+        work = self.operation, self.function, self.dtype, str(self.problem.problem)
+        return self.kind, self.name, *work, self.split_k
+
+    def to_json(self) -> dict[str, Any]:
+        """A form that ``from_json`` takes back, of what json can carry."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Job:
+        """The job that ``to_json`` described."""
+        return cls(**{**data, "problem": _named(data["problem"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job. Times are milliseconds: the median, least and quartiles of ``samples`` samples; None
+    where nothing could be timed. ``message`` is empty when the verdict is ok."""
+
+    verdict: str
+    message: str = ""
+    ms: float | None = None
+    ms_min: float | None = None
+    ms_q1: float | None = None
+    ms_q3: float | None = None
+    samples: int = 0
+    max_error: float | None = None
+    tolerance: float | None = None
+    workspace_bytes: int | None = None
+
+
+def timed(verdict: str, message: str, times: list[float], **more: Any) -> Outcome:
+    """An outcome with the statistics of ``times``, which holds at least one sample."""
+    ordered = sorted(times)
+
+    def quantile(share: float) -> float:
+        place = share * (len(ordered) - 1)
+        low = int(place)
+        high = min(low + 1, len(ordered) - 1)
+        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+    median, q1, q3 = quantile(0.5), quantile(0.25), quantile(0.75)
+    return Outcome(verdict, message, median, ordered[0], q1, q3, len(ordered), **more)
+
+
+def problem_from_json(data: Mapping[str, Any]) -> ConvProblem:
+    """The problem whose fields ``dataclasses.asdict`` gave, tuples having become lists."""
+    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+    return ConvProblem(**fields)
+
+
+def _named(data: Mapping[str, Any]) -> NamedProblem:
+    original = data["original"]
+    return NamedProblem(
+        data["name"],
+        problem_from_json(data["problem"]),
+        None if original is None else problem_from_json(original),
+        data["published_uplift"],
+        tuple(data["operations"]),
+    )

@@ -1,0 +1,104 @@
+"""What goes with every row: which code made the library, by which compiler, on which machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import platform
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ckgen import __version__
+from ckgen.bench.job import Settings
+from ckgen.bench.store import Origin
+from ckgen.generate.manifest import Manifest
+from ckgen.paths import PACKAGE
+
+UNKNOWN = "unknown"
+_CHUNK = 1 << 20
+# CMake writes down what it found out about each language's compiler.
+_LANGUAGES = ("CUDA", "HIP", "CXX")
+_VARIABLE = r'set\(CMAKE_{language}_COMPILER{what} "([^"]*)"\)'
+# Compilers leave their names in the objects they make.
+_COMMENT = re.compile(rb"(?:GCC: \([^)\0]*\)|[A-Za-z ]*clang version) [0-9.]+")
+
+
+def make_origin(
+    library: Path,
+    settings: Settings,
+    machine: Mapping[str, str],
+    *,
+    library_platform: str,
+    spec_digest: str,
+    commit: str | None = None,
+    compiler: str | None = None,
+) -> Origin:
+    """The origin of rows that are measured now; ``machine`` names device, driver and software."""
+    return Origin(
+        started=now(),
+        host=platform.node() or UNKNOWN,
+        platform=library_platform,
+        device=machine["device"],
+        driver=machine["driver"],
+        software=machine["software"],
+        compiler=compiler or find_compiler(library),
+        commit_id=commit or find_commit(),
+        spec_digest=spec_digest,
+        library_digest=file_digest(library),
+        tool_version=__version__,
+        settings=dataclasses.asdict(settings),
+    )
+
+
+def now() -> str:
+    """The time in UTC to the second, ISO 8601."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    made = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            made.update(chunk)
+    return made.hexdigest()
+
+
+def spec_digest(manifest: Manifest | None, names: Sequence[str]) -> str:
+    """The digest of the spec that a library was made from; where no tree tells it, of the library's instance
+    names, which is what a spec comes to."""
+    if manifest is not None:
+        return manifest.origin.spec_sha256
+    return "names-" + hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
+
+
+def find_commit() -> str:
+    """The commit that ckgen runs from, with `-dirty` if files differ from it; unknown outside a checkout."""
+    told = _git("rev-parse", "HEAD")
+    if told is None:
+        return UNKNOWN
+    return told + ("-dirty" if _git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def find_compiler(library: Path) -> str:
+    """The compilers of a library: as CMake noted them beside it, else as its objects say."""
+    found = []
+    for language in _LANGUAGES:
+        for note in sorted((library.parent / "CMakeFiles").glob(f"*/CMake{language}Compiler.cmake")):
+            text = note.read_text(encoding="utf-8", errors="replace")
+            words = [re.search(_VARIABLE.format(language=language, what=w), text) for w in ("_ID", "_VERSION")]
+            found.append(" ".join(word[1] for word in words if word))
+    if not found:
+        found = sorted({match.decode().strip() for match in _COMMENT.findall(library.read_bytes())})
+    return ", ".join(dict.fromkeys(text for text in found if text)) or UNKNOWN
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(PACKAGE), *words], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,176 @@
+"""Tensors of one problem on a device: random inputs in every layout, guarded outputs, and the judgement."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ckgen.bench import job as bench_job
+from ckgen.bench.torch_reference import GRADIENTS
+from ckgen.conv.dtypes import Element, element_of
+from ckgen.conv.layout import CHANNELS_LAST, TENSORS, TensorName, logical_axes, to_logical, to_physical
+from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.error_bounds import Bounded, bounded, exact
+from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, RESULT, Function, Kind
+from ckgen.library.d_tensors import DSlot
+from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.verify.guarded import GUARD, GUARD_BYTES
+from ckgen.verify.reference import rounding_allowance, summing_allowance
+
+_UNITS = GUARD_BYTES // 2
+
+
+def torch_type(torch: Any, dtype: str, tensor: TensorName) -> Any:
+    """PyTorch's name of an element type."""
+    names = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+    return getattr(torch, names[element_of(dtype, tensor).name])
+
+
+class TorchData:
+    """What an operation reads of a problem in one data type, uniform in (-1, 1), and the float64 result that follows;
+    the same for the same arguments on the same device. A function's D tensors are like the other tensors, its scalars
+    have their defaults."""
+
+    def __init__(
+        self,
+        torch: Any,
+        device: str,
+        problem: ConvProblem,
+        dtype: str,
+        seed: int,
+        operation: str = BWD_WEIGHT,
+        function: Function = BUILTINS[PASS_THROUGH],
+    ) -> None:
+        self._torch, self.problem, self.operation, self.function = torch, problem, operation, function
+        self._random = torch.Generator(device).manual_seed(seed << 32 | zlib.crc32(str(problem).encode()))
+        home, self._device = CHANNELS_LAST[problem.ndim], device
+        self.read = tuple(tensor for tensor in TENSORS if tensor != OPERATIONS[operation].written)
+        self._copies: dict[tuple[TensorName, str], Any] = {}
+        for tensor in self.read:
+            kind = torch_type(torch, dtype, tensor)
+            self._copies[tensor, home] = self._uniform(problem.shape(tensor, home)).to(kind)
+        logical = {tensor: self._logical(tensor) for tensor in self.read}
+        self.expected = GRADIENTS[operation](torch, problem, logical)
+        self.scale = prod(float(values.abs().max()) for values in logical.values())
+        self.error: Any = summing_allowance(accumulations(operation, problem), self.scale)
+        self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]
+        if function.name != PASS_THROUGH:
+            self._fuse()
+
+    def in_layout(self, tensor: TensorName, layout: str) -> Any:
+        """A tensor that the operation reads, gap-free in ``layout``'s order."""
+        if (tensor, layout) not in self._copies:
+            order = to_physical(tensor, layout)
+            self._copies[tensor, layout] = self._logical(tensor).permute(order).contiguous()
+        return self._copies[tensor, layout]
+
+    def d_tensors(self, slots: Sequence[DSlot]) -> list[Any]:
+        """The D tensors, gap-free in the order of ``slots``' layouts."""
+        found = []
+        for slot, (axes, tensor) in zip(slots, self._ds, strict=True):
+            found.append(tensor.permute([axes.index(axis) for axis in slot.axes]).contiguous())
+        return found
+
+    def d_like_torch(self) -> list[Any]:
+        """The D tensors in the shape of PyTorch's gradient: (N, G*C, input) in channels-last memory, or one value a
+        channel."""
+        found, line = [], self.problem.ndim == 1
+        for axes, tensor in self._ds:
+            if axes == "GC":
+                found.append(tensor.reshape(1, -1, *(1,) * max(2, self.problem.ndim)))
+                continue
+            merged = tensor.movedim(1, 0)  # (N, G, C, input)
+            last = merged.flatten(1, 2).movedim(1, -1).contiguous()
+            found.append((last.unsqueeze(1) if line else last).movedim(-1, 1))
+        return found
+
+    def _d_tensor(self, kind: Kind, own: Element) -> tuple[str, Any]:
+        """A D tensor with its axes."""
+        sizes = dict(zip(logical_axes("in", self.problem.ndim), self.problem.lengths("in"), strict=True))
+        axes = "GC" if kind.layout in ("GC", "G_C") else "".join(sizes)
+        names = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+        values = self._uniform([sizes[axis] for axis in axes])
+        return axes, values.to(getattr(self._torch, names[kind.dtype or own.name]))
+
+    def _fuse(self) -> None:
+        """Carry result and error through the function, on the CPU, where it is known how errors grow."""
+        torch, inputs = self._torch, {name: exact(value) for name, value in self.function.scalars}
+        for name, (axes, tensor) in zip(self.function.tensors, self._ds, strict=True):
+            values = tensor.double().cpu().numpy()
+            ones = (1,) * self.problem.ndim
+            inputs[name] = exact(values.reshape(len(values), 1, -1, *ones) if axes == "GC" else values)
+        value = self.expected.cpu().numpy()
+        inputs[RESULT] = Bounded(value, np.full_like(value, self.error))
+        found = bounded(self.function.tree, inputs)
+        self.expected, self.error = (torch.from_numpy(a).to(self._device) for a in (found.value, found.error))
+
+    def _uniform(self, shape: Sequence[int]) -> Any:
+        return self._torch.empty(tuple(shape), device=self._device).uniform_(-1, 1, generator=self._random)
+
+    def _logical(self, tensor: TensorName) -> Any:
+        home = CHANNELS_LAST[self.problem.ndim]
+        return self._copies[tensor, home].permute(to_logical(tensor, home))
+
+
+class GuardedTensor:
+    """``tensor`` lies in a larger buffer, between guards, and every 16-bit unit of it is ``poison``."""
+
+    def __init__(self, torch: Any, device: str, shape: tuple[int, ...], dtype: Any, poison: int, size: int) -> None:
+        self._torch, self._poison, units = torch, _signed(poison), -(-size // 2)
+        self._buffer = torch.full((2 * _UNITS + units,), _signed(GUARD), dtype=torch.int16, device=device)
+        self._body = self._buffer[_UNITS : _UNITS + units]
+        self._body.fill_(self._poison)
+        self.tensor = self._body.view(dtype).reshape(shape)
+
+    @property
+    def address(self) -> int:
+        """Where the tensor begins."""
+        return int(self._body.data_ptr())
+
+    def fault(self, name: str, *, whole: bool) -> str | None:
+        """What was written outside the tensor, or, where the ``whole`` has to be, not written inside it."""
+        torch, guard = self._torch, _signed(GUARD)
+        ends = torch.cat((self._buffer[:_UNITS], self._buffer[_UNITS + self._body.numel() :]))
+        outside = int((ends != guard).sum())
+        if outside:
+            return f"{name}: {2 * outside} bytes written in front of or behind it"
+        untouched = (self._body.reshape(-1, self.tensor.element_size() // 2) == self._poison).all(1)
+        missing = int(untouched.sum()) if whole else 0
+        return f"{missing} of {self.tensor.numel()} elements were never written" if missing else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with the error and tolerance of the worst element."""
+
+    verdict: str
+    message: str
+    max_error: float
+    tolerance: float
+
+
+def judge(torch: Any, data: TorchData, result: Any, dtype: str) -> Judgement:
+    """Compare ``result``, logical order, with the float64 one by the project's one tolerance rule."""
+    error = (result.double() - data.expected).abs()
+    element = element_of(dtype, OPERATIONS[data.operation].written)
+    limit = rounding_allowance(element, data.expected, data.error)
+    broken = int((~torch.isfinite(error)).sum())
+    strain = torch.nan_to_num(error / limit, nan=float("inf")).flatten()
+    at = int(strain.argmax())
+    worst, allowed = float(error.flatten()[at]), float(limit.flatten()[at])
+    if broken:
+        return Judgement(bench_job.WRONG, f"{broken} elements are not finite", worst, allowed)
+    if worst > allowed:
+        return Judgement(bench_job.WRONG, f"error {worst:.3g} is more than {allowed:.3g}", worst, allowed)
+    return Judgement(bench_job.OK, "", worst, allowed)
+
+
+def _signed(pattern: int) -> int:
+    """The 16-bit pattern as the int16 that has it."""
+    return pattern - 0x10000 if pattern >= 0x8000 else pattern

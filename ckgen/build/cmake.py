@@ -1,0 +1,263 @@
+"""Generated tree -> library: configure and build with CMake; and single instances as AMD device code.
+
+A compiler's errors become diagnostics with the place in the source, the first ones only: the rest mostly
+follow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from pathlib import Path
+from textwrap import shorten
+from typing import Literal
+
+from ckgen.errors import CkgenError, Diagnostic, Place
+from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, need
+from ckgen.generate.view_models import guard_of
+
+Platform = Literal["host", "amd", "nvidia"]
+
+NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles for by itself
+_SHOWN_ERRORS = 5
+_SHOWN_WIDTH = 160  # of a line that is no error: a compiler's whole command, say
+_TAIL_LINES = 40
+_SECONDS_TO_END = 10.0
+_COMPILER_ERROR = re.compile(
+    r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)"
+)
+# Without a place: `clang: error: invalid target ID`, `nvcc fatal   : Unsupported gpu architecture`.
+_TOOL_ERROR = re.compile(r"(?P<tool>[\w.+/-]+)(?:: (?:fatal )?error| (?:fatal|error) *): (?P<what>.*)")
+_LINKER_ERROR = re.compile(r".*(undefined reference|undefined symbol|cannot find -l|multiple definition).*")
+# Every kernel header compiles without the C++ library and HIP's headers in this mode.
+DEVICE_FLAGS = (
+    *("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"),
+    *("-std=c++17", "-O3", "-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_AMD=1"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """A built library (shared, or static where no shared one was asked for) and the end of the output."""
+
+    library: Path
+    seconds: float
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceObject:
+    """AMD machine code of one source: an ELF code object, and what the compiler said (remarks, warnings)."""
+
+    path: Path
+    arch: str
+    seconds: float
+    log: str
+
+
+def build(
+    tree: Path,
+    platform: Platform,
+    build_dir: Path,
+    *,
+    jobs: int = 1,
+    archs: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    toolchain: Toolchain | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> BuildResult:
+    """Build a generated tree in `build_dir` (made when it is not there, reused when it is) and return the
+    library.
+
+    `archs` are architectures of platform amd or nvidia, none for CMake's default; `options` become `-DNAME=VALUE`;
+    `on_line` hears every line of output as it comes. CkgenError (exit code 1) has the first errors of the
+    compiler.
+    """
+    tools = toolchain or find_toolchain()
+    cmake = need(tools.cmake, "cmake", "cmake is not here")
+    if not (tree / "CMakeLists.txt").exists():
+        help = "run `ckgen generate` first, or name another tree"
+        raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
+    begin = time.perf_counter()
+    configure = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
+    _forget_other_configuration(build_dir, configure)
+    _run((*_plain_words(cmake), *cmake, *configure), on_line)
+    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
+    return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
+
+
+def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
+    """Whether an instance for `archs` is in a library for a platform and its target architectures.
+
+    The host has all. What is for NVIDIA architectures alone is on NVIDIA where a target is one of them (none given:
+    CMake's default); any other instance is always there, if only to say that it does not support the device.
+    """
+    if platform == "host" or not guard_of(archs):
+        return True
+    return platform == "nvidia" and any(arch in (targets or NVIDIA_DEFAULT) for arch in archs)
+
+
+def compile_device_only(
+    source: Path,
+    arch: str,
+    output: Path,
+    *,
+    include: Sequence[Path],
+    toolchain: Toolchain | None = None,
+    extra: Sequence[str] = (),
+) -> DeviceObject:
+    """Compile one instance source to an AMD code object, without a ROCm installation and without host code.
+
+    `include` are the folders of headers (the tree's `include`), `extra` further compiler flags such as
+    `-Rpass-analysis=kernel-resource-usage`. CkgenError when no compiler knows `arch` or the compilation
+    fails.
+    """
+    compiler = (toolchain or find_toolchain()).device_compiler(arch)
+    folders = [f"-I{folder}" for folder in include]
+    begin = time.perf_counter()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    arguments = (
+        f"--offload-arch={arch}",
+        *DEVICE_FLAGS,
+        *folders,
+        *extra,
+        "-c",
+        str(source),
+        "-o",
+        str(output),
+    )
+    log = _run((*compiler, *arguments), None)
+    return DeviceObject(output, arch, time.perf_counter() - begin, log)
+
+
+def _configure_command(
+    tree: Path,
+    platform: Platform,
+    build_dir: Path,
+    archs: Sequence[str],
+    options: Mapping[str, str],
+    tools: Toolchain,
+) -> Command:
+    generator = "Ninja" if tools.ninja else "Unix Makefiles" if tools.make else None
+    if generator is None:
+        raise missing("generator", "neither ninja nor make is here")
+    given = {"CMAKE_BUILD_TYPE": "Release", "CKGEN_PLATFORM": platform, **_compilers(platform, tools)}
+    if tools.ninja:
+        given["CMAKE_MAKE_PROGRAM"] = tools.ninja[0]
+    if archs:
+        given["GPU_TARGETS"] = ";".join(archs)
+    definitions = [f"-D{name}={value}" for name, value in (given | dict(options)).items()]
+    # What an earlier run left in the cache is forgotten: the options given now are all the options.
+    forget = ("-UCKGEN_*", "-UGPU_TARGETS")
+    return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
+
+
+def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
+    """CMake's variables for the compilers of a platform; CkgenError says what is missing."""
+    if platform == "amd":
+        hipcc = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
+        return {"CMAKE_CXX_COMPILER": ";".join(hipcc)}
+    compiler = need(tools.host_cxx, "host_cxx", "there is no C++ compiler here")
+    found = {"CMAKE_CXX_COMPILER": ";".join(compiler)}
+    if platform == "nvidia":
+        nvcc = need(tools.nvcc, "nvcc", "nvcc is not here, so nothing can be built for NVIDIA GPUs")
+        found |= {"CMAKE_CUDA_COMPILER": nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
+    return found
+
+
+def _forget_other_configuration(build_dir: Path, configure: Command) -> None:
+    """CMake refuses a folder that was configured for another tree, generator or compiler: start it afresh."""
+    cache = build_dir / "CMakeCache.txt"
+    if not cache.exists():
+        return
+    entries = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
+    source, generator = configure[1], configure[5]
+    compiler = next(word.partition("=")[2] for word in configure if word.startswith("-DCMAKE_CXX_COMPILER="))
+    same_tree = entries.get("CMAKE_HOME_DIRECTORY") == str(Path(source).resolve())
+    same_compiler = entries.get("CMAKE_CXX_COMPILER") == compiler.split(";")[0]
+    if not (same_tree and same_compiler and entries.get("CMAKE_GENERATOR") == generator):
+        cache.unlink()
+
+
+def _plain_words(cmake: Command) -> Command:
+    """Makes compilers speak the language in which this module looks for errors."""
+    return (*cmake, "-E", "env", "LC_ALL=C")
+
+
+def _library(build_dir: Path) -> Path:
+    for name in ("libckgen_conv.so", "libckgen_conv.a"):
+        if (build_dir / name).exists():
+            return build_dir / name
+    raise CkgenError((Diagnostic(None, "build", f"the build left no libckgen_conv in {build_dir}", ""),), 1)
+
+
+def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
+    """Run a command and return the end of what it printed; CkgenError when it fails."""
+    lines: list[str] = []
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # so that CMake, make and compilers can be ended together
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if on_line is not None:
+                    on_line(lines[-1])
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0:
+        raise CkgenError(first_errors(lines, command), 1)
+    return "\n".join(deque(lines, _TAIL_LINES))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a command with all that it started; make, asked by SIGTERM, removes the files that it has half made."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(_SECONDS_TO_END)
+
+
+def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """The first errors in what a compiler, linker or CMake printed; its last lines when none is found."""
+    found: dict[str, Diagnostic] = {}
+    for index, line in enumerate(lines):
+        diagnostic = _error_in(lines, index)
+        if diagnostic is not None:
+            found.setdefault(line, diagnostic)
+        if len(found) == _SHOWN_ERRORS:
+            break
+    if not found:
+        said = "; ".join(shorten(line, _SHOWN_WIDTH, placeholder=" ...") for line in lines[-3:] if line.strip())
+        return (Diagnostic(None, "build", f"{command[0]} failed: {said or 'it said nothing'}", ""),)
+    return tuple(found.values())
+
+
+def _error_in(lines: Sequence[str], index: int) -> Diagnostic | None:
+    line = lines[index]
+    if match := _COMPILER_ERROR.match(line):
+        place = Place(match["file"], int(match["line"]), int(match["column"] or 1))
+        return Diagnostic(place, "compile", match["what"])
+    if line.startswith("CMake Error"):
+        paragraph = takewhile(lambda text: not text.startswith(("Call Stack", "-- ")), lines[index + 1 :])
+        said = " ".join(text.strip() for text in islice(paragraph, 12) if text.strip())
+        return Diagnostic(None, "cmake", said or line)
+    if _LINKER_ERROR.match(line):
+        return Diagnostic(None, "link", line.strip())
+    if (match := _TOOL_ERROR.match(line)) and match["tool"] not in ("ninja", "make"):
+        return Diagnostic(None, "compile", f"{match['tool']}: {match['what']}")
+    return None

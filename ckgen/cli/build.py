@@ -1,0 +1,63 @@
+"""ckgen build: compile a library for the host or for GPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.build_options import SELECTION, arch_option, define_option, jobs_option, platform_option
+from ckgen.cli.common.options import (
+    asked_for,
+    filters_argument,
+    out_option,
+    set_option,
+    spec_option,
+)
+
+if TYPE_CHECKING:
+    from ckgen.build.cmake import Platform
+
+
+@click.command("build", short_help="Compile a library for the host or for GPUs.")
+@filters_argument
+@spec_option
+@set_option("default")
+@out_option
+@platform_option
+@arch_option
+@jobs_option
+@define_option
+@click.pass_context
+def build_command(
+    ctx: click.Context,
+    filters: tuple[str, ...],
+    spec: Path,
+    set_name: str,
+    out: Path,
+    platform: Platform,
+    archs: tuple[str, ...],
+    jobs: int,
+    options: tuple[str, ...],
+) -> int:
+    """Compile a library and print its path. FILTER is explained by `ckgen list --help`.
+
+    Without FILTER, --set and --spec the generated tree in --out is built; with one of them the chosen
+    instances are generated below build/ first. Only what changed is compiled again.
+
+    \b
+    Examples:
+      ckgen build --platform host --set ci
+      ckgen build --platform amd --arch gfx90a
+      ckgen build family=wavelet --platform amd --arch gfx942 --arch gfx950
+      ckgen build --platform nvidia --arch sm_80 --arch sm_90a
+    """
+    from ckgen.cli.common.selection import Selection
+    from ckgen.cli.common.workshop import build_library, workplace
+
+    selection = Selection(spec, set_name, filters, out)
+    place = workplace(selection, chosen=asked_for(ctx, SELECTION), platform=platform, archs=archs)
+    console.say(str(build_library(place, platform, jobs=jobs, archs=archs, options=options)))
+    return 0

@@ -1,0 +1,68 @@
+"""ckgen check: fail if the tree drifted, and say what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
+from ckgen.cli.common.recorded import recorded
+
+SHOWN_STRAYS = 8
+
+
+@click.command("check", short_help="Fail if the tree drifted, and say what moved.")
+@filters_argument
+@spec_option
+@set_option("default")
+@out_option
+@json_option
+@click.pass_context
+def check_command(
+    ctx: click.Context, filters: tuple[str, ...], spec: Path, set_name: str, out: Path, as_json: bool
+) -> int:
+    """Fail if the generated tree is not what instances.yaml says, and tell what moved.
+
+    Without FILTER, --spec and --set the tree's own manifest says how it was generated, and the spec is looked for
+    where that was. Exit 1 comes with a unified diff and the cause of each difference: spec, template, table, tool,
+    command or a hand edit. A file that ckgen did not write is only pointed out.
+
+    \b
+    Examples:
+      ckgen check
+      ckgen check --out build/full
+    """
+    from ckgen.cli.common.selection import Selection
+    from ckgen.generate import writer
+
+    selection = Selection(spec, set_name, filters, out)
+    asked = asked_for(ctx, ("filters", "spec", "set_name"))
+    selection = selection if asked else recorded(selection)
+    _, tree = selection.render()
+    drifts, strays = writer.check(tree, out), writer.strays(tree, out)
+    if as_json:
+        rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
+        console.say_json({"out": str(out), "files": len(tree), "drift": rows, "strays": strays})
+        return 1 if drifts else 0
+    _point_out(strays)
+    if not drifts:
+        console.say(f"{out}: up to date, {len(tree)} files")
+        return 0
+    if any(drift.causes != ("not generated",) for drift in drifts):
+        for drift in drifts:
+            console.show_diff(drift.diff)
+        for drift in drifts:
+            console.say(drift.summary)
+    where = f" in {selection.root}" if selection.root != Path() else ""
+    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command}")
+    return 1
+
+
+def _point_out(strays: Sequence[str]) -> None:
+    for path in strays[:SHOWN_STRAYS]:
+        console.note(f"warning: {path} is not generated and part of no library")
+    if len(strays) > SHOWN_STRAYS:
+        console.note(f"warning: and {len(strays) - SHOWN_STRAYS} more")

@@ -1,0 +1,1 @@
+"""What several commands share: options, the console, the selection of instances, builds, signals."""

@@ -1,0 +1,51 @@
+"""How a tree was generated, as its manifest tells."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common.options import filters_argument, out_option, set_option, spec_option
+from ckgen.cli.common.selection import DEFAULT_SET, Selection
+from ckgen.generate.manifest import MANIFEST_NAME, load_manifest, unusable
+
+
+@click.command("generate")
+@filters_argument
+@spec_option
+@set_option(DEFAULT_SET)
+@out_option
+def _recorded_words(**_: object) -> None:
+    """The arguments of `ckgen generate` that a manifest records."""
+
+
+def recorded(selection: Selection) -> Selection:
+    """How the tree at `selection.out` was generated, as its manifest tells; `selection` where there is none.
+
+    A recorded spec is looked for from the folder that makes the recorded --out this tree, then beside the tree, then
+    from the current folder: another project's spec there is not to be taken for the tree's.
+    """
+    manifest = load_manifest(selection.out)
+    if manifest is None:
+        return selection
+    try:
+        words = shlex.split(manifest.origin.command)
+        if words[:2] != ["ckgen", "generate"] or {"-h", "--help"} & set(words):
+            raise ValueError("another command")
+        given = _recorded_words.make_context("generate", words[2:]).params
+    except (ValueError, click.ClickException, click.exceptions.Exit) as error:
+        file, why = str(selection.out / MANIFEST_NAME), f"names no command that ckgen knows: {manifest.origin.command}"
+        raise unusable(file, why) from error
+    chosen = replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
+    chosen, tree, parts = replace(chosen, out=given["out"]), selection.out.resolve(), given["out"].parts
+    base = Path(*tree.parts[: -len(parts)]) if tree.parts[-len(parts) :] == parts else tree.parent
+    roots = [folder for folder in (base, tree.parent) if (folder / chosen.spec).is_file()]
+    return replace(chosen, root=_nearer(roots[0]) if roots else Path())
+
+
+def _nearer(folder: Path) -> Path:
+    """A folder by its path from here, where it is here."""
+    return Path() if folder == Path.cwd() else folder

@@ -1,0 +1,53 @@
+"""Signals that end a run: they unwind it like Ctrl-C, so that what it was about to leave behind is cleared away."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NAMES = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+
+
+class Ended(BaseException):
+    """A signal asked the run to end. No Exception, so that nothing takes it for an error to deal with."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+        self.message = NAMES[signal.Signals(number)]
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """While this runs, a signal of NAMES raises Ended, once: clearing away is not interrupted again.
+
+    Python drops what a signal handler raises inside a finalizer, such as the close of a generator that `any` left
+    early; Ended is then raised when the block ends. Signals that the caller ignores (nohup), or handles in C, stay as
+    they are.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in NAMES}
+    taken = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
+
+    arrived: list[Ended] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for other in taken:
+            signal.signal(other, signal.SIG_IGN)
+        arrived.append(Ended(number))
+        raise arrived[0]
+
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+    if arrived:
+        raise arrived[0]

@@ -1,0 +1,110 @@
+"""Which tree a build is about, and where its library goes.
+
+Without FILTER, --set and --spec that is the generated tree as it stands in --out. With one of them the chosen
+instances are generated into a tree of their own below build/, so that a build never mixes two selections.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckgen.cli.common import console
+
+if TYPE_CHECKING:
+    from ckgen.build.cmake import Platform
+    from ckgen.cli.common.selection import Selection
+
+BUILD = Path("build")
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """A generated tree and the folder that one platform's build of it uses."""
+
+    tree: Path
+    build_dir: Path
+
+
+def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Sequence[str] = ()) -> Workplace:
+    """Find the tree, generating it first where it was `chosen` on the command line.
+
+    The name of a selection's folder is its set's, with a digest where filters or another spec make it a
+    special one. CkgenError for `archs` that the platform does not have.
+    """
+    from ckgen.build.targets import check_platform_archs
+    from ckgen.generate import writer
+
+    check_platform_archs(platform, archs)
+
+    if not chosen:
+        return Workplace(selection.out, BUILD / selection.out.name / platform)
+    label = selection.set_name
+    special = [*selection.filters, *([] if selection.has_default_spec else [str(selection.spec.resolve())])]
+    if special:
+        label += "-" + hashlib.sha256("\0".join(special).encode()).hexdigest()[:8]
+    selection = replace(selection, out=BUILD / label / "tree")
+    instances, tree = selection.render()
+    writer.apply(tree, selection.out)
+    console.note(f"{len(instances)} instances in {selection.out}")
+    return Workplace(selection.out, BUILD / label / platform)
+
+
+def refuse_archs(library: Path, archs: Sequence[str]) -> None:
+    """UsageError for --arch beside --library: it says what to build, and nothing is built."""
+    if archs:
+        raise click.UsageError(f"--arch says what a library is built for; {library} is built already")
+
+
+def build_library(
+    place: Workplace, platform: Platform, *, jobs: int, archs: Sequence[str], options: Sequence[str]
+) -> Path:
+    """Configure and compile what changed; the library's path."""
+    from ckgen.build import cmake as build
+
+    _tell_left_out(place.tree, platform, archs)
+    named = dict(_option(text) for text in options)
+    with console.status(f"building {place.tree} for {platform}") as on_line:
+        made = build.build(
+            place.tree, platform, place.build_dir, jobs=jobs, archs=archs, options=named, on_line=on_line
+        )
+    console.note(f"built in {made.seconds:.1f} s")
+    return made.library
+
+
+def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> None:
+    """A note that counts the instances of a tree that no architecture of the platform can run.
+
+    CkgenError when that is all of them, or all for one of the architectures.
+    """
+    from ckgen.build.cmake import is_built
+    from ckgen.build.targets import check_declared
+    from ckgen.errors import CkgenError, Diagnostic
+    from ckgen.generate.manifest import load_manifest
+
+    manifest = load_manifest(tree)
+    records = manifest.instances if manifest else ()
+    if records:
+        check_declared(targets, [record.archs for record in records])
+    left_out = [record for record in records if not is_built(record.archs, platform, targets)]
+    if not left_out:
+        return
+    only = ", ".join(dict.fromkeys(arch for record in left_out for arch in record.archs))
+    where = f"platform {platform}" + (f" for {', '.join(targets)}" if targets else "")
+    if len(left_out) == len(records):
+        message = f"{where} can run none of these instances: all {len(records)} are for {only} alone"
+        help_text = f"build them with --platform nvidia --arch {left_out[0].archs[0]}, or --platform host"
+        raise CkgenError([Diagnostic(None, "empty-build", message, help_text)])
+    console.note(f"left out: {len(left_out)} of {len(records)} instances are for {only} alone, not {where}")
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--option")
+    return name, value

@@ -1,0 +1,122 @@
+"""The ckgen command: parse, call one function, print, exit.
+
+Each command lives in the module of its name and is imported only when it is called (or its help is),
+so a command pays for nothing but what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or
+a wrong spec; 130, 143, 129 and 141 when a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a
+shell.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ckgen import __version__
+from ckgen.cli.common import signals, streams
+
+COMMANDS = (
+    "init",
+    "validate",
+    "schema",
+    "list",
+    "explain",
+    "diff",
+    "generate",
+    "check",
+    "build",
+    "smoke",
+    "bench",
+    "report",
+    "tune",
+    "select",
+    "isa",
+)
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"ckgen.cli.{cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], COMMANDS, 1) if args else []
+        if args and args[0] not in COMMANDS and near and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return CLOSED_PIPE
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "-V", "--version", prog_name="ckgen")
+def cli() -> None:
+    """Turn instances.yaml into a HIP instance library, build it, and prove it right.
+
+    \b
+    A first walk:
+      ckgen init                     write a small instances.yaml to start from
+      ckgen list '*wavelet*'         what it describes
+      ckgen generate                 write the library's source tree, generated/
+      ckgen build --platform host    compile it; no GPU needed
+      ckgen smoke                    run every instance against a float64 reference
+      ckgen bench                    time them against each other, cuDNN and the floor
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; only bugs leave a traceback."""
+    streams.open_missing()
+    try:
+        with signals.unwinding():
+            code = _main(arguments)
+    except signals.Ended as ended:
+        from ckgen.cli.common import console
+
+        console.note(ended.message)
+        code = ended.exit_code
+    streams.settle(sys.stdout)
+    return code
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    from ckgen.cli.common import console
+    from ckgen.errors import CkgenError
+
+    try:
+        code = cli.main(args=arguments, prog_name="ckgen", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except CkgenError as error:
+        console.show_diagnostics(error.diagnostics)
+        return error.exit_code
+    except click.ClickException as error:
+        streams.tell(error.show)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        console.note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return CLOSED_PIPE
+    except OSError as error:
+        console.note(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return 2

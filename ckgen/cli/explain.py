@@ -1,0 +1,37 @@
+"""ckgen explain: why an instance is as it is, or is absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.options import spec_option
+
+
+@click.command("explain", short_help="Why an instance is as it is, or is absent.")
+@click.argument("words", nargs=-1, required=True, metavar="NAME|KEY=VALUE...")
+@spec_option
+def explain_command(words: tuple[str, ...], spec: Path) -> int:
+    """Say where each value of an instance comes from, or why a combination does not exist.
+
+    For instances in the tables of docs/isa there is a line about the machine code on each architecture. An absent
+    combination is explained by the rule, exclude or axis that keeps it out, with the nearest change
+    that would admit it.
+
+    \b
+    Examples:
+      ckgen explain '*wavelet_nhwgc*_f16_default_128x128*w4x4*'
+      ckgen explain family=wavelet dtype=f32
+      ckgen explain family=xdl tile=256x256 block_size=256
+    """
+    from ckgen.cli.common.selection import load
+    from ckgen.cli.isa import TABLES
+    from ckgen.explain.explain import explain
+    from ckgen.hardware.archs import ARCHES
+    from ckgen.machine_code.table import load_tables
+
+    tables = load_tables(spec.parent / TABLES, tuple(ARCHES))
+    console.say(explain(load(spec).expansion, words, tables).rstrip("\n"))
+    return 0

@@ -1,0 +1,58 @@
+"""ckgen generate: write the library's source tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.options import filters_argument, out_option, set_option, spec_option
+
+
+@click.command("generate", short_help="Write the library's source tree.")
+@filters_argument
+@spec_option
+@set_option("default")
+@out_option
+@click.option("--dry-run", is_flag=True, help="Say what would be written and removed; write nothing.")
+@click.option("--list-inputs", is_flag=True, help="List the files that the tree depends on; write nothing.")
+def generate_command(
+    filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool, list_inputs: bool
+) -> int:
+    """Write the library's source tree. FILTER is explained by `ckgen list --help`.
+
+    Only what changed is written and only files that ckgen made are removed, in one step: a run that is killed
+    leaves the old tree or the new one.
+
+    \b
+    Examples:
+      ckgen generate
+      ckgen generate --set full --out build/full
+      ckgen generate family=wavelet dtype=f16,bf16 --out build/wavelet
+    """
+    from ckgen.cli.common.selection import Selection
+    from ckgen.generate import writer
+
+    if list_inputs:
+        return _list_inputs(spec)
+    instances, tree = Selection(spec, set_name, filters, out).render()
+    done = writer.plan(tree, out) if dry_run else writer.apply(tree, out)
+    if dry_run:
+        for path in done.write:
+            console.say(f"write   {path}")
+        for path in done.prune:
+            console.say(f"remove  {path}")
+    verb = "would be " if dry_run else ""
+    counts = f"{verb}written {len(done.write)}, unchanged {len(done.keep)}, removed {len(done.prune)}"
+    console.say(f"{out}: {len(instances)} instances, {len(tree)} files: {counts}")
+    return 0
+
+
+def _list_inputs(spec: Path) -> int:
+    """For build systems: the spec and every file of this ckgen that decides what the tree holds."""
+    from ckgen.generate.inputs import input_files
+
+    for path in (spec.resolve(), *input_files()):
+        console.say(str(path))
+    return 0

@@ -1,0 +1,50 @@
+"""ckgen list: list instances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.options import filters_argument, json_option, set_option, spec_option
+
+
+@click.command("list", short_help="List instances; --json for scripts.")
+@filters_argument
+@spec_option
+@set_option("default")
+@click.option("--names", is_flag=True, help="Print names alone, one a line.")
+@json_option
+def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: bool, as_json: bool) -> int:
+    """List instances: what `ckgen generate` with the same arguments would write.
+
+    \b
+    FILTER chooses instances:
+      '*wavelet*'         a glob on the name; quote it, or the shell expands it
+      dtype=f16,bf16      a value, with alternatives
+      family!=xdl         anything else
+      'm_per_block>=128'  a number
+    Several globs are alternatives; all tests must hold. Keys are the fields and derived values that
+    `ckgen explain NAME` shows, and ndim, tile, vector, wave_ratio, arch and set.
+
+    \b
+    Examples:
+      ckgen list
+      ckgen list '*wavelet*' dtype=f16 tile=128x128
+      ckgen list --set full ndim=3 --json
+    """
+    from ckgen.cli.common.selection import DEFAULT_OUT, Selection, load
+    from ckgen.spec.catalog import LIST_HEADERS, list_records, list_rows
+
+    loaded = load(spec)
+    instances = Selection(spec, set_name, filters, DEFAULT_OUT).choose(loaded)
+    sets = loaded.expansion.sets
+    if as_json:
+        console.say_json(list_records(instances, sets))
+    elif names:
+        console.say("\n".join(instance.name for instance in instances))
+    else:
+        console.show_table(LIST_HEADERS, list_rows(instances, sets), right=("lds",))
+        console.note(f"{len(instances)} of {len(loaded.expansion.instances)} instances")
+    return 0

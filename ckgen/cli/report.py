@@ -1,0 +1,47 @@
+"""ckgen report: turn measured rows into a page, CSV or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ckgen.cli.common.options import PATH, json_option
+from ckgen.cli.common.store_option import store_option
+
+PAGE = Path("build/report.html")
+
+
+@click.command("report", short_help="Turn measured rows into a page, CSV or JSON.")
+@store_option
+@click.option(
+    "--out",
+    "outs",
+    type=PATH,
+    multiple=True,
+    default=(PAGE,),
+    show_default=True,
+    help="A file to write: .html, .csv or .json; may be given several times.",
+)
+@click.option("--run", type=click.IntRange(1), help="A run's number, as --list shows; default: the newest.")
+@click.option(
+    "--code", type=PATH, help="A table of machine code, as docs/isa/gfx942.csv: adds its columns to the page."
+)
+@click.option("--list", "list_runs", is_flag=True, help="List the runs of the store instead.")
+@json_option
+def report_command(
+    store: Path, outs: tuple[Path, ...], run: int | None, code: Path | None, list_runs: bool, as_json: bool
+) -> int:
+    """Write what a run and those it continued have measured, as one self-contained page or as data.
+
+    \b
+    Examples:
+      ckgen report
+      ckgen report --store bench.sqlite --out report.html --out rows.csv
+      ckgen report --list
+    """
+    from ckgen.cli.report_run import list_stored_runs, report
+
+    if list_runs:
+        return list_stored_runs(store, as_json)
+    return report(store, outs, run, code, as_json)

@@ -1,0 +1,118 @@
+"""ckgen select: which instance runs a problem, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.cli.common.options import PATH, json_option
+
+if TYPE_CHECKING:
+    from ckgen.conv.problem import ConvProblem
+    from ckgen.instance.instance import Instance
+    from ckgen.selection.candidates import Choice
+
+
+HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
+
+
+@click.command("select", short_help="Which instance runs a problem, and why.")
+@click.argument("words", nargs=-1, metavar="[PROBLEM]...")
+@click.option("--problems", metavar="NAME|FILE", help="All problems of a set that comes with ckgen, or of a YAML file.")
+@click.option("--dtype", default="f16", show_default=True, help="f16, bf16, f32 or bf16_f32_bf16.")
+@click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
+@click.option("--arch", metavar="NAME", help="Default: the library's device, or the one that has a table.")
+@click.option("--library", type=PATH, help="Choose among what this library holds and supports.")
+@click.option("--spec", type=PATH, help="Without --library: choose among this file's instances too. [instances.yaml]")
+@json_option
+def select_command(
+    words: tuple[str, ...],
+    problems: str | None,
+    dtype: str,
+    layout: str | None,
+    arch: str | None,
+    library: Path | None,
+    spec: Path | None,
+    as_json: bool,
+) -> int:
+    """Say which instance, with which split-K factor, the selector picks for a problem, and what it knows of it.
+
+    `measured` is the fastest right one of this very problem on this architecture. All else is `predicted`: by the
+    nearest measured problem, by the cost model on architectures without measurements, or by rule. A time is shown
+    where it is that of this very problem. Without --library it is known of an instance what its filter, vectors and
+    groups take, and a library may still refuse. Exit 1 when there is nothing for a problem; its row says why.
+
+    \b
+    Examples:
+      ckgen select G32 N32 K8 C8 3x3 on 100x100 s1 p1 --dtype bf16
+      ckgen select --problems retinanet
+      ckgen select K64 C32 3x3 on 14x14 p1 --layout NHWGK/GKYXC/NHWGC  # backward data
+      ckgen select K64 C32 3x3 on 14x14 p1 --library build/ci/host/libckgen_conv.so
+    """
+    from ckgen.library.choose import check_words, select
+    from ckgen.library.library import Library
+    from ckgen.selection.measured import load_tables
+
+    check_words(dtype, layout, arch)
+    asked, loaded = _asked(words, problems), Library(library) if library else None
+    given: dict[str, Any] = {"layout": layout, "arch": arch, "library": loaded, "tables": load_tables()}
+    if loaded is None:
+        given["instances"] = _instances(spec)
+    answers = [(one, _answer(partial(select, one, dtype, **given))) for one in asked]
+    if as_json:
+        console.say_json([_record(str(one), answer) for one, answer in answers])
+    else:
+        console.show_table(HEADERS, [_row(str(one), answer) for one, answer in answers], right=("split_k", "us"))
+    return 1 if any(isinstance(answer, str) for _, answer in answers) else 0
+
+
+def _asked(words: tuple[str, ...], problems: str | None) -> list[ConvProblem]:
+    """The problem in words, or all of a set."""
+    from ckgen.conv.notation import problem_fields
+    from ckgen.conv.problem import ConvProblem
+    from ckgen.problems.sets import load_problems
+
+    if bool(words) == (problems is not None):
+        raise click.UsageError("give one problem, or --problems")
+    if problems:
+        return [item.problem for item in load_problems(problems)]
+    return [ConvProblem(**problem_fields(" ".join(words)))]
+
+
+def _instances(spec: Path | None) -> tuple[Instance, ...]:
+    """The instances of a spec; without one, of the current folder's if it has any."""
+    from ckgen.cli.common.selection import DEFAULT_SPEC, load
+
+    if spec is None and not DEFAULT_SPEC.is_file():
+        return ()
+    return load(spec or DEFAULT_SPEC).expansion.instances
+
+
+def _answer(ask: Callable[[], Choice]) -> Choice | str:
+    """What the selector says, or why it has nothing to say."""
+    from ckgen.errors import CkgenError
+
+    try:
+        return ask()
+    except CkgenError as error:
+        return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+
+
+def _record(asked: str, answer: Choice | str) -> dict[str, object]:
+    if isinstance(answer, str):
+        return {"asked": asked, "error": answer}
+    return {"asked": asked, **asdict(answer), "answer": answer.answer, "basis": answer.basis}
+
+
+def _row(asked: str, answer: Choice | str) -> tuple[str, ...]:
+    if isinstance(answer, str):
+        return asked, "-", "-", "none", "-", answer
+    time = "-" if answer.microseconds is None else f"{answer.microseconds:.1f}"
+    split_k = "chosen" if answer.split_k < 0 else str(answer.split_k)
+    return asked, answer.name, split_k, answer.answer, time, answer.basis

@@ -1,0 +1,132 @@
+"""Why an instance is what it is, or why a combination does not exist and what would admit it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.cost.model import code_sentence
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.explain.absent import explain_absent
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
+from ckgen.instance.derived import derived_names
+from ckgen.instance.filters import Term, matching, parse_terms, suggest_names
+from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, parse
+from ckgen.machine_code.table import Table
+from ckgen.operations.operation import FAMILIES, LAYOUTS, OPERATIONS
+from ckgen.spec.expand import Expansion
+
+MAX_LISTED = 20
+_WORDS: dict[str, tuple[str, ...]] = {
+    "operation": tuple(OPERATIONS),
+    "family": FAMILIES,
+    "layout": LAYOUTS,
+    "dtype": tuple(DTYPES),
+    "conv_spec": tuple(CONV_SPECS),
+    "arch": (*ARCHES, *NVIDIA_ARCHES),
+}
+
+
+def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Table] | None = None) -> str:
+    """What `ckgen explain WORDS` prints. One instance, by name or filter: where each value comes from, and what
+    `tables` (by architecture) say about its machine code.
+
+    None: which rule, exclude, set or missing axis value keeps it out, and the nearest change that would admit it.
+    Raises CkgenError (exit 2) with the names where several match, and for words that are neither a filter nor a name.
+    """
+    terms = _terms(expansion, words)
+    _check_words(expansion, terms)
+    found = matching(terms, expansion.instances, expansion.sets)
+    if len(found) == 1:
+        return explain_instance(expansion, found[0]) + explain_code(found[0], tables or {})
+    if found:
+        more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
+        notes = (*(instance.name for instance in found[:MAX_LISTED]), *more)
+        help = "add tests until one is left, or give its name; `ckgen list` lists them all"
+        raise CkgenError([Diagnostic(None, "ambiguous", f"{len(found)} instances match", help, notes=notes)])
+    return explain_absent(expansion, terms)
+
+
+def explain_instance(expansion: Expansion, instance: Instance) -> str:
+    """Where every value of an instance comes from, and what follows from them."""
+    provenance = expansion.provenance[instance.name]
+    sets = [name for name, members in expansion.sets.items() if instance.name in members]
+    lines = [
+        instance.name,
+        f"  made by group `{provenance.group}`, {provenance.place}",
+        f"  in sets {', '.join(sets) or 'none'}",
+        f"  added by {instance.add_function}",
+        "",
+        "fields",
+    ]
+    rows = []
+    for origin in provenance.origins(instance):
+        value = " ".join(origin.value) if isinstance(origin.value, tuple) else str(origin.value)
+        where = f"{origin.place}: {origin.how}" if origin.place else origin.how
+        rows.append((origin.field, value, where))
+    lines += _columns(rows)
+    lines += ["", "derived"]
+    lines += _columns([(name, str(getattr(instance, name)), _meaning(name)) for name in derived_names(instance.family)])
+    return "\n".join(lines) + "\n"
+
+
+def explain_code(instance: Instance, tables: Mapping[str, Table]) -> str:
+    """What the committed tables say about an instance's machine code; empty where they do not hold it."""
+    rows = []
+    for arch, table in tables.items():
+        if instance.name in table.rows:
+            rows.append((arch, code_sentence(table.rows[instance.name], instance, arch), table.compiler))
+    return "\n".join(["", "machine code", *_columns(rows)]) + "\n" if rows else ""
+
+
+def _terms(expansion: Expansion, words: Sequence[str]) -> tuple[Term, ...]:
+    """The words as a filter; a full name that does not exist becomes a test for each of its fields."""
+    if not words:
+        raise CkgenError([Diagnostic(None, "bad-filter", "nothing to explain", "give a name or key=value")])
+    terms = parse_terms(words)
+    names = {instance.name for instance in expansion.instances}
+    out: list[Term] = []
+    for term in terms:
+        is_name = term.key == "name" and term.op == "=" and not set("*?[") & set(term.text)
+        if not is_name or term.values[0] in names:
+            out.append(term)
+            continue
+        try:
+            asked = parse(term.values[0])
+        except ValueError as error:
+            help_text = did_you_mean(term.values[0], tuple(names))
+            raise CkgenError([Diagnostic(None, "unknown-name", str(error), help_text)]) from error
+        for field in FIELD_NAMES:
+            value = str(getattr(asked, field)).lower() if field == "generic" else str(getattr(asked, field))
+            out.append(Term(f"{field}={value}", field, "=", (value,)))
+    return tuple(out)
+
+
+def _check_words(expansion: Expansion, terms: Sequence[Term]) -> None:
+    """Refuse words that could never match: they are typing errors, not combinations that are absent."""
+    problems: list[Diagnostic] = []
+    for term in terms:
+        known = _WORDS.get(term.key, ())
+        if term.key == "name":
+            known = tuple(instance.name for instance in expansion.instances)
+        folded = [word.casefold() for word in known]
+        for value in term.values if known else ():
+            if not fnmatch.filter(folded, value.casefold()):
+                rule = f"unknown-{term.key.replace('_', '-')}"
+                by_name = term.key == "name"
+                near = suggest_names(value, expansion.instances) if by_name else did_you_mean(value, known)
+                problems.append(Diagnostic(None, rule, f"there is no {term.key} `{value}`", near))
+    if problems:
+        raise CkgenError(problems)
+
+
+def _meaning(name: str) -> str:
+    """The first sentence of a derived value's documentation."""
+    text = getattr(Instance, name).__doc__ or ""
+    return " ".join(text.strip().split("\n\n")[0].split()).rstrip(".")
+
+
+def _columns(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]

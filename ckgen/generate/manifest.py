@@ -1,0 +1,229 @@
+"""manifest.json: what a generated tree holds and what it was made from.
+
+It is the tree's only catalogue (build, smoke test and docs read it) and the generator's memory: which files
+are its own, what their bytes were, and the digests of spec, templates and tool that tell why a file differs.
+One file, function or instance a line, so that a diff of it can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ckgen.elementwise.function import Function
+from ckgen.elementwise.function_cpp import FUNCTION_SHAPE, function_of, function_text
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.text.reading import Unreadable, read_bounded
+from ckgen.text.shape import misfit
+
+SCHEMA_VERSION = 1
+MANIFEST_NAME = "manifest.json"
+# What manifest.json itself is made with; every other file names a template.
+MANIFEST_TEMPLATE = "ckgen/generate/manifest.py"
+# What the first or second line of every generated file says, in whatever comment syntax.
+_MARK, _HEAD = b" by ckgen from ", 16_384
+MAX_BYTES = 256 * 1024 * 1024
+_SHAPE: dict[str, Any] = {
+    "schema_version": int,
+    "tool_version": str,
+    "spec": str,
+    "command": str,
+    "spec_sha256": str,
+    "tool_sha256": str,
+    "templates": {str: str},
+    "tables?": {str: str},  # not in trees of before there were tables
+    "files": {str: {"sha256": str, "template": str}},
+    "functions?": [FUNCTION_SHAPE],
+    "instances": [
+        {
+            "name": str,
+            "fields": {str: (str, int, bool)},
+            "derived": {str: int},
+            "archs": [str],
+            "sets": [str],
+            "source": str,
+            "add_function": str,
+        }
+    ],
+}
+_SEAL = ',\n"sha256": "'
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One generated file: the SHA-256 of its bytes and its template, as in `templates/instance.cpp.j2`."""
+
+    sha256: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRecord:
+    """One instance: identity, what follows from it, its architectures, the sets it is in, its source file."""
+
+    name: str
+    fields: Mapping[str, Any]
+    derived: Mapping[str, int]
+    archs: tuple[str, ...]
+    sets: tuple[str, ...]
+    source: str
+    add_function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template, `tables` one for
+    each table of measurements."""
+
+    tool_version: str
+    spec: str
+    command: str
+    spec_sha256: str
+    tool_sha256: str
+    templates: Mapping[str, str]
+    tables: Mapping[str, str]
+
+
+_ORIGIN = tuple(item.name for item in fields(Origin))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest as read: `functions` are those of the spec, None in trees of before they were told. `intact` is false
+    when its own digest does not hold, so somebody edited it."""
+
+    origin: Origin
+    files: Mapping[str, FileRecord]
+    functions: tuple[Function, ...] | None
+    instances: tuple[InstanceRecord, ...]
+    intact: bool
+
+    def owns(self, path: str, data: bytes) -> bool:
+        """Whether a file on disk is ours: listed, with the line that every file of ours begins with and, if the list
+        was edited, byte for byte as listed. (A list can be made to name anything.)"""
+        record = self.files.get(path)
+        return record is not None and is_marked(data) and (self.intact or record.sha256 == digest(data))
+
+
+def is_marked(data: bytes) -> bool:
+    """Whether a file says in its first two lines that ckgen made it; also an empty one, which is nobody's loss."""
+    return not data or any(_MARK in line for line in data[:_HEAD].split(b"\n", 2)[:2])
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def manifest_text(
+    origin: Origin,
+    files: Mapping[str, FileRecord],
+    functions: Iterable[Function],
+    instances: Iterable[InstanceRecord],
+) -> str:
+    """The text of manifest.json; it ends with a digest of everything before it."""
+    encode = json.JSONEncoder().encode
+    note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
+    head = {"generated_by": note, "schema_version": SCHEMA_VERSION, "tool_version": origin.tool_version}
+    head |= {"spec": origin.spec, "command": origin.command}
+    head |= {"spec_sha256": origin.spec_sha256, "tool_sha256": origin.tool_sha256}
+    lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
+    for key, digests in (("templates", origin.templates), ("tables", origin.tables)):
+        lines.append(f'"{key}": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in digests.items()), "}"))
+    records = (
+        f'{encode(path)}: {{"sha256": "{record.sha256}", "template": {encode(record.template)}}}'
+        for path, record in files.items()
+    )
+    lines.append('"files": ' + _block("{", records, "}"))
+    lines.append('"functions": ' + _block("[", map(function_text, functions), "]"))
+    lines.append('"instances": ' + _block("[", (encode(_instance_row(item)) for item in instances), "]"))
+    body = "{\n" + ",\n".join(lines)
+    return f'{body}{_SEAL}{digest(body.encode())}"\n}}\n'
+
+
+def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
+    """The manifest a text holds; CkgenError when it holds none (a merge conflict, another program's file)."""
+    try:
+        data = json.loads(text)
+        version = data.get("schema_version", SCHEMA_VERSION) if isinstance(data, dict) else SCHEMA_VERSION
+        if version != SCHEMA_VERSION:
+            raise unusable(file, f"has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
+        if wrong := misfit(data, _SHAPE):
+            raise ValueError(wrong)
+        functions = _functions(data.get("functions"))
+    except (ValueError, RecursionError) as error:
+        raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
+    origin = Origin(**{name: data.get(name, {}) for name in _ORIGIN})
+    files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
+    instances = tuple(_instance_record(row) for row in data["instances"])
+    body, _, seal = text.rpartition(_SEAL)
+    return Manifest(origin, files, functions, instances, seal == f'{digest(body.encode())}"\n}}\n')
+
+
+def load_manifest(tree: Path) -> Manifest | None:
+    """The manifest of a generated tree, None when it has none; CkgenError when it cannot be understood."""
+    path = tree / MANIFEST_NAME
+    try:
+        return parse_manifest(read_bounded(path, MAX_BYTES).decode(), str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise unusable(str(path), "is not UTF-8 text") from error
+    except OSError as error:
+        raise unusable(str(path), f"cannot be read: {error.strerror}") from error
+    except Unreadable as error:
+        raise unusable(str(path), f"cannot be read: it {error}") from error
+
+
+def _block(opening: str, rows: Iterable[str], closing: str) -> str:
+    return f"{opening}\n" + ",\n".join(rows) + f"\n{closing}"
+
+
+def _functions(rows: Iterable[Any] | None) -> tuple[Function, ...] | None:
+    try:
+        return None if rows is None else tuple(map(function_of, rows))
+    except CkgenError as error:
+        raise ValueError(error.diagnostics[0].message) from error
+
+
+def _instance_row(item: InstanceRecord) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "fields": item.fields,
+        "derived": item.derived,
+        "archs": item.archs,
+        "sets": item.sets,
+        "source": item.source,
+        "add_function": item.add_function,
+    }
+
+
+def _instance_record(row: Mapping[str, Any]) -> InstanceRecord:
+    return InstanceRecord(
+        row["name"],
+        row["fields"],
+        row["derived"],
+        tuple(row["archs"]),
+        tuple(row["sets"]),
+        row["source"],
+        row["add_function"],
+    )
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def unusable(file: str, why: str) -> CkgenError:
+    """The error for a manifest that something is wrong with, which says how to go on."""
+    folder = shlex.quote(os.path.dirname(file) or ".")
+    help = f"restore it from version control; or delete it and run `ckgen generate --out {folder}`"
+    return CkgenError((Diagnostic(None, "manifest", f"{file} {why}", help),))

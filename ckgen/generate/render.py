@@ -1,0 +1,191 @@
+"""Instances -> {path: text}: the whole generated tree, a pure function of instances, templates and context.
+
+`templates/` mirrors the tree: `x.j2` becomes `x`, any other file is copied behind one line that says so. Two
+templates are rendered many times: `instance.cpp.j2` for each instance and `factory.cpp.j2` for each add function.
+Hand-written sources, `src/*.cpp`, go to `src/runtime/`. Nothing here reads a clock, a locale, the
+environment or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from pathlib import PurePosixPath
+from traceback import extract_tb
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, TemplateSyntaxError
+
+from ckgen import __version__
+from ckgen.elementwise.function import BUILTINS
+from ckgen.elementwise.function_cpp import cpp_function
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.generate.inputs import RenderContext
+from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
+from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
+from ckgen.instance.instance import Instance, derived, primary
+from ckgen.instance.rules_cpp import rule_sets
+
+INSTANCE_TEMPLATE = "instance.cpp.j2"
+FACTORY_TEMPLATE = "factory.cpp.j2"
+_COLUMNS = 120  # of .clang-format
+_COMMENTS = {
+    ".cpp": "//",
+    ".hpp": "//",
+    ".h": "//",
+    ".h.in": "//",
+    ".cmake": "#",
+    ".cmake.in": "#",
+    ".txt": "#",
+}
+
+
+def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[str, str]:
+    """The text of every file of the tree by path, manifest.json included; paths are relative, with `/`.
+
+    CkgenError when there is no instance, when two files would have one path, or when a template is wrong.
+    """
+    if not instances:
+        raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
+    functions = {**BUILTINS, **{function.name: function for function in context.functions}}
+    sources = sources_of(instances, functions)
+    files: dict[str, str] = {}
+    made_with: dict[str, str] = {}
+    for path, template, text in _render_files(sources, context):
+        if path in files:
+            raise _error("duplicate-output", f"{made_with[path]} and {template} both make {path}")
+        files[path] = text
+        made_with[path] = template
+    ordered = dict(sorted(files.items()))
+    ordered[MANIFEST_NAME] = _render_manifest(ordered, made_with, sources, context)
+    return ordered
+
+
+def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator[tuple[str, str, str]]:
+    """Path, template and text of every file but the manifest."""
+    texts = context.templates.texts
+    # Compiled once a run; StrictUndefined turns a misspelt name into an error instead of nothing.
+    environment = Environment(
+        loader=DictLoader(texts),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    shared = {"spec": context.spec}
+    instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
+    for source in sources:
+        gaps = _gaps(len(source.name))
+        yield (
+            source.path,
+            instance_file.shown,
+            instance_file.render(gaps, i=source.instance, name=source.name, t=source.types),
+        )
+    factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
+    factories = factories_of(sources)
+    for factory in factories:
+        yield factory.path, factory_file.shown, factory_file.render(factory=factory)
+    tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
+    tree["functions"] = [cpp_function(function) for function in context.functions]
+    for name, text in texts.items():
+        if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
+            continue
+        if name.endswith(".j2"):
+            template = _Template(environment, name, tree)
+            yield name.removesuffix(".j2"), template.shown, template.render()
+        else:
+            yield _copied_path(name), f"templates/{name}", _copied_text(name, text)
+
+
+class _Template:
+    """A template with the values that do not change from file to file; its errors name file and line."""
+
+    def __init__(self, environment: Environment, name: str, values: Mapping[str, Any]) -> None:
+        self.shown = f"templates/{name}"
+        try:
+            self._template = environment.get_template(name, globals={**values, "template": self.shown})
+        except TemplateSyntaxError as error:
+            raise _error("template", f"{self.shown}:{error.lineno}: {error.message}") from error
+        except TemplateError as error:
+            raise _error("template", f"{self.shown}: {error}") from error
+
+    def render(self, *args: Mapping[str, Any], **values: Any) -> str:
+        try:
+            return self._template.render(*args, **values)
+        except TemplateError as error:
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"]
+            where = f"{self.shown}:{lines[-1]}" if lines else self.shown
+            raise _error("template", f"{where}: {error}") from error
+
+
+def _gaps(name_length: int) -> dict[str, str]:
+    """What stands before a name: clang-format puts one that is too long for its line on a line of its own."""
+    fits_define = len("CKGEN_DEFINE_INSTANCE(") + name_length < _COLUMNS
+    fits_struct = len("struct  {") + name_length <= _COLUMNS
+    return {"define_gap": "" if fits_define else "\n    ", "struct_gap": " " if fits_struct else "\n    "}
+
+
+def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
+    """What templates that are rendered once a tree may use."""
+    return _hand_written(texts) | {
+        "version": __version__,
+        "runs": runs_of(sorted(sources, key=attrgetter("name"))),
+        "factories": factories,
+        "operations": operations_of(sources, factories),
+        "rule_sets": rule_sets(),
+    }
+
+
+def _hand_written(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The copied sources by how they are compiled: only those that define a kernel need a device pass."""
+    names = [name for name in texts if name.startswith("src/") and name.endswith(".cpp")]
+    api = [name for name in names if PurePosixPath(name).name in ("c_api.cpp", "selector.cpp")]
+    kernels = [name for name in names if "CKGEN_DEFINE_KERNEL" in texts[name]]
+    runtime = [name for name in names if name not in (*api, *kernels)]
+    kinds = {"api_sources": api, "kernel_sources": kernels, "runtime_sources": runtime}
+    return {kind: [_copied_path(name) for name in members] for kind, members in kinds.items()}
+
+
+def _copied_path(name: str) -> str:
+    path = PurePosixPath(name)
+    return f"src/runtime/{path.name}" if path.parent == PurePosixPath("src") else name
+
+
+def _copied_text(name: str, text: str) -> str:
+    base = PurePosixPath(name).name
+    comment = next((sign for suffix, sign in _COMMENTS.items() if base.endswith(suffix)), None)
+    if comment is None:
+        raise _error("template", f"templates/{name} has no comment syntax that ckgen knows; rename or remove it")
+    return f"{comment} Copied by ckgen from templates/{name}. Do not edit; run: ckgen generate\n{text}"
+
+
+def _render_manifest(
+    files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
+) -> str:
+    templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
+    tables = {name: digest(text.encode()) for name, text in context.tables.items()}
+    spec_sha256, tool_sha256 = context.spec_sha256, context.tool_sha256
+    origin = Origin(__version__, context.spec, context.command, spec_sha256, tool_sha256, templates, tables)
+    records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
+    sets_of: dict[str, list[str]] = {}
+    for set_name in sorted(context.sets):
+        for name in context.sets[set_name]:
+            sets_of.setdefault(name, []).append(set_name)
+    rows = (
+        InstanceRecord(
+            source.name,
+            primary(source.instance),
+            derived(source.instance),
+            source.instance.archs,
+            tuple(sets_of.get(source.name, ())),
+            source.path,
+            source.instance.add_function,
+        )
+        for source in sources
+    )
+    return manifest_text(origin, records, context.functions, rows)
+
+
+def _error(rule: str, message: str, help: str = "") -> CkgenError:
+    return CkgenError((Diagnostic(None, rule, message, help),))

@@ -1,0 +1,234 @@
+"""What templates see: instances as files, and the groups of them that a C++ file or CMake list holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import d_layout, tensors_first_to_last
+from ckgen.conv.notation import problem_fields
+from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.measured import Candidate, parse_table
+
+CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
+TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
+
+
+def guard_of(archs: Sequence[str]) -> str:
+    """The macro of ckgen/config.h without which instances for these architectures are not in a library.
+
+    Empty where there is none: only what is for NVIDIA architectures alone is left out on other platforms.
+    """
+    if not archs or any(arch not in NVIDIA_ARCHES for arch in archs):
+        return ""
+    return f"CKGEN_HAS_{'_'.join(archs).upper()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The C++ types of instances that agree in operation, layout, dtype and function.
+
+    `layout` is as it crosses the C API, the input's first. `operator` is the operator's type in namespace
+    ckgen::tensor_operation::device, `ds_layout` and `ds_data_type` are the lists of the D tensors' layouts and types.
+    """
+
+    layout: str
+    layout_tag: str
+    fused: bool
+    own_function: bool  # of the spec, which generated headers declare
+    operator: str
+    ds_layout: str
+    ds_data_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One instance and the file that holds it; what templates see."""
+
+    name: str
+    path: str
+    instance: Instance
+    types: Types
+
+    @property
+    def dtype(self) -> str:
+        return self.instance.dtype
+
+    @property
+    def guard(self) -> str:
+        return guard_of(self.instance.archs)
+
+
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """One add function: its instances agree in operation, family, layout, dtype and conv_spec."""
+
+    name: str
+    path: str
+    instances: tuple[Source, ...]
+
+    @property
+    def guard(self) -> str:
+        """Its instances are of one family, so all of them have this guard or none."""
+        return self.instances[0].guard
+
+    @property
+    def operator(self) -> str:
+        """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
+        return self.instances[0].types.operator
+
+    @property
+    def operation(self) -> str:
+        """The name of its instances' operation."""
+        return self.instances[0].instance.operation
+
+    @property
+    def own_function(self) -> bool:
+        """Whether the function of its instances is one of the spec."""
+        return self.instances[0].types.own_function
+
+
+@dataclass(frozen=True, slots=True)
+class ArchGroup:
+    """The instances of one operation that are for the same architectures: one set of compiler flags."""
+
+    archs: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def label(self) -> str:
+        return "_".join(self.archs)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the tree, as CMake sees it, and the header with its factory."""
+
+    name: str
+    groups: tuple[ArchGroup, ...]
+    factories: tuple[Factory, ...]
+
+
+def path_of(instance: Instance) -> str:
+    """Where an instance's file lies in the tree."""
+    return f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"
+
+
+def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function]) -> tuple[Source, ...]:
+    """The instances with their files and C++ types, in the order given; `functions` are all that they may have."""
+    known: dict[tuple[str, ...], Types] = {}
+    found = []
+    for instance in instances:
+        key = (instance.operation, instance.layout, instance.dtype, instance.function)
+        if key not in known:
+            known[key] = _types(instance, functions[instance.function])
+        found.append(Source(instance.name, path_of(instance), instance, known[key]))
+    return tuple(found)
+
+
+def _types(instance: Instance, function: Function) -> Types:
+    operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
+    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
+    ds_data_type = ", ".join(CPP_TYPES[kind.dtype or written] for kind in function.kinds)
+    types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
+    if operation.fused:
+        types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
+    return Types(
+        tensors_first_to_last(instance.layout),
+        instance.layout_tag,
+        operation.fused,
+        operation.fused and instance.function not in BUILTINS,
+        f"{operation.operator}<{', '.join(types)}>",
+        f"Tuple<{ds_layout}>",
+        f"Tuple<{ds_data_type}>",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbours with one guard."""
+
+    guard: str
+    sources: tuple[Source, ...]
+
+
+def runs_of(sources: Sequence[Source]) -> tuple[Run, ...]:
+    """The instances in the order given, those side by side that have the same guard together."""
+    return tuple(Run(guard, tuple(members)) for guard, members in groupby(sources, attrgetter("guard")))
+
+
+def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:
+    """The add functions in name order; within one, instances stay in the order of the spec."""
+    groups: dict[str, list[Source]] = {}
+    for source in sources:
+        groups.setdefault(source.instance.add_function, []).append(source)
+    return tuple(
+        Factory(name, f"src/{groups[name][0].instance.operation}/factory/{name}.cpp", tuple(groups[name]))
+        for name in sorted(groups)
+    )
+
+
+def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tuple[Operation, ...]:
+    """The operations in name order, their instances grouped by the architectures they are for."""
+    by_archs: dict[str, dict[tuple[str, ...], list[Source]]] = {}
+    for source in sorted(sources, key=attrgetter("name")):
+        groups = by_archs.setdefault(source.instance.operation, {})
+        groups.setdefault(source.instance.archs, []).append(source)
+    return tuple(
+        Operation(
+            name,
+            tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
+            tuple(factory for factory in factories if factory.operation == name),
+        )
+        for name in sorted(by_archs)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSource:
+    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds.
+
+    ``first`` is the position of its first candidate among those of all problems.
+    """
+
+    operation: str
+    arch: str
+    layout: str
+    dtype: str
+    predicted: bool
+    problem: str
+    numbers: str
+    first: int
+    candidates: tuple[tuple[int, Candidate], ...]
+
+
+def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[MeasuredSource, ...]:
+    """What tables hold of the instances of a tree, table by table; a candidate comes with the position of its
+    instance in name order. Problems without a candidate in the tree are left out."""
+    positions = {name: at for at, name in enumerate(sorted(source.name for source in sources))}
+    found: list[MeasuredSource] = []
+    first = 0
+    for file, text in tables.items():
+        table = parse_table(text, file)
+        for row in table.rows:
+            own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
+            if own:
+                numbers = _initialisers(problem_fields(row.problem))
+                where = (table.operation, table.arch, tensors_first_to_last(row.layout), row.dtype, table.predicted)
+                found.append(MeasuredSource(*where, row.problem, numbers, first, own))
+                first += len(own)
+    return tuple(found)
+
+
+def _initialisers(fields: Mapping[str, int | tuple[int, ...]]) -> str:
+    """A problem's fields as C++ initialisers, dimensions first: `2, 32, 32, 8, 8, {3, 3}, {100, 100}, ...`."""
+    values = list(fields.values())
+    ndim = next(len(value) for value in values if isinstance(value, tuple))
+    texts = ["{" + ", ".join(map(str, value)) + "}" if isinstance(value, tuple) else str(value) for value in values]
+    return ", ".join([str(ndim), *texts])

@@ -1,0 +1,189 @@
+"""The hardware as tables of frozen, self-checking records: architectures and matrix instructions.
+
+New hardware is a row here and an atom header. Nothing here computes; `rules` and `instance` read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ckgen.conv.dtypes import DTYPES
+
+# A wave of the matrix-core families (CDNA) is 64 work-items; the kernels are written for that width
+# everywhere. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
+WAVE_SIZE = 64
+MAX_LAUNCH_THREADS = 1024  # HIP's limit for one workgroup on every architecture below.
+VGPR_FILE = 512  # 32-bit vector registers that a lane has on one SIMD of gfx90a and later (VGPR + AGPR, unified).
+SIMDS_PER_CU = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Arch:
+    """One architecture.
+
+    `lds_bytes` is what one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom input type.
+    """
+
+    name: str
+    family: str  # "cdna" has MFMA and wave64, "rdna" WMMA and wave32, "nvidia" mma.sync and warps of 32
+    native_wave: int
+    lds_bytes: int
+    peak: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        assert self.family in ("cdna", "rdna", "nvidia"), f"{self.name}: unknown family {self.family}"
+        wave = 64 if self.family == "cdna" else 32
+        assert self.native_wave == wave, f"{self.name}: wave {self.native_wave}, {self.family} has {wave}"
+        assert self.lds_bytes % 1024 == 0, f"{self.name}: LDS {self.lds_bytes} is no whole number of KiB"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One matrix instruction D[m][m] += A[m][k] B[k][m] of a wave; `cycles` is how long it holds a SIMD."""
+
+    arch: str
+    input_type: str
+    m_per_xdl: int
+    k: int
+    cycles: int
+    instruction: str
+
+    def __post_init__(self) -> None:
+        arch = ARCHES[self.arch]
+        flops = 2 * self.m_per_xdl * self.m_per_xdl * self.k
+        peak = dict(arch.peak)[self.input_type]
+        assert flops == peak * self.cycles, f"{self.instruction}: {flops} FLOP in {self.cycles} cycles"
+        assert f"{self.m_per_xdl}x{self.m_per_xdl}x{self.k}" in self.instruction, f"{self.instruction}: size"
+        elem_bytes = 4 if self.input_type == "f32" else 2
+        step = 16 // elem_bytes * (WAVE_SIZE // self.m_per_xdl)
+        assert step % self.k == 0, f"{self.instruction}: 16 bytes per lane cover {step} of K, not n x {self.k}"
+
+
+# Wave size and LDS per compute unit: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html (gfx1100
+# and gfx1201: 128 KiB per workgroup processor, of which one workgroup may allocate 64 KiB). Peaks: the data
+# sheets' matrix TFLOP/s over compute units x 4 SIMDs x clock (MI250X 383 f16, 95.7 f32 / 220 CU / 1.7 GHz;
+# MI300X 1307, 163.4 / 304 / 2.1; MI355X 2516, 157.3 / 256 / 2.4), rounded to the power of two it is.
+ARCHES: dict[str, Arch] = {
+    arch.name: arch
+    for arch in (
+        Arch("gfx90a", "cdna", 64, 64 * 1024, (("f16", 256), ("bf16", 256), ("f32", 64))),
+        Arch("gfx942", "cdna", 64, 64 * 1024, (("f16", 512), ("bf16", 512), ("f32", 64))),
+        Arch("gfx950", "cdna", 64, 160 * 1024, (("f16", 1024), ("bf16", 1024), ("f32", 64))),
+        Arch("gfx1100", "rdna", 32, 64 * 1024, ()),
+        Arch("gfx1201", "rdna", 32, 64 * 1024, ()),
+    )
+}
+# NVIDIA's shared memory is what one block may ask for (opt-in maximum), in KiB by compute capability:
+# https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
+# No spec names these: an instance runs on each of them that it keeps the rules of, and `archs` is AMD's list but
+# for families that exist on these only.
+NVIDIA_ARCHES: dict[str, Arch] = {
+    arch.name: arch
+    for arch in (
+        Arch("sm_80", "nvidia", 32, 163 * 1024, ()),
+        Arch("sm_86", "nvidia", 32, 99 * 1024, ()),
+        Arch("sm_89", "nvidia", 32, 99 * 1024, ()),
+        Arch("sm_90a", "nvidia", 32, 227 * 1024, ()),
+        Arch("sm_100a", "nvidia", 32, 227 * 1024, ()),
+        Arch("sm_120", "nvidia", 32, 99 * 1024, ()),
+    )
+}
+MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.family == "cdna")
+
+# Instructions and passes (one pass = 4 cycles): the MFMA tables of
+# https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/instinct-mi200-cdna2-instruction-set-architecture.pdf
+# https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-mi300-cdna3-instruction-set-architecture.pdf
+# https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-cdna4-instruction-set-architecture.pdf
+# gfx90a has bf16 at the f16 rate only as the _1k forms; gfx950 doubles K for 16-bit inputs.
+ATOMS: dict[tuple[str, str, int], Atom] = {
+    (atom.arch, atom.input_type, atom.m_per_xdl): atom
+    for atom in (
+        Atom("gfx90a", "f16", 32, 8, 64, "v_mfma_f32_32x32x8f16"),
+        Atom("gfx90a", "f16", 16, 16, 32, "v_mfma_f32_16x16x16f16"),
+        Atom("gfx90a", "bf16", 32, 8, 64, "v_mfma_f32_32x32x8bf16_1k"),
+        Atom("gfx90a", "bf16", 16, 16, 32, "v_mfma_f32_16x16x16bf16_1k"),
+        Atom("gfx90a", "f32", 32, 2, 64, "v_mfma_f32_32x32x2f32"),
+        Atom("gfx90a", "f32", 16, 4, 32, "v_mfma_f32_16x16x4f32"),
+        Atom("gfx942", "f16", 32, 8, 32, "v_mfma_f32_32x32x8_f16"),
+        Atom("gfx942", "f16", 16, 16, 16, "v_mfma_f32_16x16x16_f16"),
+        Atom("gfx942", "bf16", 32, 8, 32, "v_mfma_f32_32x32x8_bf16"),
+        Atom("gfx942", "bf16", 16, 16, 16, "v_mfma_f32_16x16x16_bf16"),
+        Atom("gfx942", "f32", 32, 2, 64, "v_mfma_f32_32x32x2_f32"),
+        Atom("gfx942", "f32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
+        Atom("gfx950", "f16", 32, 16, 32, "v_mfma_f32_32x32x16_f16"),
+        Atom("gfx950", "f16", 16, 32, 16, "v_mfma_f32_16x16x32_f16"),
+        Atom("gfx950", "bf16", 32, 16, 32, "v_mfma_f32_32x32x16_bf16"),
+        Atom("gfx950", "bf16", 16, 32, 16, "v_mfma_f32_16x16x32_bf16"),
+        Atom("gfx950", "f32", 32, 2, 64, "v_mfma_f32_32x32x2_f32"),
+        Atom("gfx950", "f32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WarpAtom:
+    """One matrix instruction D[m][n] += A[m][k] B[k][n] of an NVIDIA warp. A wave of 64 is two warps, each of
+    which computes half of an atom's columns with several of these."""
+
+    input_type: str
+    m: int
+    n: int
+    k: int
+    instruction: str
+
+    def __post_init__(self) -> None:
+        assert f".m{self.m}n{self.n}k{self.k}." in self.instruction, f"{self.instruction}: size"
+        for size in (16, 32):
+            whole = size % self.m == 0 and size // 2 % self.n == 0
+            assert whole, f"{self.instruction}: half of a {size}x{size} atom is no whole number of them"
+
+
+# All of NVIDIA_ARCHES have them: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and
+# up). f32 has none of full precision (tf32 keeps 10 bits), so the portable multiply-add atom serves it.
+WARP_ATOMS: dict[str, WarpAtom] = {
+    atom.input_type: atom
+    for atom in (
+        WarpAtom("f16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        WarpAtom("bf16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WarpgroupAtom:
+    """One matrix instruction D[64][n] += A[64][k] B[k][n] of a warpgroup of 128 NVIDIA threads, n up to 256,
+    with both operands in shared memory."""
+
+    arch: str
+    input_type: str
+    k: int
+    instruction: str
+
+    def __post_init__(self) -> None:
+        assert self.arch in NVIDIA_ARCHES, f"{self.instruction}: unknown architecture {self.arch}"
+        assert f".m64nNk{self.k}." in self.instruction, f"{self.instruction}: size"
+
+
+# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): of sm_90a alone. f32 would be tf32.
+WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
+    (atom.arch, atom.input_type): atom
+    for atom in (
+        WarpgroupAtom("sm_90a", "f16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16"),
+        WarpgroupAtom("sm_90a", "bf16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16"),
+    )
+}
+
+
+def find_arch(name: str) -> Arch:
+    """The architecture called `name`, AMD's or NVIDIA's. Raises KeyError."""
+    return ARCHES[name] if name in ARCHES else NVIDIA_ARCHES[name]
+
+
+def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
+    """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size, if any."""
+    return ATOMS.get((arch, DTYPES[dtype].in_type, m_per_xdl))
+
+
+def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
+    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), if any."""
+    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].in_type))

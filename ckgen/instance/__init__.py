@@ -1,0 +1,5 @@
+"""One kernel instance: its fields and its name, derived values, the rules that it must keep (checked here and rendered
+to C++), filters over instances.
+"""
+
+__all__ = ["checker", "derived", "derived_halo", "filters", "instance", "rule_table", "rules_cpp", "work"]

@@ -1,0 +1,132 @@
+"""One kernel instance: its fields and its name, the identity, which round-trips; `derived` has what follows.
+
+`operation` says what M, N, K, A, B and C of the matrix product are. A wave is 64 threads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ckgen.conv.layout import tensors_first_to_last
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.instance.derived import Derived, derived_names
+from ckgen.operations.operation import BWD_WEIGHT, FAMILIES, OPERATIONS
+
+# In the YAML and in Python as CK writes them; in names as the short form.
+CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
+_BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
+_LONGEST = 500  # characters of a name: more than a file system takes, and the pattern goes back over what it has read
+_NAME = re.compile(
+    rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"
+    r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
+    r"_(?P<dtype>bf16_f32_bf16|bf16|f16|f32)_(?P<conv_spec>default|1x1s1p0)"
+    r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
+    r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)_s(?P<stages>\d+)"
+    r"(?P<generic>_generic)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Derived):
+    """A kernel as data. All fields but `archs` are the identity and stand in the name."""
+
+    family: str
+    layout: str
+    dtype: str
+    conv_spec: str
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    m_per_xdl: int
+    load_waves: int
+    math_waves: int
+    a_vector: int
+    b_vector: int
+    c_vector: int
+    stages: int
+    generic: bool = False
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
+    archs: tuple[str, ...] = field(default=(), compare=False)
+    name: str = field(init=False, compare=False, repr=False)  # in sources, symbols, CMake, Python and reports
+
+    def __post_init__(self) -> None:
+        # Made once, because every dictionary of instances is keyed by it.
+        object.__setattr__(self, "name", self._make_name())
+
+    def _make_name(self) -> str:
+        return (
+            f"{self._prefix}_{CONV_SPECS[self.conv_spec]}"
+            f"_{self.m_per_block}x{self.n_per_block}x{self.k_per_block}_w{self.load_waves}x{self.math_waves}"
+            f"_xdl{self.m_per_xdl}_v{self.a_vector}x{self.b_vector}x{self.c_vector}_s{self.stages}"
+            + ("_generic" if self.generic else "")
+        )
+
+    @property
+    def add_function(self) -> str:
+        """The C++ function that adds this instance and its siblings to a list, in CK's way of naming."""
+        suffix = "_1x1s1p0" if self.pointwise else ""
+        return f"add_device_{self._prefix}{suffix}_instances"
+
+    @property
+    def _prefix(self) -> str:
+        fused = "" if self.function == PASS_THROUGH else f"_{function_tag(self.function)}"
+        operation = OPERATIONS[self.operation].short
+        layout = self.layout.replace("/", "_").lower()
+        return f"grouped_conv{self.ndim}d_{operation}_{self.family}{fused}_{layout}_{self.dtype}"
+
+    @property
+    def layout_tag(self) -> str:
+        """The layouts' C++ type in namespace ckgen::layout, the input's first: `NHWGC_GKYXC_NHWGK`."""
+        return tensors_first_to_last(self.layout).replace("/", "_")
+
+    @property
+    def pointwise(self) -> bool:
+        """True where the kernel takes 1x1 filters with stride 1 and no padding only."""
+        return self.conv_spec == "Filter1x1Stride1Pad0"
+
+
+FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)
+
+
+def primary(instance: Instance) -> dict[str, Any]:
+    """The fields that are the identity, in declaration order."""
+    return {name: getattr(instance, name) for name in FIELD_NAMES}
+
+
+def derived(instance: Instance) -> dict[str, int]:
+    """Every derived integer of the instance's family by name."""
+    return {name: getattr(instance, name) for name in derived_names(instance.family)}
+
+
+def function_tag(function: str) -> str:
+    """A function's name in the names of instances: `ScaledResidual` is `scaled_residual` there."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", function).lower()
+
+
+def function_of_tag(tag: str) -> str:
+    """The inverse of `function_tag`."""
+    return "".join(word[:1].upper() + word[1:] for word in tag.split("_"))
+
+
+def parse(name: str) -> Instance:
+    """The instance a name stands for (`archs`, no part of it, stays empty); ValueError if it is no name."""
+    match = _NAME.fullmatch(name) if len(name) <= _LONGEST else None
+    if match is None:
+        raise ValueError(f"{name!r} is not the name of an instance")
+    words: dict[str, Any] = match.groupdict()
+    operation = _BY_SHORT[words["operation"]]
+    words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
+    words["operation"] = operation.name
+    words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
+    words["layout"] = words["layout"].upper().replace("_", "/")
+    words["conv_spec"] = next(spec for spec, short in CONV_SPECS.items() if short == words["conv_spec"])
+    words["generic"] = words["generic"] is not None
+    instance = Instance(**words)
+    # `convNd` against the layout, leading zeros
+    if instance.layout not in operation.layouts or instance.name != name:
+        raise ValueError(f"{name!r} is not the name of an instance; its fields make {instance.name!r}")
+    return instance

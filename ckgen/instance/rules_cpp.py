@@ -1,0 +1,106 @@
+"""The rules in C++: what the rendered header ckgen/instance/rules.hpp asserts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ckgen.instance.checker import ARCH_NAMES, names_in
+from ckgen.instance.rule_table import RULES
+from ckgen.operations.operation import (
+    BWD_DATA,
+    BWD_WEIGHT,
+    HALO_FAMILIES,
+    MFMA_FAMILIES,
+    OPERATIONS,
+    STATIONARY_FAMILIES,
+    STREAMED_FAMILIES,
+)
+
+# What C++ calls a name that is no integer constant of the instance's struct.
+_CPP_WORDS = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "pointwise": "(conv_spec == ConvSpec::Filter1x1Stride1Pad0)",
+    "groups_outermost": "D::Layout::groups_outermost",
+    "channels_last": "D::Layout::channels_last",
+}
+_OF_LAYOUT = ("groups_outermost", "channels_last")  # read from its type
+_MEMBERS = {"pointwise": "conv_spec"}  # which member of the struct a name is read from, where not its own
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class CppRule:
+    """A rule as a template needs it: `static_assert(condition, "id: sentence")`.
+
+    A condition of scope "arch" also uses the target's names, so it can only be asserted where the target is
+    known.
+    """
+
+    id: str
+    condition: str
+    sentence: str
+    scope: str
+    families: tuple[str, ...]
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of one operation's families that share a struct of derived values, as rules.hpp.j2 needs them.
+
+    `names` are the members of that struct which the conditions read, in order of appearance.
+    """
+
+    prefix: str
+    operation: str
+    families: tuple[str, ...]
+    header: str
+    names: tuple[str, ...]
+    rules: tuple[CppRule, ...]
+    arch_names: tuple[str, ...]
+    arch_rules: tuple[CppRule, ...]
+
+
+def cpp_conditions() -> tuple[CppRule, ...]:
+    """Every rule in C++ syntax, in table order."""
+    return tuple(
+        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families, rule.operations)
+        for rule in RULES
+    )
+
+
+def _to_cpp(condition: str) -> str:
+    text = _WORD.sub(lambda match: _CPP_WORDS.get(match.group(), match.group()), condition)
+    return text.replace("! ", "!")
+
+
+def rule_sets() -> tuple[RuleSet, ...]:
+    """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
+    return (
+        _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
+        _rule_set("Tma", BWD_WEIGHT, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
+        _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
+        _rule_set("Tma", BWD_DATA, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Stationary", BWD_DATA, STATIONARY_FAMILIES, "ckgen/instance/derived_tma.hpp"),
+        _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
+    )
+
+
+def _rule_set(prefix: str, operation: str, families: tuple[str, ...], header: str) -> RuleSet:
+    own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families) and operation in rule.operations]
+    prefix = OPERATIONS[operation].prefix + prefix
+    general = tuple(rule for rule in own if rule.scope != "arch")
+    of_arch = tuple(rule for rule in own if rule.scope == "arch")
+    return RuleSet(prefix, operation, families, header, _members(general), general, _members(of_arch), of_arch)
+
+
+def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:
+    """The members of an instance's struct that rules read, in order of appearance."""
+    ids = {rule.id for rule in rules}
+    conditions = [rule.condition for rule in RULES if rule.id in ids]
+    names = dict.fromkeys(name for condition in conditions for name in names_in(condition))
+    return tuple(_MEMBERS.get(name, name) for name in names if name not in (*ARCH_NAMES, *_OF_LAYOUT))

@@ -1,0 +1,188 @@
+"""What a loaded library holds: its instances and functions, and what they say about problems. See ckgen.library."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from ckgen.conv.layout import TENSORS, ndim_of
+from ckgen.conv.problem import INT32_MAX, ConvProblem
+from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.elementwise.function_cpp import parse_function
+from ckgen.errors import did_you_mean
+from ckgen.instance.instance import Instance, parse
+from ckgen.library.c_api import (
+    UNSUPPORTED,
+    CProblem,
+    LibraryError,
+    UnsupportedProblem,
+    expect,
+    last_error,
+    load,
+)
+from ckgen.library.d_tensors import d_slots, function_named, fuse
+from ckgen.library.device_memory import DeviceMemory
+from ckgen.library.tensors import logical_strides, require, view
+from ckgen.operations.operation import OPERATIONS
+
+
+def require_type(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Raise LibraryError unless ``value`` is of type ``kind``; a bool is no int."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
+
+
+def require_problem(problem: object) -> None:
+    """Raise LibraryError unless this is a problem."""
+    require_type("problem", problem, ConvProblem, "what ckgen.conv.problem.make_problem() gives")
+
+
+def require_layout(layout: object, problem: ConvProblem) -> None:
+    """Raise LibraryError unless this is a layout for problems of as many dimensions."""
+    layouts = [each for operation in OPERATIONS.values() for each in operation.layouts]
+    known = [each for each in layouts if ndim_of(each) == problem.ndim]
+    if layout not in known:
+        raise LibraryError(f"layout is {layout!r}, none of a {problem.ndim}D problem", did_you_mean(str(layout), known))
+
+
+class Catalogue:
+    """A loaded shared library as far as it answers questions; ckgen.library.library.Library also runs it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        require_type("a library's path", path, (str, bytes, os.PathLike), "a file's name")
+        self.path = os.fsdecode(path)
+        self._api = load(self.path)
+        self.platform: str = self._api.ckgen_platform().decode()
+        self.memory = DeviceMemory(self._api)
+        count = self._api.ckgen_instance_count()
+        self.names: tuple[str, ...] = tuple(self._api.ckgen_instance_name(i).decode() for i in range(count))
+        if not self.names:
+            raise LibraryError(f"{self.path} holds no instance")
+        self._index = {name: i for i, name in enumerate(self.names)}
+        try:
+            self.instances: tuple[Instance, ...] = tuple(parse(name) for name in self.names)
+        except ValueError as error:
+            raise LibraryError(f"{self.path} was made by another ckgen: {error}") from error
+        self.functions: Mapping[str, Function] = BUILTINS | self._own_functions()
+
+    def instance(self, name: str) -> Instance:
+        """The fields of the instance called ``name``."""
+        return self.instances[self._find(name)]
+
+    def type_string(self, name: str) -> str:
+        """The instance's type string in Composable Kernel's form; unlike the name it need not be unique."""
+        text: bytes = self._api.ckgen_instance_type_string(self._find(name))
+        return text.decode()
+
+    def unsupported_reason(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> str | None:
+        """Why the instance refuses the problem, in one sentence with the numbers, or None when it takes it.
+
+        ``split_k`` is -1 for the library's own choice or 1 and up. No memory is needed: the answer holds for
+        gap-free tensors at any 16-byte-aligned address.
+        """
+        index = self._find(name)
+        reason = self._foreign(index, problem)
+        return reason or self.check(name, self.describe(name, problem, split_k=split_k))
+
+    def supporting(
+        self, problem: ConvProblem, names: Iterable[str] | None = None, *, split_k: int = 1
+    ) -> tuple[str, ...]:
+        """Of ``names`` (default: all) those that take the problem, in the library's order."""
+        wanted = self.names if names is None else tuple(names)
+        return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
+
+    def workspace_size(
+        self, name: str, problem: ConvProblem, *, split_k: int = 1, tensors: Sequence[object] = ()
+    ) -> int:
+        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem.
+
+        ``tensors`` are in, wei and out of the run where they have gaps, of which a kernel may need a copy.
+        """
+        c_problem, instance = self._accepted(name, problem, split_k), self.instance(name)
+        require_type("tensors", tensors, Sequence, "in, wei and out")
+        if len(tensors) not in (0, len(TENSORS)):
+            raise LibraryError(f"these are {len(tensors)} tensors, in, wei and out are three")
+        for tensor, value in zip(TENSORS, tensors, strict=False):
+            if not isinstance(value, int):
+                seen = view(tensor, value)
+                require(tensor, seen, problem, instance.layout, instance.dtype)
+                c_problem.set_strides(tensor, logical_strides(seen, tensor, instance.layout))
+        return self._workspace_bytes(name, c_problem)
+
+    def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
+        """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
+        UnsupportedProblem."""
+        return self._chosen_split_k(name, self._accepted(name, problem, requested))
+
+    def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
+        """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
+        ``threads`` worker threads (0: all cores). Raises LibraryError on other platforms."""
+        require_type("seed", seed, int, "a number of 64 bits")
+        require_type("threads", threads, int, "how many, or 0 for one a core")
+        if not 0 <= seed < 2**64 or not 0 <= threads <= INT32_MAX:
+            raise LibraryError(f"seed {seed} or threads {threads} is negative or too large")
+        self._expect("host_configure", self._api.ckgen_host_configure(seed, threads))
+
+    def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
+        """The problem as the C API takes it, with gap-free strides of the instance's layout, those of D tensors too."""
+        require_type("split_k", split_k, int, "-1 or a factor")
+        if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
+            raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
+        instance = self.instance(name)
+        made = CProblem.make(problem, instance.layout, split_k)
+        fuse(made, problem, d_slots(instance, self.function_of(name)))
+        return made
+
+    def function_of(self, name: str) -> Function:
+        """The element-wise function of the instance called ``name``. Raises LibraryError where nobody defines it."""
+        return function_named(self.functions, self.instance(name).function)
+
+    def check(self, name: str, c_problem: CProblem) -> str | None:
+        """``unsupported_reason`` for a problem in C form, which may also be one that ConvProblem would
+        refuse."""
+        require_type("problem", c_problem, CProblem, "what describe() gives")
+        status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
+        if status == UNSUPPORTED:
+            return last_error(self._api)
+        self._expect(name, status)
+        return None
+
+    def _workspace_bytes(self, name: str, c_problem: CProblem) -> int:
+        size = ctypes.c_int64()
+        call = self._api.ckgen_workspace_size
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(size)))
+        return size.value
+
+    def _chosen_split_k(self, name: str, c_problem: CProblem) -> int:
+        chosen = ctypes.c_int32()
+        call = self._api.ckgen_split_k
+        self._expect(name, call(self._find(name), ctypes.byref(c_problem), ctypes.byref(chosen)))
+        return chosen.value
+
+    def _own_functions(self) -> dict[str, Function]:
+        """The functions that the library brings along: those of its spec."""
+        count = self._api.ckgen_function_count()
+        found = [parse_function(self._api.ckgen_function(at).decode()) for at in range(count)]
+        return {function.name: function for function in found}
+
+    def _find(self, name: str) -> int:
+        require_type("an instance's name", name, str, "one of Library.names")
+        index = self._index.get(name)
+        if index is None:
+            raise LibraryError(f"{self.path} holds no instance {name}", did_you_mean(name, self.names))
+        return index
+
+    def _foreign(self, index: int, problem: ConvProblem) -> str | None:
+        require_problem(problem)
+        ndim = self.instances[index].ndim
+        return None if ndim == problem.ndim else f"ndim: the instance is for {ndim}D, the problem is {problem.ndim}D"
+
+    def _accepted(self, name: str, problem: ConvProblem, split_k: int) -> CProblem:
+        reason = self.unsupported_reason(name, problem, split_k=split_k)
+        if reason is not None:
+            raise UnsupportedProblem(name, reason)
+        return self.describe(name, problem, split_k=split_k)
+
+    def _expect(self, what: str, status: int) -> None:
+        expect(self._api, what, status)

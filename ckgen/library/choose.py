@@ -1,0 +1,79 @@
+"""``ckgen.select``: the instance and split-K factor for a problem, of a loaded library or of the tables alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from ckgen.build.targets import DEVICES, check_archs
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import CHANNELS_LAST
+from ckgen.conv.problem import ConvProblem
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean
+from ckgen.instance.instance import Instance, parse
+from ckgen.library.library import Library
+from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.candidates import Choice, chain, same_arch
+from ckgen.selection.measured import Table, load_tables
+from ckgen.selection.takes import takes
+
+
+def select(
+    problem: ConvProblem,
+    dtype: str = "f16",
+    *,
+    layout: str | None = None,
+    arch: str | None = None,
+    library: Library | str | os.PathLike[str] | None = None,
+    tables: Sequence[Table] | None = None,
+    instances: Iterable[Instance] = (),
+) -> Choice:
+    """The likely fastest instance for a problem, measured or predicted: see ckgen.selection.candidates.
+
+    ``layout`` is channels-last (NHWGC and so on) unless given. With ``library``, a Library or its path, the choice is
+    what that library holds and supports, on the current device unless ``arch`` says otherwise; UnsupportedProblem
+    when it has nothing. Without one it is the best, for ``arch`` (default: the only architecture that something was
+    measured on), of ``instances`` and of those that the tables of the architecture name. Whether an instance takes the
+    problem is then known by its filter, vectors and groups alone (ckgen.selection.takes); source `measured` is certain.
+    CkgenError when none takes it, and for a data type, layout or architecture that there is not.
+    """
+    check_words(dtype, layout, arch)
+    if library is not None:
+        loaded = library if isinstance(library, Library) else Library(library)
+        return loaded.select(problem, dtype, layout=layout, arch=arch)
+    known = load_tables() if tables is None else tuple(tables)
+    where = arch or _only_arch(known)
+    own = [table for table in known if same_arch(table.arch, where)]
+    names = dict.fromkeys(c.name for table in own for row in table.rows for c in row.candidates)
+    every = {name: parse(name) for name in names} | {instance.name: instance for instance in instances}
+    form = layout or CHANNELS_LAST[problem.ndim]
+    takers = [instance for instance in every.values() if instance.layout == form and takes(instance, problem)]
+    found = chain(problem, dtype, form, where, takers, own)
+    if not found:
+        help = "name a spec or a library that has instances for it"
+        raise _error("select", f"no known instance for {form} {dtype} on {where} takes {problem}", help)
+    return found[0]
+
+
+def check_words(dtype: str, layout: str | None, arch: str | None) -> None:
+    """CkgenError for a data type, layout or architecture that there is not, with the nearest that there is."""
+    layouts = tuple(dict.fromkeys(text for operation in OPERATIONS.values() for text in operation.layouts))
+    for what, word, known in (("dtype", dtype, tuple(DTYPES)), ("layout", layout, layouts)):
+        if word is not None and word not in known:
+            raise _error(
+                f"unknown-{what}",
+                f"there is no {what} `{word}`",
+                did_you_mean(word, known) or f"known: {', '.join(known)}",
+            )
+    check_archs([arch] if arch else [], DEVICES)
+
+
+def _only_arch(tables: Sequence[Table]) -> str:
+    archs = sorted({table.arch for table in tables if not table.predicted})
+    if len(archs) != 1:
+        raise _error("select", f"there are tables for {', '.join(archs) or 'no architecture'}", "say which: arch=NAME")
+    return archs[0]
+
+
+def _error(rule: str, message: str, help: str) -> CkgenError:
+    return CkgenError((Diagnostic(None, rule, message, help),))

@@ -1,0 +1,84 @@
+"""Instances -> assembly, device code only: what `ckgen isa` reads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckgen.build.cmake import DEVICE_FLAGS, first_errors
+from ckgen.build.toolchain import Command
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.generate.view_models import path_of
+from ckgen.instance.instance import Instance
+from ckgen.machine_code.analyse import CodeReport, analyse
+
+_VERSION = re.compile(r"(?:(\w+) )?clang version (\d\S*)")
+_ROCM = re.compile(r"roc-\d[\w.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCompiler:
+    """A compiler for AMD device code and the name of its release, which decides what code comes out."""
+
+    command: Command
+    release: str
+
+
+def identify(command: Command) -> DeviceCompiler:
+    """Ask a compiler for its release: `clang 19.1.7`, for AMD's own `AMD clang 19.0.0git roc-6.4.0`.
+
+    Distributions' clangs of one release make the same code, so what else they call themselves is left out.
+    CkgenError when it does not answer as a clang does.
+    """
+    try:
+        done = subprocess.run((*command, "--version"), capture_output=True, text=True, errors="replace", check=False)
+        said = done.stdout
+    except OSError as error:
+        said = error.strerror or str(error)
+    found = _VERSION.search(said)
+    if found is None:
+        message = f"{' '.join(command)} is no clang: {said.strip() or 'it said nothing'}"
+        raise CkgenError((Diagnostic(None, "toolchain", message),))
+    words = ["AMD"] if found[1] == "AMD" else []
+    words += ["clang", found[2]]
+    rocm = _ROCM.search(said)
+    return DeviceCompiler(command, " ".join([*words, rocm[0]] if rocm else words))
+
+
+def compile_and_read(
+    tree: Path,
+    instances: Sequence[Instance],
+    arch: str,
+    out: Path,
+    compiler: DeviceCompiler,
+    *,
+    jobs: int = 1,
+    on_done: Callable[[str], None] | None = None,
+) -> list[CodeReport]:
+    """Compile instances of a generated tree for one architecture, `jobs` at a time, and read what came out.
+
+    The assembly stays in `out`, a file an instance. CkgenError with what the first failing compiler said.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+
+    def one(instance: Instance) -> CodeReport:
+        target = out / f"{instance.name}.s"
+        assemble(compiler.command, tree, tree / path_of(instance), arch, target)
+        if on_done is not None:
+            on_done(instance.name)
+        return analyse(target.read_text(encoding="utf-8"), instance, arch)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(one, instances))
+
+
+def assemble(command: Command, tree: Path, source: Path, arch: str, target: Path) -> None:
+    """Write the assembly of one source of a generated tree. CkgenError with the compiler's first errors."""
+    arguments = (f"--offload-arch={arch}", *DEVICE_FLAGS, f"-I{tree / 'include'}", "-S", str(source), "-o", str(target))
+    done = subprocess.run((*command, *arguments), capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise CkgenError(first_errors(done.stderr.splitlines(), command), 1)

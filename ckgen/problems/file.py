@@ -1,0 +1,108 @@
+"""The YAML form of a problem set, checked by hand.
+
+A benchmark machine may have Python and a built library but no pydantic, and still has to read its problems;
+so this module asks for nothing beside PyYAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean, one_of
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.text.source import Document, Key
+
+CHANNELS = ("total", "per_group")
+COUNTS = ("groups", "batch", "out_channels", "in_channels")
+EDGES = ("filter", "input", "stride", "dilation", "pad", "right_pad", "output")
+FACTORS = ("published_wavelet_uplift",)
+
+_FIELDS = dict.fromkeys(COUNTS, "a number") | dict.fromkeys(EDGES, "a number or a list of numbers")
+_FIELDS |= dict.fromkeys(FACTORS, "a fraction")
+_FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "problems": "a list"}
+
+
+def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, Any]]]:
+    """How channels are counted, the operations that the problems are for, and the entries with the defaults filled in;
+    edges are lists of integers.
+
+    Raises CkgenError with the place of every key that is unknown or missing and every value of a wrong type.
+    """
+    found = list(_mapping(document, (), _FILE, required=("channels", "problems")))
+    root = document.root.plain()
+    if not found:
+        found += _one_of(document, "channels", root["channels"], CHANNELS)
+        found += _one_of(document, "operation", root.get("operation", BWD_WEIGHT), tuple(OPERATIONS))
+        found += _mapping(document, ("defaults",), _FIELDS) if "defaults" in root else ()
+        if not root["problems"]:
+            found.append(Diagnostic(document.place("problems"), "wrong-value", "`problems` is empty"))
+        kinds = {"name": "text", **_FIELDS}
+        for index in range(len(root["problems"])):
+            found += _mapping(document, ("problems", index), kinds, required=("name",))
+    if found:
+        raise CkgenError(found)
+    defaults = root.get("defaults", {})
+    operations = (root["operation"],) if "operation" in root else tuple(OPERATIONS)
+    return root["channels"], operations, [_with_lists(defaults | entry) for entry in root["problems"]]
+
+
+def _with_lists(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: [value] if key in EDGES and _is(value, "a number") else value for key, value in entry.items()}
+
+
+def _one_of(document: Document, key: str, value: str, known: tuple[str, ...]) -> Iterator[Diagnostic]:
+    if value not in known:
+        message = f"`{key}` is {value}, it must be {' or '.join(map(repr, known))}"
+        yield Diagnostic(document.place(key), "wrong-value", message, f"write {one_of(known)}")
+
+
+def _mapping(
+    document: Document, path: tuple[Key, ...], kinds: dict[str, str], required: tuple[str, ...] = ()
+) -> Iterator[Diagnostic]:
+    """What is wrong with the keys and values of the mapping under ``path``."""
+    node = document.node(*path)
+    value = node.plain() if node else None
+    if not isinstance(value, dict):
+        name = next((key for key in reversed(path) if isinstance(key, str)), "the file")
+        message = f"`{name}` must be a mapping, this is {_kind(value)}"
+        yield Diagnostic(document.place(*path), "wrong-type", message)
+        return
+    for key in required:
+        if key not in value:
+            yield Diagnostic(document.place(*path), "missing-field", f"`{key}` is missing", f"add `{key}:`")
+    for key, given in value.items():
+        if key not in kinds:
+            find_help = partial(did_you_mean, key, tuple(kinds))
+            place = document.key_place(*path, key)
+            yield Diagnostic(place, "unknown-key", f"unknown key `{key}`", find_help=find_help)
+        elif not _is(given, kinds[key]):
+            message = f"`{key}` must be {kinds[key]}, this is {_kind(given)}"
+            yield Diagnostic(document.place(*path, key), "wrong-type", message)
+
+
+def _is(value: object, kind: str) -> bool:
+    if isinstance(value, bool) or value is None:
+        return False
+    if kind == "a number or a list of numbers":
+        numbers = value if isinstance(value, list) else [value]
+        return bool(numbers) and all(_is(number, "a number") for number in numbers)
+    types: dict[str, type | tuple[type, ...]] = {
+        "text": str,
+        "a number": int,
+        "a fraction": (int, float),
+        "a mapping": dict,
+        "a list": list,
+    }
+    return isinstance(value, types[kind])
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, float):
+        return "a fraction"
+    return next(kind for kind in ("text", "a number", "a mapping", "a list") if _is(value, kind))

@@ -1,0 +1,81 @@
+"""A run in a few lines for the README: a row a class of shapes, over the reference and over the floor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ckgen.bench.store import Origin, ResultRow
+from ckgen.conv.notation import problem_fields
+from ckgen.conv.problem import ConvProblem
+from ckgen.report.summary import Shape, Summary, summarise
+
+SHORT_MS = 0.02  # a floor below this is over before the chip is full
+NARROW = 64
+CLASSES = (
+    "grouped 3x3",
+    "1x1",
+    "3x3",
+    "3x3, floor below 20 us",
+    f"3x3, fewer than {NARROW} outputs",
+    "other",
+)
+ALL = "all"
+_MISSING = "–"
+
+
+def summary_of(rows: Sequence[ResultRow], runs: Iterable[Origin]) -> Summary:
+    """The summary of the rows of several runs, the newest of which stands for all."""
+    origins = sorted(runs, key=lambda origin: origin.started)
+    return summarise(origins[-1], [origin.ceilings for origin in origins], rows)
+
+
+def digest_headers(summary: Summary) -> tuple[str, ...]:
+    """The table's headings: the class and how many shapes it has, then three numbers a data type."""
+    numbers = (f"over {summary.reference_name}", "least", "x floor")
+    return ("shapes", "n", *(f"{total.dtype}: {text}" for total in summary.totals for text in numbers))
+
+
+def digest_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """A row for each class that has shapes, and one for all of them. Means are geometric; speed-ups are the
+    reference's time over that of the best right instance."""
+    grouped: dict[str, list[Shape]] = {}
+    for shape in summary.shapes:
+        grouped.setdefault(shape_class(shape), []).append(shape)
+    named = [(name, grouped[name]) for name in CLASSES if name in grouped]
+    dtypes = [total.dtype for total in summary.totals]
+    return [_row(name, shapes, dtypes) for name, shapes in (*named, (ALL, list(summary.shapes)))]
+
+
+def shape_class(shape: Shape) -> str:
+    """Which of CLASSES a shape belongs to."""
+    problem = ConvProblem(**problem_fields(shape.problem))
+    taps = math.prod(problem.filter)
+    if problem.groups > 1:
+        return CLASSES[0] if taps == 9 else CLASSES[5]
+    if taps == 1:
+        return CLASSES[1]
+    if taps != 9:
+        return CLASSES[5]
+    if problem.k < NARROW:
+        return CLASSES[4]
+    return CLASSES[3] if shape.floor_ms is not None and shape.floor_ms < SHORT_MS else CLASSES[2]
+
+
+def _row(name: str, shapes: Sequence[Shape], dtypes: Sequence[str]) -> tuple[str, ...]:
+    count = len({shape.problem for shape in shapes})
+    cells = [name, str(count)]
+    for dtype in dtypes:
+        own = [shape for shape in shapes if shape.dtype == dtype]
+        faster = [shape.speed_up for shape in own if shape.speed_up is not None]
+        over = [shape.over_floor for shape in own if shape.over_floor is not None]
+        cells += [_times(_mean(faster)), _times(min(faster, default=None)), _times(_mean(over))]
+    return tuple(cells)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def _times(value: float | None) -> str:
+    return _MISSING if value is None else f"{value:.2f}x"

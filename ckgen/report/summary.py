@@ -1,0 +1,225 @@
+"""What a set of measured rows says: the best instance a shape, against the floor, the reference and the other
+family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ckgen.bench.store import Origin, ResultRow, Store
+from ckgen.conv.dtypes import DTYPES
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.instance.instance import Instance, parse
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+
+TOP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """All that was measured on one problem with one operation, function and data type. ``wavelet`` and ``other`` are
+    the best of that family and the best of all other instances; ``top`` the fastest few, best first. ``floor_ms`` is
+    None without measured ceilings. Of a function other than PassThrough, ``plain`` is the best instance without one on
+    the same problem, ``d_ms`` the time that the D tensors take at full bandwidth."""
+
+    problem_name: str
+    problem: str
+    dtype: str
+    floor_ms: float | None
+    best: ResultRow | None
+    reference: ResultRow | None
+    wavelet: ResultRow | None
+    other: ResultRow | None
+    published_uplift: float | None
+    top: tuple[ResultRow, ...]
+    operation: str = BWD_WEIGHT
+    function: str = PASS_THROUGH
+    plain: ResultRow | None = None
+    d_ms: float | None = None
+
+    @property
+    def subject(self) -> str:
+        """What shapes are summed up by, in words: `backward data with AddResidual, f16`."""
+        fused = f" with {self.function}" if self.function != PASS_THROUGH else ""
+        return f"{OPERATIONS[self.operation].words}{fused}, {self.dtype}"
+
+    @property
+    def speed_up(self) -> float | None:
+        """How many times faster than the reference the best instance is."""
+        return _ratio(_ms(self.reference), _ms(self.best))
+
+    @property
+    def over_floor(self) -> float | None:
+        """The best instance's time as a multiple of the floor."""
+        return _ratio(_ms(self.best), self.floor_ms)
+
+    @property
+    def uplift(self) -> float | None:
+        """How many times faster than the best other instance the best wavelet instance is."""
+        return _ratio(_ms(self.other), _ms(self.wavelet))
+
+    @property
+    def over_plain(self) -> float | None:
+        """The best instance's time over that of the best without a function and of the D tensors' bytes: no more than 1
+        where the function costs no more than what it reads."""
+        plain = _ms(self.plain)
+        return None if plain is None or self.d_ms is None else _ratio(_ms(self.best), plain + self.d_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """One subject over all its shapes. A mean is geometric, over the shapes that have the number."""
+
+    subject: str
+    dtype: str
+    shapes: int
+    compared: int
+    not_slower: int
+    mean_speed_up: float | None
+    least_speed_up: float | None
+    least_shape: str
+    mean_over_floor: float | None
+    mean_over_plain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Shapes of runs that measured the same thing, and the newest run's origin. ``ceilings`` are the highest
+    of the runs: bytes/s under `bytes`, FLOP/s under each data type."""
+
+    origin: Origin
+    ceilings: Mapping[str, float]
+    shapes: tuple[Shape, ...]
+    totals: tuple[Total, ...]
+    rows: tuple[ResultRow, ...]
+    failures: tuple[ResultRow, ...]
+
+    @property
+    def reference_name(self) -> str:
+        """What the instances are compared with, as in a heading."""
+        return next((shape.reference.name for shape in self.shapes if shape.reference), "reference")
+
+
+def load_summary(store: Store, run: int | None = None) -> Summary:
+    """What the store holds of the same thing as run number ``run`` (default: the newest). CkgenError when
+    there is no such run or it has no rows."""
+    runs = store.runs()
+    number = max(runs, default=0) if run is None else run
+    if number not in runs:
+        known = ", ".join(map(str, runs)) or "none"
+        message = f"{store.path} has no run {number}" if run is not None else f"{store.path} holds no run"
+        raise CkgenError((Diagnostic(None, "results", message, f"runs: {known}"),))
+    alike = store.alike(runs[number])
+    return summarise(runs[number], [runs[i].ceilings for i in alike], store.rows(alike))
+
+
+def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Sequence[ResultRow]) -> Summary:
+    """The summary of ``rows``, the shapes in the order of their first rows."""
+    highest: dict[str, float] = {}
+    for measured in ceilings:
+        for name, value in measured.items():
+            highest[name] = max(value, highest.get(name, 0.0))
+    grouped: dict[tuple[str, ...], list[ResultRow]] = {}
+    for row in rows:
+        key = (row.operation, row.function, row.dtype, row.problem_name, row.problem)
+        grouped.setdefault(key, []).append(row)
+    shapes = tuple(_beside_plain([_shape(group, highest) for group in grouped.values()], highest))
+    subjects = dict.fromkeys(shape.subject for shape in shapes)
+    totals = tuple(_total([shape for shape in shapes if shape.subject == subject]) for subject in subjects)
+    wrong = tuple(row for row in rows if not row.timed)
+    return Summary(origin, highest, shapes, totals, tuple(rows), wrong)
+
+
+def floor_ms(row: ResultRow, ceilings: Mapping[str, float]) -> float | None:
+    """The time that no kernel can beat: that of the arithmetic at the matrix peak or of the traffic at full
+    bandwidth, whichever is longer. The traffic has the D tensors in it, each read once."""
+    kind = DTYPES[row.dtype].in_type
+    peak, bandwidth = ceilings.get(row.dtype) or ceilings.get(kind), ceilings.get("bytes")
+    if not peak or not bandwidth:
+        return None
+    return 1e3 * max(row.flops / peak, row.least_bytes / bandwidth)
+
+
+def instance_of(row: ResultRow) -> Instance | None:
+    """The instance that a row measured; None for a reference."""
+    return parse(row.name) if row.kind == "instance" else None
+
+
+def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
+    timed = sorted((row for row in rows if row.timed), key=lambda row: row.ms or math.inf)
+    instances = {row.name: instance for row in timed if (instance := instance_of(row))}
+    own = [row for row in timed if row.name in instances]
+    wavelet = [row for row in own if _is_wavelet(instances[row.name])]
+    other = [row for row in own if not _is_wavelet(instances[row.name])]
+    first = rows[0]
+    return Shape(
+        problem_name=first.problem_name,
+        problem=first.problem,
+        dtype=first.dtype,
+        floor_ms=floor_ms(first, ceilings),
+        best=_first(own),
+        reference=_first([row for row in timed if row.kind == "reference"]),
+        wavelet=_first(wavelet),
+        other=_first(other),
+        published_uplift=first.published_uplift,
+        top=tuple(own[:TOP]),
+        operation=first.operation,
+        function=first.function,
+    )
+
+
+def _beside_plain(shapes: Sequence[Shape], ceilings: Mapping[str, float]) -> Iterator[Shape]:
+    """The shapes, those of a function with what was measured on the same problem without one."""
+    plain = {_problem_of(shape): shape.best for shape in shapes if shape.function == PASS_THROUGH}
+    bandwidth = ceilings.get("bytes")
+    for shape in shapes:
+        beside = plain.get(_problem_of(shape))
+        if shape.function == PASS_THROUGH or shape.best is None or beside is None:
+            yield shape
+            continue
+        d_bytes = max(0, shape.best.least_bytes - beside.least_bytes)
+        yield replace(shape, plain=beside, d_ms=1e3 * d_bytes / bandwidth if bandwidth else None)
+
+
+def _problem_of(shape: Shape) -> tuple[str, ...]:
+    return shape.operation, shape.dtype, shape.problem_name, shape.problem
+
+
+def _is_wavelet(instance: Instance) -> bool:
+    """Whether load and math are different waves, by whatever means they copy."""
+    return instance.family.startswith("wavelet")
+
+
+def _total(shapes: Sequence[Shape]) -> Total:
+    compared = [(shape.speed_up, shape.problem_name) for shape in shapes if shape.speed_up is not None]
+    least = min(compared, default=(None, ""))
+    return Total(
+        subject=shapes[0].subject,
+        dtype=shapes[0].dtype,
+        shapes=len(shapes),
+        compared=len(compared),
+        not_slower=sum(1 for speed_up, _ in compared if speed_up >= 1),
+        mean_speed_up=_mean([speed_up for speed_up, _ in compared]),
+        least_speed_up=least[0],
+        least_shape=least[1],
+        mean_over_floor=_mean([shape.over_floor for shape in shapes if shape.over_floor]),
+        mean_over_plain=_mean([shape.over_plain for shape in shapes if shape.over_plain]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def _ms(row: ResultRow | None) -> float | None:
+    return None if row is None else row.ms
+
+
+def _ratio(above: float | None, below: float | None) -> float | None:
+    return above / below if above is not None and below else None
+
+
+def _first(rows: Sequence[ResultRow]) -> ResultRow | None:
+    return rows[0] if rows else None

@@ -1,0 +1,252 @@
+"""Which instance, with which split-K factor, for a problem: the fastest that was measured, or the likeliest.
+
+The chain of candidates, best first:
+
+1. measured: the problem itself is in the table of its architecture.
+2. neighbour: the nearest measured problems of the same layout and data type, 1x1 filters among themselves. The
+   distance is the sum over groups, K, C, filter taps and GEMM-K of how many octaves (factors of two) they differ.
+   split_k is scaled so that the number of workgroups stays, and raised where sums would get longer than any that
+   was found right. Where nothing was measured, the table and its neighbours are the cost model's: predicted.
+3. rule: what nothing was measured for. Least traffic through tiles first, then the widest vectors.
+4. generic: takes every valid problem. It comes last, but where it was measured on this very problem.
+
+All but the first are predictions, and a time is given for the problem itself alone. A library then takes the first
+one that it holds and that supports the problem. The same chain in C++ is templates/src/selector.cpp; all arithmetic is
+in integers, so that both agree to the last candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from ckgen.conv.notation import problem_fields
+from ckgen.conv.problem import ConvProblem
+from ckgen.conv.sub_gemms import tilde
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.instance.derived_halo import HALO_CHANNELS
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_DATA
+from ckgen.selection.measured import Candidate, Table
+
+Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
+SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
+NEIGHBOURS = 3
+OCTAVE = 16  # the unit of distances is a sixteenth of an octave
+MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
+FARTHEST = 6 * OCTAVE
+MOST_SPLITS = 1 << 16  # that instances take
+CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` are those of the
+    problem that was asked for, measured or by the cost model; None where there are none. ``problem`` is the problem of
+    the table that the choice comes from: the one asked for or its neighbour; empty where it is unknown."""
+
+    name: str
+    split_k: int
+    source: Source
+    microseconds: float | None = None
+    problem: str = ""
+
+    @property
+    def answer(self) -> str:
+        """`measured`: on this very problem; all else is `predicted`."""
+        return "measured" if self.source == "measured" else "predicted"
+
+    @property
+    def basis(self) -> str:
+        """What the answer rests on, in words."""
+        near = self.problem or "a problem nearby"
+        if self.source == "predicted":
+            return "cost model" if self.microseconds is not None else f"cost model, for {near}"
+        return {
+            "measured": "this problem",
+            "neighbour": f"nearest measured problem, {near}",
+            "rule": "rule: least traffic",
+            "generic": "rule: nothing else takes it",
+        }[self.source]
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """A measured or predicted problem at a distance; ``exact`` when it is the problem itself."""
+
+    exact: bool
+    predicted: bool
+    distance: int
+    problem: ConvProblem
+    candidates: tuple[Candidate, ...]
+
+
+def chain(
+    problem: ConvProblem,
+    dtype: str,
+    layout: str,
+    arch: str,
+    instances: Iterable[Instance],
+    tables: Sequence[Table],
+    function: str = PASS_THROUGH,
+) -> tuple[Choice, ...]:
+    """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
+    to say. ``instances`` need their ``archs``, as they come out of a spec. The layout tells the operation: backward
+    data's begins with the output's."""
+    key = (layout, dtype, function)
+    own = {i.name: i for i in instances if (i.layout, i.dtype, i.function) == key and runs_on(i.archs, arch)}
+    found: dict[str, Choice] = {}
+    for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
+        for candidate in neighbour.candidates:
+            if not neighbour.exact and _overflows(own[candidate.name], problem):
+                continue
+            found.setdefault(candidate.name, _choice(candidate, neighbour, own[candidate.name], problem))
+    for instance in sorted(own.values(), key=lambda instance: _rule_order(instance, problem)):
+        found.setdefault(instance.name, Choice(instance.name, -1, "generic" if instance.generic else "rule"))
+    return tuple(found.values())
+
+
+def runs_on(archs: Sequence[str], arch: str) -> bool:
+    """Whether an instance for ``archs`` runs on ``arch``: AMD's lists say it, every NVIDIA GPU and the host take
+    all that is not for NVIDIA architectures alone."""
+    if not archs or any(same_arch(own, arch) for own in archs):
+        return True
+    return not arch.startswith("gfx") and not all(own in NVIDIA_ARCHES for own in archs)
+
+
+def same_arch(one: str, other: str) -> bool:
+    """Whether two names mean one architecture: sm_90a is what code for a GPU of compute capability 9.0 is for."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(arch: str) -> str:
+    return arch.rstrip("a") if arch.startswith("sm_") else arch
+
+
+def _neighbours(
+    problem: ConvProblem, dtype: str, layout: str, arch: str, own: Mapping[str, Instance], tables: Sequence[Table]
+) -> list[_Neighbour]:
+    """The measured problems to pick from, the problem itself first, of what the instances called by ``own`` have.
+
+    A generic instance counts where it was measured on the problem itself: that it alone took a neighbour, or moves as
+    few bytes as the others, says nothing of this problem."""
+    found: list[_Neighbour] = []
+    for table in tables:
+        for row in table.rows if same_arch(table.arch, arch) else ():
+            if row.dtype != dtype or row.layout != layout:
+                continue
+            other = ConvProblem(**problem_fields(row.problem))
+            exact, distance = other == problem, _distance(problem, other)
+            measured = exact and not table.predicted
+            known = (c for c in row.candidates if c.name in own and (measured or not own[c.name].generic))
+            candidates = tuple(known)
+            if not candidates:
+                continue
+            if exact or (_single_tap(other) == _single_tap(problem) and distance <= FARTHEST):
+                found.append(_Neighbour(exact, table.predicted, distance, other, candidates))
+    return sorted(found, key=lambda item: (not item.exact, item.distance))[:NEIGHBOURS]
+
+
+def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, problem: ConvProblem) -> Choice:
+    split_k = candidate.split_k
+    if not neighbour.exact:
+        split_k = _scaled(candidate, instance, neighbour.problem, problem)
+    source: Source = "predicted" if neighbour.predicted else "measured" if neighbour.exact else "neighbour"
+    time = candidate.microseconds if neighbour.exact else None
+    return Choice(candidate.name, split_k, source, time, str(neighbour.problem))
+
+
+def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:
+    """The split-K factor for another problem: as many workgroups as were measured, sums no longer than right ones,
+    a k tile at least for each."""
+    workgroups, tiles = candidate.split_k * _tiles(instance, measured), _tiles(instance, problem)
+    terms = _terms(instance, problem)
+    wanted = (2 * workgroups + tiles) // (2 * tiles)  # to the nearest
+    wanted = max(wanted, _ceil(terms, max(1, candidate.longest_sum)), 1)
+    return min(wanted, _ceil(terms, instance.k_per_block), MOST_SPLITS)
+
+
+def _terms(instance: Instance, problem: ConvProblem) -> int:
+    """Terms of the longest sums."""
+    if instance.operation != BWD_DATA:
+        return _gemm_k(problem)
+    axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
+    return _product((problem.k, *(_ceil(taps, tilde(stride, dilation)) for taps, stride, dilation in axes)))
+
+
+def _overflows(instance: Instance, problem: ConvProblem) -> bool:
+    """Whether sums are longer than the part of the weight that is to stay in LDS: partials are written instead."""
+    return 0 < instance.weight_rows < _terms(instance, problem)
+
+
+def _tiles(instance: Instance, problem: ConvProblem) -> int:
+    """Tiles of all groups' gradients; one of family halo has all taps. Backward data: as if all positions were of one
+    residue class."""
+    if instance.operation == BWD_DATA:
+        rows = _product((problem.batch, *problem.input))
+        if instance.is_halo:
+            channels = _product((problem.groups, problem.c))
+            return _product((_ceil(rows, instance.k_per_block), _ceil(channels, HALO_CHANNELS)))
+        rows = _product((_ceil(rows, instance.m_per_block), problem.groups))
+        return _product((rows, _ceil(problem.c, instance.n_per_block)))
+    rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
+    columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
+    return _product((rows, _ceil(columns, instance.n_per_block)))
+
+
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, str]:
+    """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
+    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
+    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
+    data a position is read and written once."""
+    values = instance.m_per_block + instance.n_per_block
+    if instance.is_halo and instance.operation == BWD_DATA:
+        values = 2 * HALO_CHANNELS
+    elif instance.is_halo:
+        macs = _product((instance.m_per_block, instance.n_per_block, *problem.filter))
+        values = max(values, macs // MACS_A_VALUE)
+    vectors = instance.a_vector + instance.b_vector + instance.c_vector
+    return (
+        instance.generic,
+        _overflows(instance, problem),
+        _product((_tiles(instance, problem), values)),
+        -vectors,
+        instance.conv_spec == "Default",
+        instance.name,
+    )
+
+
+def _distance(one: ConvProblem, other: ConvProblem) -> int:
+    return sum(abs(_octaves(a) - _octaves(b)) for a, b in zip(_sizes(one), _sizes(other), strict=True))
+
+
+def _sizes(problem: ConvProblem) -> tuple[int, ...]:
+    return problem.groups, problem.k, problem.c, _product(problem.filter), _gemm_k(problem)
+
+
+def _octaves(value: int) -> int:
+    """log2 in sixteenths, linear between powers of two."""
+    whole = value.bit_length() - 1
+    return OCTAVE * whole + (OCTAVE * value >> whole) - OCTAVE
+
+
+def _gemm_k(problem: ConvProblem) -> int:
+    return _product((problem.batch, *problem.output))
+
+
+def _single_tap(problem: ConvProblem) -> bool:
+    return prod(problem.filter) == 1
+
+
+def _product(factors: Iterable[int]) -> int:
+    result = 1
+    for factor in factors:
+        result = min(result * factor, CEILING)
+    return result
+
+
+def _ceil(value: int, step: int) -> int:
+    return -(-value // step)

@@ -1,0 +1,203 @@
+"""The catalogue as tables: what exists, what is supported, and what differs between two catalogues."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckgen.elementwise.function import PASS_THROUGH, Function, Kind
+from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, primary
+from ckgen.operations.operation import FAMILIES
+
+Sets = Mapping[str, Collection[str]]
+Functions = Mapping[str, Function]
+
+LIST_HEADERS = ("name", "tile", "waves", "vector", "stages", "lds", "archs", "sets")
+MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "functions", "conv_spec", "generic", "archs")
+
+
+def list_rows(instances: Iterable[Instance], sets: Sets) -> list[tuple[str, ...]]:
+    """One row of LIST_HEADERS for each instance, in the order given."""
+    members = {name: frozenset(names) for name, names in sets.items()}
+    return [_list_row(instance, members) for instance in instances]
+
+
+def list_records(instances: Iterable[Instance], sets: Sets) -> list[dict[str, Any]]:
+    """Everything about each instance as plain data, ready for JSON."""
+    members = {name: frozenset(names) for name, names in sets.items()}
+    return [
+        {
+            "name": instance.name,
+            "fields": primary(instance),
+            "derived": derived(instance),
+            "archs": list(instance.archs),
+            "sets": _sets_of(instance, members),
+            "add_function": instance.add_function,
+        }
+        for instance in instances
+    ]
+
+
+def support_matrix(instances: Iterable[Instance]) -> list[tuple[str, ...]]:
+    """One row of MATRIX_HEADERS for each (operation, layout, dtype) that exists.
+
+    Family columns count its tuned instances, also those of each of `functions`; `generic` says whether every valid
+    problem is taken.
+    """
+    cells: dict[tuple[str, str, str], list[Instance]] = {}
+    for instance in instances:
+        cells.setdefault((instance.operation, instance.layout, instance.dtype), []).append(instance)
+    return [_matrix_row(key, members) for key, members in cells.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that became another: its architectures or sets moved, or one field did.
+
+    `old` and `new` are names (equal unless a field changed), `what` says the difference in words.
+    """
+
+    old: str
+    new: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogDiff:
+    """What it takes to get from one catalogue to another, each part in name order."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[Change, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def diff(
+    old: Sequence[Instance],
+    new: Sequence[Instance],
+    old_sets: Sets,
+    new_sets: Sets,
+    functions: tuple[Functions, Functions] = ({}, {}),
+) -> CatalogDiff:
+    """The difference of two catalogues by name, and which removed instance an added one replaces.
+
+    An added and a removed instance count as one change when they differ in one field and neither has a rival. An
+    instance changes too where its name stays and its function, of those of the old and the new spec, does not.
+    """
+    before = {instance.name: instance for instance in old}
+    after = {instance.name: instance for instance in new}
+    removed = [before[name] for name in sorted(before.keys() - after.keys())]
+    added = [after[name] for name in sorted(after.keys() - before.keys())]
+    changes = [
+        Change(name, name, what)
+        for name in sorted(before.keys() & after.keys())
+        if (what := _moved(before[name], after[name], old_sets, new_sets, functions))
+    ]
+    replaced = _replacements(removed, added)
+    changes += [Change(a.name, b.name, what) for a, b, what in replaced]
+    gone = {a.name for a, _, _ in replaced}
+    come = {b.name for _, b, _ in replaced}
+    return CatalogDiff(
+        tuple(instance.name for instance in added if instance.name not in come),
+        tuple(instance.name for instance in removed if instance.name not in gone),
+        tuple(sorted(changes, key=lambda change: change.new)),
+    )
+
+
+def _list_row(instance: Instance, members: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    return (
+        instance.name,
+        f"{instance.m_per_block}x{instance.n_per_block}x{instance.k_per_block}",
+        f"{instance.load_waves}+{instance.math_waves}",
+        f"{instance.a_vector}/{instance.b_vector}/{instance.c_vector}",
+        str(instance.stages),
+        str(instance.lds_bytes),
+        " ".join(instance.archs),
+        " ".join(_sets_of(instance, members)),
+    )
+
+
+def _sets_of(instance: Instance, members: Mapping[str, Collection[str]]) -> list[str]:
+    return [name for name, names in members.items() if instance.name in names]
+
+
+def _matrix_row(key: tuple[str, str, str], members: Sequence[Instance]) -> tuple[str, ...]:
+    operation, layout, dtype = key
+    tuned = [instance for instance in members if not instance.generic]
+    counts = [sum(instance.family == family for instance in tuned) for family in FAMILIES]
+    specs = [spec for spec in CONV_SPECS if any(instance.conv_spec == spec for instance in members)]
+    archs = dict.fromkeys(arch for instance in members for arch in instance.archs)
+    generic = "yes" if len(tuned) < len(members) else "no"
+    numbers = (str(count or "-") for count in counts)
+    functions = dict.fromkeys(instance.function for instance in members if instance.function != PASS_THROUGH)
+    return (
+        operation,
+        str(members[0].ndim),
+        layout,
+        dtype,
+        *numbers,
+        ", ".join(functions) or "-",
+        ", ".join(specs),
+        generic,
+        " ".join(archs),
+    )
+
+
+def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets, functions: tuple[Functions, Functions]) -> str:
+    """How an instance that is in both catalogues differs; empty if it does not."""
+    earlier, later = (known.get(new.function) for known in functions)
+    parts = _function_moved(earlier, later) if earlier and later else []
+    if old.archs != new.archs:
+        parts.append(_plus_minus("archs", old.archs, new.archs))
+    before = [name for name, names in old_sets.items() if old.name in names]
+    after = [name for name, names in new_sets.items() if new.name in names]
+    if set(before) != set(after):
+        parts.append(_plus_minus("sets", before, after))
+    return "; ".join(parts)
+
+
+def _function_moved(old: Function, new: Function) -> list[str]:
+    """What of a function differs; how its expression is spaced does not count."""
+    parts = []
+    if old.tree != new.tree:
+        parts.append(f"{new.name} {' '.join(old.text.split())} -> {' '.join(new.text.split())}")
+    if old.scalars != new.scalars:
+        one, two = (", ".join(f"{name} {value:g}" for name, value in each.scalars) for each in (old, new))
+        parts.append(f"scalars of {new.name} {one} -> {two}")
+    if (old.tensors, old.kinds) != (new.tensors, new.kinds):
+        one, two = (", ".join(map(_tensor_text, each.tensors, each.kinds)) for each in (old, new))
+        parts.append(f"tensors of {new.name} {one} -> {two}")
+    return parts
+
+
+def _tensor_text(name: str, kind: Kind) -> str:
+    return " ".join(filter(None, (name, kind.dtype, kind.layout)))
+
+
+def _plus_minus(what: str, old: Collection[str], new: Collection[str]) -> str:
+    moves = [f"-{name}" for name in old if name not in new] + [f"+{name}" for name in new if name not in old]
+    return f"{what} {' '.join(moves)}"
+
+
+def _replacements(removed: Sequence[Instance], added: Sequence[Instance]) -> list[tuple[Instance, Instance, str]]:
+    """Pairs that differ in one field and are the only such pair for both."""
+    found: list[tuple[Instance, Instance, str]] = []
+    for field in FIELD_NAMES:
+        olds, news = _by_rest(removed, field), _by_rest(added, field)
+        for rest in olds.keys() & news.keys():
+            if len(olds[rest]) == len(news[rest]) == 1:
+                a, b = olds[rest][0], news[rest][0]
+                found.append((a, b, f"{field} {getattr(a, field)} -> {getattr(b, field)}"))
+    rivals = [name for a, b, _ in found for name in (a.name, b.name)]
+    return [pair for pair in found if rivals.count(pair[0].name) == rivals.count(pair[1].name) == 1]
+
+
+def _by_rest(instances: Iterable[Instance], field: str) -> dict[tuple[object, ...], list[Instance]]:
+    groups: dict[tuple[object, ...], list[Instance]] = {}
+    for instance in instances:
+        rest = tuple(getattr(instance, name) for name in FIELD_NAMES if name != field)
+        groups.setdefault(rest, []).append(instance)
+    return groups

@@ -1,0 +1,176 @@
+"""What a spec's keys must be to each other: unique names, the family's keys, nothing missing, known sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ckgen.errors import Diagnostic, Place, did_you_mean
+from ckgen.operations.operation import COPY_FAMILIES, OPERATIONS
+from ckgen.spec.limits_model import Limits
+from ckgen.spec.models import AXES, Axes, Group, Spec
+from ckgen.spec.operation_models import ForeignWords
+from ckgen.spec.translate import Path
+
+# The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
+WAVE_KEYS = {"wave_ratio": ("wavelet", *COPY_FAMILIES), "block_size": ("xdl",)}
+LIMIT_ROLES = {"xdl": ("main",), "wavelet": ("math", "load")}  # the loops that limits can be about
+NEED_WAVES = ("wavelet", "xdl")
+IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
+
+
+def check_names(spec: Spec) -> list[Diagnostic]:
+    """Groups that share a name, and limits of loops that a family does not have in its defaults."""
+    found = list(_duplicate_names(spec))
+    for where in (("defaults",), *(("defaults", operation) for operation in OPERATIONS)):
+        defaults = spec.defaults if len(where) == 1 else getattr(spec.defaults, where[1])
+        for family in LIMIT_ROLES if defaults is not None else ():
+            limits = getattr(getattr(defaults, family), "limits", None)
+            found += _foreign_limits(spec, family, limits, (*where, family))
+    return found
+
+
+def check_groups(spec: Spec) -> list[list[Diagnostic]]:
+    """For each group every cross-field problem of its fields, which are sound by themselves."""
+    words = ForeignWords(spec)
+    return [_check_group(spec, index, words) for index in range(len(spec.groups))]
+
+
+def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic]:
+    group, path = spec.groups[index], spec.group_path(index)
+    return [
+        *_repeated_values(spec, group, path),
+        *words.of_group(index, layers(spec, index)),
+        *_foreign_keys(spec, group, path),
+        *_missing_keys(spec, index),
+        *_unknown_sets(spec, group, path),
+        *_archs_in_exclude(spec, group, path),
+        *_foreign_limits(spec, group.family, group.limits, path),
+    ]
+
+
+def wave_key(family: str) -> str:
+    """The key that gives the waves of a family."""
+    return next(key for key, families in WAVE_KEYS.items() if family in families)
+
+
+def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
+    """Where a group's values come from, the nearest first: the group, its operation's defaults for its family and for
+    all, its family's defaults, the defaults."""
+    group = spec.groups[index]
+    found: list[tuple[Axes, Path]] = [(group, spec.group_path(index))]
+    for path in (("defaults", group.operation), ("defaults",)):
+        defaults = spec.defaults if len(path) == 1 else getattr(spec.defaults, group.operation)
+        if defaults is None:
+            continue
+        own: Axes | None = getattr(defaults, group.family)
+        if own is not None:
+            found.append((own, (*path, group.family)))
+        found.append((defaults, path))
+    return found
+
+
+def _duplicate_names(spec: Spec) -> Iterator[Diagnostic]:
+    seen: dict[str, Place] = {}
+    for index, group in enumerate(spec.groups):
+        place = spec.document.place(*spec.group_path(index), "name")
+        if group.name in seen:
+            message = f"there are two groups called `{group.name}`"
+            note = f"the first is at {seen[group.name]}"
+            yield Diagnostic(place, "duplicate-group", message, "give each group its own name", notes=(note,))
+        seen.setdefault(group.name, place)
+
+
+def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for axes, where in [(group, path), *_parts(group, path)]:
+        for axis in AXES:
+            seen = set()
+            for index, value in enumerate(getattr(axes, axis) or ()):
+                if value not in seen:
+                    seen.add(value)
+                else:
+                    place = spec.document.place(*where, axis, index)
+                    message = f"{axis} {_text(value)} is listed twice"
+                    yield Diagnostic(place, "duplicate-value", message, "keep one of them")
+
+
+def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for axes, where in [(group, path), *_parts(group, path)]:
+        for key, families in WAVE_KEYS.items():
+            if group.family in families:
+                continue
+            message = f"`{key}` has no meaning for family {group.family}"
+            own = wave_key(group.family)
+            if getattr(axes, key) is not None:
+                yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, f"use `{own}`")
+            for index, tile in enumerate(axes.tile or ()):
+                if key == "block_size" and tile.block_size is not None:
+                    place = spec.document.key_place(*where, "tile", index, key)
+                    yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
+        yield from _tile_conflicts(spec, axes, where)
+
+
+def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for index, axes in enumerate(group.exclude):
+        if axes.archs is not None:
+            place = spec.document.key_place(*path, "exclude", index, "archs")
+            yield Diagnostic(place, "foreign-key", "`archs` is no axis", "list the archs you want in `archs`")
+
+
+def _foreign_limits(spec: Spec, family: str, limits: Limits | None, path: Path) -> Iterator[Diagnostic]:
+    """Limits of loops that a family does not have."""
+    roles = LIMIT_ROLES.get(family, ())
+    for role in ("main", "math", "load") if limits is not None else ():
+        if role not in roles and getattr(limits, role) is not None:
+            place = spec.document.key_place(*path, "limits", role)
+            help_text = f"its loops: {', '.join(roles)}" if roles else "its code is not AMD's"
+            yield Diagnostic(place, "foreign-key", f"family {family} has no {role} loop", help_text)
+
+
+def _tile_conflicts(spec: Spec, axes: Axes, where: Path) -> Iterator[Diagnostic]:
+    for key in ("k_per_block", "block_size"):
+        for index, tile in enumerate(axes.tile or ()):
+            if getattr(axes, key) is not None and getattr(tile, key) is not None:
+                place = spec.document.place(*where, "tile", index)
+                message = f"tile {tile} gives {key} and so does the key `{key}`"
+                note = f"`{key}` is at {spec.document.key_place(*where, key)}"
+                yield Diagnostic(place, "given-twice", message, f"keep one {key}", notes=(note,))
+
+
+def _missing_keys(spec: Spec, index: int) -> Iterator[Diagnostic]:
+    group = spec.groups[index]
+    given = [axes for axes, _ in layers(spec, index)]
+    place = spec.document.place(*spec.group_path(index), "name")
+    for key in ("layout", "dtype", "tile"):
+        if all(getattr(axes, key) is None for axes in given):
+            message = f"group `{group.name}` has no `{key}`"
+            yield Diagnostic(place, "missing-field", message, f"add `{key}:` to the group or to `defaults`")
+    waves = wave_key(group.family)
+    if group.family not in NEED_WAVES or any(getattr(axes, waves) is not None for axes in given):
+        return
+    tiles = next((axes.tile for axes in given if axes.tile is not None), ())
+    if waves == "wave_ratio" or any(tile.block_size is None for tile in tiles):
+        message = f"group `{group.name}` has no `{waves}`, which family {group.family} needs"
+        yield Diagnostic(place, "missing-field", message, f"add `{waves}:` to the group or to `defaults`")
+
+
+def _unknown_sets(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
+    for index, name in enumerate(group.sets):
+        if name not in spec.sets and name not in IMPLIED_SETS:
+            place = spec.document.place(*path, "sets", index)
+            message, help_text = f"`{name}` is no set of this spec", "declare it under `sets:`"
+            yield Diagnostic(place, "unknown-set", message, help_text, find_help=partial(_nearest_set, spec, name))
+
+
+def _nearest_set(spec: Spec, name: str) -> str:
+    return did_you_mean(name, dict.fromkeys((*spec.sets, *IMPLIED_SETS)))
+
+
+def _parts(group: Group, path: Path) -> Iterator[tuple[Axes, Path]]:
+    for key in ("include", "exclude"):
+        for index, axes in enumerate(getattr(group, key)):
+            yield axes, (*path, key, index)
+
+
+def _text(value: object) -> str:
+    return "x".join(str(part) for part in value) if isinstance(value, tuple) else str(value)

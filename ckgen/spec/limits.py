@@ -1,0 +1,93 @@
+"""Machine code against the limits of the spec: which are broken, and where each is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ckgen.errors import Diagnostic, Place
+from ckgen.machine_code.analyse import ROLES, CodeReport
+from ckgen.spec.checks import layers
+from ckgen.spec.expand import Expansion
+from ckgen.spec.limits_model import Limits, LoopLimits
+from ckgen.spec.models import Spec
+
+# Limit -> what a message calls the figure.
+_RESOURCES = {
+    "spills": "spilled registers",
+    "scratch": "bytes of scratch",
+    "vgprs": "vector registers",
+    "lds_bytes": "bytes of LDS",
+    "code_bytes": "bytes of code",
+}
+_RATIOS = {
+    "valu_per_matrix": "VALU instructions a matrix instruction",
+    "valu_per_tile": "VALU instructions a tile",
+    "exposed_loads": "loads waited for at once",
+}
+_LAYER_KEYS = ((*_RESOURCES, "waves"), tuple(_RATIOS))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit of a group: `role` is empty for those of the whole kernel."""
+
+    role: str
+    key: str
+    value: float
+    place: Place
+
+
+def limits_of(spec: Spec, index: int) -> tuple[Limit, ...]:
+    """The limits of a group, each from the nearest layer that gives it."""
+    found: dict[tuple[str, str], Limit] = {}
+    for layer, path in layers(spec, index):
+        limits: Limits | None = getattr(layer, "limits", None)
+        for role, part in _parts(limits):
+            for key in _LAYER_KEYS[bool(role)]:
+                value = getattr(part, key)
+                if value is not None and (role, key) not in found:
+                    where = (*path, "limits", *([role] if role else []), key)
+                    found[role, key] = Limit(role, key, value, spec.document.place(*where))
+    return tuple(found.values())
+
+
+def _parts(limits: Limits | None) -> Iterator[tuple[str, Limits | LoopLimits]]:
+    if limits is None:
+        return
+    yield "", limits
+    for role in ROLES:
+        part: LoopLimits | None = getattr(limits, role)
+        if part is not None:
+            yield role, part
+
+
+def check_limits(expansion: Expansion, reports: Iterable[CodeReport]) -> list[Diagnostic]:
+    """A diagnostic for each limit that an instance's code breaks, at the place of the limit."""
+    spec = expansion.spec
+    by_group = {group.name: limits_of(spec, index) for index, group in enumerate(spec.groups)}
+    found = []
+    for report in reports:
+        for limit in by_group[expansion.provenance[report.name].group]:
+            broken = _broken(limit, report)
+            if broken:
+                message = f"{report.name} for {report.arch}: {broken}"
+                found.append(Diagnostic(limit.place, "isa-limit", message))
+    return found
+
+
+def _broken(limit: Limit, report: CodeReport) -> str:
+    """How a report breaks a limit, empty where it keeps it or the limit is about a loop that it does not have."""
+    if limit.role:
+        loop = report.loop(limit.role)
+        value = None if loop is None else getattr(loop, limit.key)
+        what = f"{_RATIOS[limit.key]} in the {limit.role} loop"
+    elif limit.key == "waves":
+        return f"{report.waves:g} waves a SIMD, at least {limit.value:g}" if report.waves < limit.value else ""
+    else:
+        resources = report.resources
+        spills = resources.vgpr_spills + resources.sgpr_spills
+        value = {"spills": spills, "scratch": resources.scratch_bytes, "vgprs": resources.vgprs}.get(limit.key)
+        value = getattr(resources, limit.key) if value is None else value
+        what = _RESOURCES[limit.key]
+    return f"{value:.6g} {what}, at most {limit.value:g}" if value is not None and value > limit.value else ""

@@ -1,0 +1,42 @@
+"""`limits:` of a spec: what the machine code of instances may cost, for `ckgen isa --check`.
+
+    defaults:
+      limits: {spills: 0, scratch: 0}
+      wavelet:
+        limits: {math: {valu_per_matrix: 0.5}, load: {valu_per_tile: 130}}
+
+A key counts for a group where the group gives it, else its family's defaults, else the defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ckgen.spec.types import Model
+
+AtMost = Annotated[int, Field(ge=0)]
+Ratio = Annotated[float, Field(ge=0)]
+
+
+class LoopLimits(Model):
+    """Limits of one role's loop, on the way that nearly all iterations take."""
+
+    valu_per_matrix: Ratio | None = Field(None, description="VALU instructions a matrix instruction, at most.")
+    valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave a tile, at most.")
+    exposed_loads: AtMost | None = Field(None, description="Loads waited for in the iteration that starts them.")
+
+
+class Limits(Model):
+    """What the machine code of an instance may take on every AMD architecture it is for."""
+
+    spills: AtMost | None = Field(None, description="Registers written to memory for want of others, at most.")
+    scratch: AtMost | None = Field(None, description="Bytes of scratch memory per lane, at most.")
+    vgprs: AtMost | None = Field(None, description="Vector registers per lane, AGPRs among them, at most.")
+    lds_bytes: AtMost | None = Field(None, description="Bytes of LDS a workgroup, at most.")
+    code_bytes: AtMost | None = Field(None, description="Bytes of machine code, at most.")
+    waves: Ratio | None = Field(None, description="Waves that a SIMD holds, at least.")
+    main: LoopLimits | None = Field(None, description="The loop of family xdl.")
+    math: LoopLimits | None = Field(None, description="The loop of the wavelet's math waves.")
+    load: LoopLimits | None = Field(None, description="The loop of the wavelet's load waves.")

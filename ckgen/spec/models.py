@@ -1,0 +1,224 @@
+"""The spec file as written: pydantic models of instances.yaml, and how its text becomes them.
+
+    version: 1
+    defaults: {xdl: {block_size: 256}}
+    groups:
+      - {name: aligned, family: xdl, layout: NHWGC/GKYXC/NHWGK, dtype: [f16, bf16], tile: [128x128, 128x64]}
+    sets: {default: ["*"]}
+
+Each key of `Axes` but archs is an axis, a value or a list of them; a group stands for the product of its
+axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr
+
+from ckgen.elementwise.function import Function
+from ckgen.spec.functions import FunctionEntry
+from ckgen.spec.limits_model import Limits, LoopLimits
+from ckgen.spec.translate import Path
+from ckgen.spec.types import (
+    MAX_GROUPS,
+    ArchName,
+    Axis,
+    BlockSize,
+    ConvSpecName,
+    Count,
+    DTypeName,
+    Extent,
+    FamilyName,
+    GroupName,
+    InvalidWord,
+    LayoutName,
+    ListOf,
+    Many,
+    Model,
+    OneOrMany,
+    OperationName,
+    SetName,
+    Tile,
+    Vector,
+    WaveRatio,
+)
+from ckgen.text.source import Document
+
+# The axes in the order of the product: the last one varies fastest.
+AXES = (
+    "layout",
+    "function",
+    "dtype",
+    "conv_spec",
+    "tile",
+    "block_size",
+    "wave_ratio",
+    "k_per_block",
+    "m_per_xdl",
+    "vector",
+    "stages",
+)
+
+
+class Axes(Model):
+    """What an instance is made of; every key may be left to a default or a rule."""
+
+    layout: Axis[LayoutName] | None = Field(
+        None, description="Layouts of the operation's tensors, slowest axis first: input/weight/output or the reverse."
+    )
+    function: Axis[str] | None = Field(
+        None, description="Element-wise functions of the result, built in or of `functions`; by default PassThrough."
+    )
+    dtype: Axis[DTypeName] | None = Field(None, description="Element types; one name means all three tensors.")
+    conv_spec: Axis[ConvSpecName] | None = Field(None, description="Any problem, or 1x1 stride 1 pad 0 only.")
+    tile: Axis[Tile] | None = Field(None, description="GEMM tile, m_per_block x n_per_block [x k_per_block].")
+    block_size: Axis[BlockSize] | None = Field(None, description="Threads of a workgroup (xdl).")
+    wave_ratio: Annotated[tuple[WaveRatio, ...], OneOrMany(pairs=True)] | None = Field(
+        None, description="[load waves, math waves] of a workgroup (wavelet); by rule for wavelet_tma and halo."
+    )
+    k_per_block: Axis[Extent] | None = Field(
+        None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma, 16 or 32 for halo."
+    )
+    m_per_xdl: Axis[Extent] | None = Field(
+        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
+    )
+    vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
+    stages: Axis[Count] | None = Field(
+        None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
+    )
+    archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
+        None, description="Architectures to build for, not an axis; by rule all that can run the instance."
+    )
+
+
+class Limited(Axes):
+    """Axes with limits for the machine code of their instances."""
+
+    limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
+
+
+class OperationDefaults(Limited):
+    """Values for the groups of one operation; those of a family win over those for all."""
+
+    xdl: Limited | None = Field(None, description="Defaults of family xdl.")
+    wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
+    wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
+    stationary: Axes | None = Field(None, description="Defaults of family stationary.")
+    halo: Axes | None = Field(None, description="Defaults of family halo.")
+
+
+class Defaults(OperationDefaults):
+    """Values for the groups that do not give their own; those of an operation win over those for all operations."""
+
+    grouped_conv_bwd_weight: OperationDefaults | None = Field(None, description="Defaults of backward weight.")
+    grouped_conv_bwd_data: OperationDefaults | None = Field(None, description="Defaults of backward data.")
+
+
+class Group(Limited):
+    """The product of its axes, plus include, minus exclude."""
+
+    name: GroupName = Field(description="Unique name, for messages.")
+    family: FamilyName = Field(
+        description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own;"
+        " stationary: its weight stays in shared memory; halo: Hopper's for 3x3 filters of few channels."
+    )
+    operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
+    generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
+    invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
+    include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")
+    exclude: ListOf[Axes] = Field((), description="Combinations to leave out: all keys given must match.")
+    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets these instances belong to.")
+
+
+class Spec(Model):
+    """One instances.yaml."""
+
+    version: Literal[1] = Field(description="Version of this format.")
+    defaults: Defaults = Field(default_factory=Defaults, description="Values for all groups, or all of a family.")
+    groups: Annotated[tuple[Group, ...], Many(False, MAX_GROUPS)] = Field(description="What exists.")
+    functions: ListOf[FunctionEntry] = Field((), description="Element-wise functions beside the built-in ones.")
+    sets: dict[SetName, ListOf[str]] = Field(
+        default_factory=dict,
+        description="Named selections; each line is a filter whose terms must all hold, lines add up.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    _document: Document = PrivateAttr()
+    _kept: tuple[int, ...] = PrivateAttr(())
+    _own_functions: tuple[Function, ...] = PrivateAttr(())
+
+    @property
+    def document(self) -> Document:
+        """The text this was read from, for places."""
+        return self._document
+
+    @property
+    def own_functions(self) -> tuple[Function, ...]:
+        """The functions of `functions` that are sound, ready for use."""
+        return self._own_functions
+
+    def group_path(self, index: int) -> Path:
+        """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
+        return ("groups", self._kept[index])
+
+    def without(self, dropped: Collection[int]) -> Spec:
+        """The spec without some of its groups, with the places of the others."""
+        left = [index for index in range(len(self.groups)) if index not in dropped]
+        spec = self.model_copy(update={"groups": tuple(self.groups[index] for index in left)})
+        spec._kept = tuple(self._kept[index] for index in left)
+        return spec
+
+
+MODELS: dict[str, type[Model]] = {
+    "": Spec,
+    "defaults": Defaults,
+    "grouped_conv_bwd_weight": OperationDefaults,
+    "grouped_conv_bwd_data": OperationDefaults,
+    "functions": FunctionEntry,
+    "xdl": Limited,
+    "wavelet": Limited,
+    "wavelet_tma": Axes,
+    "stationary": Axes,
+    "halo": Axes,
+    "limits": Limits,
+    "main": LoopLimits,
+    "math": LoopLimits,
+    "load": LoopLimits,
+    "groups": Group,
+    "include": Axes,
+    "exclude": Axes,
+    "tile": Tile,
+    "vector": Vector,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of instances.yaml, for editors and other checkers."""
+    schema = _tidy(Spec.model_json_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ckgen instances.yaml",
+        "description": "The only place that says which kernel instances exist.",
+        **schema,
+    }
+
+
+def _tidy(schema: Any) -> Any:
+    """Without pydantic's titles and without null, which the file may not hold: an absent key is left out."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            out[key] = {name: _tidy(item) for name, item in value.items()}
+        elif key != "title" and not (key == "default" and value is None):
+            out[key] = _tidy(value)
+    options = [option for option in out.pop("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        return {**options[0], **out}
+    if options:
+        out["anyOf"] = [inner for option in options for inner in option.get("anyOf", [option])]
+    return out

@@ -1,0 +1,71 @@
+"""What a group asks of its operation: families, layouts, data types and functions that the operation has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+
+from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
+from ckgen.errors import Diagnostic, did_you_mean
+from ckgen.operations.operation import OPERATIONS, Operation
+from ckgen.spec.models import Axes, Spec
+from ckgen.spec.translate import Path, find_place
+from ckgen.text.source import Document
+
+
+class ForeignWords:
+    """Finds words that the operation of a group does not know; those of the defaults, which many groups share, once."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._functions = _function_names(spec.document)
+        self._known: dict[tuple[str, str, Path], list[Diagnostic]] = {}
+
+    def of_group(self, index: int, layers: Sequence[tuple[Axes, Path]]) -> Iterator[Diagnostic]:
+        """Foreign words in the nearest of a group's ``layers`` that gives an axis, in its include and in its exclude
+        entries. Of defaults that were told of before, only the first word."""
+        group, path = self._spec.groups[index], self._spec.group_path(index)
+        operation = OPERATIONS[group.operation]
+        if group.family not in operation.families:
+            place = find_place(self._spec.document, (*path, "family"))
+            message = f"{operation.name} has no family {group.family}"
+            yield Diagnostic(place, "foreign-family", message, did_you_mean(group.family, operation.families))
+        parts: list[tuple[Axes, Path]] = [
+            (axes, (*path, key, number))
+            for key in ("include", "exclude")
+            for number, axes in enumerate(getattr(group, key))
+        ]
+        for axis in ("layout", "dtype", "function"):
+            given = [(axes, where) for axes, where in layers if getattr(axes, axis) is not None]
+            for axes, where in (*given[:1], *parts):
+                yield from self._in_axis(operation, axis, axes, where)
+
+    def _in_axis(self, operation: Operation, axis: str, axes: Axes, where: Path) -> list[Diagnostic]:
+        key = (operation.name, axis, where)
+        if key in self._known:
+            return self._known[key][:1]
+        words: dict[str, Collection[str]] = {
+            "layout": operation.layouts,
+            "dtype": operation.dtypes,
+            "function": self._functions if operation.fused else (PASS_THROUGH,),
+        }
+        found = [
+            Diagnostic(
+                find_place(self._spec.document, (*where, axis, number)),
+                f"foreign-{axis}",
+                f"{operation.name} has no {axis} {word}",
+                find_help=partial(did_you_mean, word, words[axis]),
+            )
+            for number, word in enumerate(getattr(axes, axis) or ())
+            if word not in words[axis]
+        ]
+        self._known[key] = found
+        return found
+
+
+def _function_names(document: Document) -> Collection[str]:
+    """The functions that a group may name; also broken ones of the file, of which their own diagnostics tell."""
+    entries = document.node("functions")
+    listed = entries.value if entries is not None and isinstance(entries.value, list) else []
+    names = (entry.value.get("name") for entry in listed if isinstance(entry.value, dict))
+    return dict.fromkeys((*BUILTINS, *(str(name.value) for name in names if name is not None))).keys()

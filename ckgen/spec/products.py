@@ -1,0 +1,188 @@
+"""One group of the spec: the products it asks for, and the instance that one value for each axis makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.errors import Place
+from ckgen.hardware.archs import WAVE_SIZE
+from ckgen.instance.instance import Instance
+from ckgen.spec import defaults as derive
+from ckgen.spec.checks import layers
+from ckgen.spec.models import AXES, Axes, Group, Spec
+from ckgen.spec.provenance import Choice
+from ckgen.spec.translate import Path, find_place
+from ckgen.spec.types import Tile, Vector
+
+Combination = tuple["Choice | None", ...]  # one choice for each of AXES, None where a rule decides
+NO_CHOICE: tuple[Choice | None, ...] = (None,)
+_TILE = AXES.index("tile")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The axes of a group, or of one of its include entries (`included`), each with its choices."""
+
+    axes: Mapping[str, tuple[Choice, ...]]
+    archs: Choice | None
+    place: Place
+    included: bool
+
+    def combinations(self) -> Iterator[Combination]:
+        """Every combination, the last of AXES fastest. A tile's own K and block size replace those axes."""
+        outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:_TILE]]
+        for head in product(*outer):
+            for tile in self.axes["tile"]:
+                inner = [self._beside(axis, tile.value) for axis in AXES[_TILE + 1 :]]
+                for tail in product(*inner):
+                    yield (*head, tile, *tail)
+
+    def _beside(self, axis: str, tile: Tile) -> tuple[Choice | None, ...]:
+        if axis in ("k_per_block", "block_size") and getattr(tile, axis) is not None:
+            return NO_CHOICE
+        return self.axes.get(axis) or NO_CHOICE
+
+
+def products(spec: Spec, index: int) -> list[Product]:
+    """The products of a group: its own, then one for each include entry, whose keys replace the group's."""
+    group = spec.groups[index]
+    path = spec.group_path(index)
+    sources: list[tuple[Axes, Path, str]] = [(group, path, f"group `{group.name}`")]
+    sources += [(axes, where, "the defaults") for axes, where in layers(spec, index)[1:]]
+    found = [_product(spec, sources, spec.document.place(*path, "name"), False)]
+    for number, axes in enumerate(group.include):
+        where = (*path, "include", number)
+        entry = (axes, where, f"an include of group `{group.name}`")
+        found.append(_product(spec, [entry, *sources], spec.document.place(*where), True))
+    return found
+
+
+def product_sizes(spec: Spec, index: int) -> list[int]:
+    """How many combinations each product of a group has at most (a tile may replace an axis), without making them."""
+    inherited = [axes for axes, _ in layers(spec, index)]
+    parts = [inherited, *([axes, *inherited] for axes in spec.groups[index].include)]
+    return [math.prod(_length(part, axis) for axis in AXES) for part in parts]
+
+
+def _length(part: Sequence[Axes], axis: str) -> int:
+    return next((len(values) for axes in part if (values := getattr(axes, axis)) is not None), 1)
+
+
+def excluded_values(group: Group) -> int:
+    """How many values the exclude entries of a group compare a combination with."""
+    return sum(len(getattr(axes, axis) or ()) for axes in group.exclude for axis in AXES)
+
+
+def _product(spec: Spec, sources: list[tuple[Axes, Path, str]], place: Place, included: bool) -> Product:
+    axes: dict[str, tuple[Choice, ...]] = {}
+    archs: Choice | None = None
+    for layer, where, source in sources:
+        for axis in AXES:
+            values = getattr(layer, axis)
+            if values is not None and axis not in axes:
+                axes[axis] = tuple(
+                    Choice(axis, value, find_place(spec.document, (*where, axis, number)), source)
+                    for number, value in enumerate(values)
+                )
+        if layer.archs is not None and archs is None:
+            archs = Choice("archs", layer.archs, spec.document.place(*where, "archs"), source)
+    return Product(axes, archs, place, included)
+
+
+class Kind(NamedTuple):
+    """What all instances of a group have in common."""
+
+    operation: str
+    family: str
+    generic: bool
+
+
+def kind_of(group: Group | Instance) -> Kind:
+    """The kind of a group's instances, or of an instance."""
+    return Kind(group.operation, group.family, group.generic)
+
+
+def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
+    """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
+    operation, family, generic = kind
+    tile: Tile = values["tile"]
+    dtype: str = values["dtype"]
+    by_rule = derive.k_per_block(operation, family, dtype, tile.n_per_block)
+    k_per_block = tile.k_per_block or values.get("k_per_block") or by_rule
+    block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
+    extents = (tile.m_per_block, tile.n_per_block, k_per_block)
+    load_waves, math_waves = values.get("wave_ratio") or derive.waves(operation, family, extents, block_size)
+    copy_threads = WAVE_SIZE * (load_waves or math_waves)
+    vector: Vector | None = values.get("vector")
+    a, b, c = derive.vectors(vector, derive.Shape(*kind, dtype, *extents, copy_threads))
+    instance = Instance(
+        family=family,
+        layout=values["layout"],
+        dtype=dtype,
+        conv_spec=values.get("conv_spec") or derive.CONV_SPEC,
+        m_per_block=extents[0],
+        n_per_block=extents[1],
+        k_per_block=k_per_block,
+        m_per_xdl=values.get("m_per_xdl") or derive.m_per_xdl(family, tile.n_per_block),
+        load_waves=load_waves,
+        math_waves=math_waves,
+        a_vector=a,
+        b_vector=b,
+        c_vector=c,
+        stages=values.get("stages") or 1,
+        generic=generic,
+        operation=operation,
+        function=values.get("function") or PASS_THROUGH,
+    )
+    if "stages" in values or not load_waves:
+        return instance
+    return replace(instance, stages=derive.stages(instance))
+
+
+def values_of(combination: Combination) -> dict[str, Any]:
+    """The values of a combination by axis, without the axes that rules decide."""
+    return {choice.axis: choice.value for choice in combination if choice is not None}
+
+
+def exclusions(group: Group) -> list[Callable[[Instance], bool]]:
+    """One test for each exclude entry: does it match an instance?"""
+    return [_exclusion(axes) for axes in group.exclude]
+
+
+def _exclusion(axes: Axes) -> Callable[[Instance], bool]:
+    tests = [(axis, getattr(axes, axis)) for axis in AXES if getattr(axes, axis) is not None]
+
+    def excludes(instance: Instance) -> bool:  # loops, since millions of calls of generators take seconds
+        for axis, values in tests:
+            for value in values:
+                if _matches(axis, value, instance):
+                    break
+            else:
+                return False
+        return True
+
+    return excludes
+
+
+def _matches(axis: str, value: Any, instance: Instance) -> bool:
+    if axis == "tile":
+        return (
+            value.m_per_block == instance.m_per_block
+            and value.n_per_block == instance.n_per_block
+            and value.k_per_block in (None, instance.k_per_block)
+            and value.block_size in (None, instance.block_size)
+        )
+    if axis == "wave_ratio":
+        return bool(value == (instance.load_waves, instance.math_waves))
+    if axis == "vector":
+        extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
+        shape = derive.Shape(*kind_of(instance), instance.dtype, *extents, instance.copy_threads)
+        widths = (instance.a_vector, instance.b_vector, instance.c_vector)
+        wanted = zip((value.a, value.b, value.c), derive.vectors(value, shape), widths, strict=True)
+        return all(given is None or expected == actual for given, expected, actual in wanted)
+    return bool(getattr(instance, axis) == value)

@@ -1,0 +1,266 @@
+"""The kinds of value a spec may hold: words of a table, axes, tiles, wave ratios and vectors.
+
+Each type checks itself with an error that names the nearest right word, and describes itself in the JSON
+Schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.hardware.archs import ARCHES, WAVE_SIZE
+from ckgen.instance.instance import CONV_SPECS
+from ckgen.operations.operation import FAMILIES, LAYOUTS, OPERATIONS
+
+T = TypeVar("T")
+VECTOR_WORDS = ("full", "small")
+MAX_EXTENT = 4096  # of a tile in one direction: far beyond what any LDS holds
+MAX_LIST = 1000  # entries of a list, but for the groups
+MAX_GROUPS = 5000
+_TILE = re.compile(r"(\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?", re.ASCII)
+_TILE_HELP = "write m_per_block x n_per_block [x k_per_block], for example 128x64 or 128x64x32"
+
+
+def refuse(rule: str, message: str, help_text: str = "", known: tuple[str, ...] | None = None) -> PydanticCustomError:
+    """A pydantic error that carries ckgen's rule, message and help, or the words that a wrong one may be meant for."""
+    context: dict[str, Any] = {"message": message, "help": help_text}
+    return PydanticCustomError(rule, "{message}", context if known is None else {**context, "known": known})
+
+
+@dataclass(frozen=True)
+class Word:
+    """Annotation: text out of a table."""
+
+    kind: str
+    known: tuple[str, ...]
+    noun: str = ""  # what a value is called in a sentence, where that is not its key
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.known)}
+
+    def _check(self, value: str) -> str:
+        if value not in self.known:
+            message = f"`{value}` is no {self.noun or self.kind}"
+            rule = f"unknown-{self.kind.replace('_', '-')}"
+            raise refuse(rule, message, known=self.known)
+        return value
+
+
+@dataclass(frozen=True)
+class OneOrMany:
+    """Annotation: an axis of the product, a list of values or one value by itself."""
+
+    pairs: bool = False  # a value is itself a list of two numbers
+    at_most: int = MAX_LIST
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        many = handler(schema)
+        many["minItems"] = 1
+        many["uniqueItems"] = True
+        return {"anyOf": [many["items"], many]}
+
+    def _listed(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list) or (self.pairs and value and not isinstance(value[0], list)):
+            return (value,)
+        if not value:
+            raise refuse("empty-list", "an empty list has no instances", "give a value or leave the key out")
+        _check_length(value, self.at_most)
+        return tuple(value)
+
+
+@dataclass(frozen=True)
+class Many:
+    """Annotation: a list, kept as a tuple."""
+
+    may_be_empty: bool = True
+    at_most: int = MAX_LIST
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+
+    def _listed(self, value: Any) -> Any:
+        if value == [] and not self.may_be_empty:
+            raise refuse("empty-list", "this list is empty", "a spec needs at least one group")
+        if not isinstance(value, list):
+            return value
+        _check_length(value, self.at_most)
+        return tuple(value)
+
+
+def _check_length(value: list[Any], at_most: int) -> None:
+    if len(value) > at_most:
+        raise refuse("too-long", f"this list has {len(value)} entries, it may have {at_most}")
+
+
+Axis = Annotated[tuple[T, ...], OneOrMany()]
+ListOf = Annotated[tuple[T, ...], Many()]
+OperationName = Annotated[str, Word("operation", tuple(OPERATIONS))]
+FamilyName = Annotated[str, Word("family", FAMILIES)]
+LayoutName = Annotated[str, Word("layout", LAYOUTS)]
+DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
+ConvSpecName = Annotated[str, Word("conv_spec", tuple(CONV_SPECS))]
+ArchName = Annotated[str, Word("arch", tuple(ARCHES), "architecture")]
+InvalidWord = Annotated[str, Word("invalid", ("error", "skip"), "way to treat invalid combinations")]
+SetName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
+GroupName = SetName
+Extent = Annotated[int, Field(ge=1, le=MAX_EXTENT)]
+Count = Annotated[int, Field(ge=1, le=64)]
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Annotation: a number of threads that is a whole number of waves."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), "multipleOf": WAVE_SIZE, "minimum": WAVE_SIZE}
+
+    def _check(self, value: int) -> int:
+        if value < WAVE_SIZE or value % WAVE_SIZE:
+            message = f"{value} threads are not a whole number of waves of {WAVE_SIZE}"
+            raise refuse("bad-block-size", message, "use 64, 128, 256 or 512")
+        return value
+
+
+BlockSize = Annotated[int, Threads()]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Annotation: two numbers, the load waves and the math waves."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        number = {"type": "integer", "minimum": 1, "maximum": 16}
+        return {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
+
+    def _check(self, value: Any) -> tuple[int, int]:
+        numbers = tuple(value) if isinstance(value, (list, tuple)) else ()
+        if len(numbers) != 2 or not all(type(n) is int and 1 <= n <= 16 for n in numbers):
+            help_text = "write [load waves, math waves], for example [4, 2]"
+            raise refuse("bad-wave-ratio", f"{_shown(value)} is no pair of wave counts", help_text)
+        return numbers[0], numbers[1]
+
+
+WaveRatio = Annotated[tuple[int, int], Pair()]
+
+
+@dataclass(frozen=True)
+class Width:
+    """Annotation: elements a global access, as a number or as the word full or small."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, {"type": "integer", "minimum": 1}]}
+
+    def _check(self, value: Any) -> int | str:
+        if value in VECTOR_WORDS or (type(value) is int and 1 <= value <= 64):
+            return value  # type: ignore[no-any-return]
+        help_text = "write a number of elements, or full or small"
+        raise refuse("bad-vector", f"{_shown(value)} is no vector width", help_text)
+
+
+class Model(BaseModel):
+    """Base of the spec's models: frozen, no unknown keys, no conversions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Tile(Model):
+    """The GEMM tile of a workgroup: `128x64`, `128x64x32`, or a map that may also give the block size."""
+
+    m_per_block: Extent
+    n_per_block: Extent
+    k_per_block: Extent | None = None
+    block_size: BlockSize | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
+        match = _TILE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise refuse("bad-tile", f"{_shown(value)} is no tile", _TILE_HELP)
+        numbers = [int(text) for text in match.groups() if text is not None]
+        for number in numbers:
+            if not 1 <= number <= MAX_EXTENT:
+                raise refuse("bad-tile", f"{number} is no extent of a tile", f"use 1 to {MAX_EXTENT}")
+        return dict(zip(("m_per_block", "n_per_block", "k_per_block"), numbers, strict=False))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        text = {"type": "string", "pattern": r"^\d+x\d+(x\d+)?$", "examples": ["128x64", "128x64x32"]}
+        return {"anyOf": [text, handler(schema)]}
+
+    def __str__(self) -> str:
+        extents = [self.m_per_block, self.n_per_block] + ([self.k_per_block] if self.k_per_block else [])
+        return "x".join(str(extent) for extent in extents)
+
+
+class Vector(Model):
+    """Elements a global access of A, B and C of the matrix product: a word or a map; absent ones go by rule."""
+
+    a: Annotated[int | str, Width()] | None = None
+    b: Annotated[int | str, Width()] | None = None
+    c: Annotated[int | str, Width()] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
+        if value not in VECTOR_WORDS:
+            help_text = "write full, small or a map such as {a: 8, b: small, c: 2}"
+            raise refuse("bad-vector", f"{_shown(value)} is no vector", help_text)
+        return dict.fromkeys(("a", "b", "c"), value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, handler(schema)]}
+
+    def __str__(self) -> str:
+        if self.a == self.b == self.c and self.a is not None:
+            return str(self.a)
+        parts = [f"{name}: {value}" for name, value in (("a", self.a), ("b", self.b), ("c", self.c)) if value]
+        return "{" + ", ".join(parts) + "}"
+
+
+def describe_type(value: Any) -> str:
+    """What a value of the file is, in the words of a sentence."""
+    if value is None:
+        return "nothing"
+    names: Iterable[tuple[type, str]] = (
+        (bool, "true or false"),
+        (int, "a number"),
+        (float, "a fraction"),
+        (str, "text"),
+        (dict, "a mapping"),
+        (list, "a list"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), "a value")
+
+
+def _shown(value: Any) -> str:
+    return (
+        f"`{value}`" if isinstance(value, (str, int, float)) and not isinstance(value, bool) else describe_type(value)
+    )

@@ -1,0 +1,229 @@
+"""Convolutions and their gradients, with derivatives of every order.
+
+A convolution F(x, w), the gradient of its input D(g, w) and that of its weight W(g, x) are linear in both arguments,
+and the derivatives of each are the other two. ``ckgen::conv_backward`` computes D and W in one call, so that its
+derivatives are F and itself. F and the gradient of the bias are PyTorch's.
+
+The operators' autograd kernels apply the autograd functions below, which know forward mode and the transforms of
+torch.func too; torch.library.register_autograd knows neither.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ckgen.torch.engines import engine
+from ckgen.torch.operators import CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
+from ckgen.torch.plan import Geometry
+from ckgen.torch.require import torch
+
+forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
+_single_level: Any = importlib.import_module("torch._functorch.utils").enable_single_level_autograd_function
+_transformed = torch._C._are_functorch_transforms_active
+
+
+def _keys(*names: str) -> int:
+    sets = (torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name)) for name in names)
+    return int(functools.reduce(operator.or_, sets).raw_repr())
+
+
+_NO_MODE = _keys("BackendSelect", "ADInplaceOrView")
+_PLAIN = frozenset(_keys(kind, "ADInplaceOrView", f"Autograd{kind}", f"Autocast{kind}") for kind in ("CPU", "CUDA"))
+
+
+def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy) -> Any:
+    """A convolution by PyTorch whose gradients are computed as the policy says."""
+    if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
+        return CONV(input, weight, bias, *geometry, *policy)
+    return _apply_conv(input, weight, bias, geometry, policy, None)  # by the dispatcher it would take twice as long
+
+
+def conv_backward(
+    grad_output: Any, input: Any, weight: Any, geometry: Geometry, wanted: tuple[bool, bool], policy: Policy
+) -> tuple[Any, Any]:
+    """The gradients of input and weight that are ``wanted``, by the library, each in the type and memory format of its
+    tensor; of a tensor that no gradient reads nothing but these and its shape counts."""
+    if _straight(grad_output, input, weight):
+        return engine(policy.library).gradients(grad_output, input, weight, geometry, wanted, policy.fallback)
+    return CONV_BACKWARD(grad_output, input, weight, *geometry, *wanted, *policy)  # type: ignore[no-any-return]
+
+
+def one_gradient(
+    grad_output: Any, read: Any, size: tuple[int, ...], dtype: Any, geometry: Geometry, at: int, library: str
+) -> Any:
+    """The gradient of an input (``at`` 0) or a weight (1) of this size and type, channels-last. The weight or the input
+    is ``read``."""
+    wanted, nowhere = (at == 0, at == 1), (0,) * len(size)
+    if _straight(grad_output, read):
+        like: Any = size, nowhere, 0, dtype, read.device
+        pair = (read, like) if at else (like, read)
+        return engine(library).gradients(grad_output, *pair, geometry, wanted, False)[at]
+    like = read.new_empty(1, dtype=dtype).expand(size)
+    pair = (read, like) if at else (like, read)
+    return CONV_BACKWARD(grad_output, *pair, *geometry, *wanted, library, at == 0, False)[at]
+
+
+def _straight(*tensors: Any) -> bool:
+    """Whether the dispatcher would go straight to the operator's kernel, for which it takes as long as the kernel
+    itself: there is nothing to record, no mode is on, and no tensor is wrapped or yet to be negated."""
+    return (
+        not torch.compiler.is_compiling()
+        and torch._C._dispatch_tls_local_include_set().raw_repr() == _NO_MODE
+        and all(torch._C._dispatch_keys(tensor).raw_repr() in _PLAIN for tensor in tensors)
+        and not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors))
+        and forward_ad._current_level < 0
+    )
+
+
+def _gradients(
+    grad_output: Any, input: Any, weight: Any, geometry: Geometry, wanted: tuple[bool, bool, bool], policy: Policy
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias that are ``wanted``."""
+    to_input, to_weight, to_bias = wanted
+    ours, data, step, bias = to_input and policy.input_gradient, None, None, None
+    if to_input and not ours:
+        stride, padding, dilation, groups = geometry
+        # Of the input alone: asked for the bias too, PyTorch's CPU kernels compute the weight's as well, and in 1D of a
+        # shape that forward mode refuses.
+        rest = None, stride, padding, dilation, False, (0,) * len(stride), groups, [True, False, False]
+        data, _, _ = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
+    if to_bias and weight.shape[1]:
+        bias = grad_output.sum((0, *range(2, grad_output.dim())))
+    elif to_bias:  # without input channels PyTorch's output has none either
+        bias = grad_output.new_zeros(weight.shape[0])
+    if ours:
+        data, step = conv_backward(grad_output, input, weight, geometry, (True, to_weight), policy)
+    elif to_weight:
+        _, step = conv_backward(grad_output, input, weight, geometry, (False, True), policy)
+    return data, step, bias
+
+
+class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
+    """``ckgen::conv``. The last argument is None or what ``_below`` takes."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy, modes: Any) -> Any:
+        ctx.geometry, ctx.policy = geometry, policy
+        _save(ctx, input, weight)
+        if modes is None:
+            return convolution(input, weight, bias, *geometry)
+        with _below(modes):
+            return convolution(input, weight, bias, *geometry)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = None, None, None
+        if grad_output is not None:
+            input, weight = ctx.saved_tensors
+            found = _gradients(grad_output, input, weight, ctx.geometry, ctx.needs_input_grad[:3], ctx.policy)
+        return *found, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, input_t: Any, weight_t: Any, bias_t: Any, *_: Any) -> Any:
+        with forward_ad._set_fwd_grad_enabled(True):
+            (input, weight), settings, parts = _primals(ctx), (*ctx.geometry, *ctx.policy), []
+            if input_t is not None:
+                parts.append(CONV(input_t, weight, bias_t, *settings))
+            if weight_t is not None:
+                parts.append(CONV(input, weight_t, None if parts else bias_t, *settings))
+            if not parts:  # the bias alone
+                parts.append(CONV(torch.zeros_like(input), weight, bias_t, *settings))
+            return sum(parts[1:], parts[0])
+
+
+class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
+    """``ckgen::conv_backward``. The last argument is what ``_below`` takes."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        grad_output: Any,
+        input: Any,
+        weight: Any,
+        geometry: Geometry,
+        wanted: tuple[bool, bool],
+        policy: Policy,
+        modes: tuple[bool, bool],
+    ) -> tuple[Any, Any]:
+        ctx.geometry, ctx.wanted, ctx.policy = geometry, wanted, policy
+        _save(ctx, grad_output, input, weight)
+        with _below(modes):
+            return CONV_BACKWARD(grad_output, input, weight, *geometry, *wanted, *policy)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, to_data: Any, to_step: Any) -> tuple[Any, ...]:
+        """``to_data``, of the input's shape, and ``to_step``, of the weight's, are the gradients of the two results."""
+        (grad_output, input, weight), needed, parts = ctx.saved_tensors, ctx.needs_input_grad, []
+        to_step = None if to_step is None else to_step.to(grad_output.dtype)
+        if needed[0] and to_data is not None:
+            parts.append(CONV(to_data, weight, None, *ctx.geometry, *ctx.policy))
+        if needed[0] and to_step is not None:
+            parts.append(CONV(input, to_step, None, *ctx.geometry, *ctx.policy))
+        wanted = needed[1] and to_step is not None, needed[2] and to_data is not None, False
+        others = input if to_data is None else to_data, weight if to_step is None else to_step
+        data, step, _ = _gradients(grad_output, *others, ctx.geometry, wanted, ctx.policy)
+        return sum(parts[1:], parts[0]) if parts else None, data, step, None, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, grad_output_t: Any, input_t: Any, weight_t: Any, *_: Any) -> tuple[Any, ...]:
+        with forward_ad._set_fwd_grad_enabled(True):
+            (grad_output, input, weight), parts = _primals(ctx), []
+            if grad_output_t is not None:
+                parts.append(conv_backward(grad_output_t, input, weight, ctx.geometry, ctx.wanted, ctx.policy))
+            wanted = ctx.wanted[0] and weight_t is not None, ctx.wanted[1] and input_t is not None
+            if True in wanted:
+                others = input if input_t is None else input_t, weight if weight_t is None else weight_t
+                parts.append(conv_backward(grad_output, *others, ctx.geometry, wanted, ctx.policy))
+            found = ([pair[at] for pair in parts if pair[at] is not None] for at in (0, 1))
+            return tuple(sum(terms[1:], terms[0]) if terms else None for terms in found)
+
+
+# Function.apply but for what its Python part adds: under torch.func it would call itself for all levels at once, and an
+# operator is called at each of them.
+_apply_conv = super(torch.autograd.Function, CkgenConv).apply
+_apply_gradients = super(torch.autograd.Function, CkgenConvGradients).apply
+
+
+def _save(ctx: Any, *tensors: Any) -> None:
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
+    if forward_ad._current_level >= 0:
+        ctx.save_for_forward(*tensors)
+
+
+def _primals(ctx: Any) -> list[Any]:
+    """The saved tensors without the tangents of this level: those of outer levels remain."""
+    return [forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
+
+
+@contextmanager
+def _below(modes: tuple[bool, bool]) -> Iterator[None]:
+    """Past the autograd kernels, in the ``modes`` (grad, forward grad) that an autograd function turns off: below a
+    transform of torch.func the next level outwards is to record what happens."""
+    grad, forward = modes
+    with torch._C._AutoDispatchBelowAutograd(), torch.set_grad_enabled(grad), forward_ad._set_fwd_grad_enabled(forward):
+        yield
+
+
+def _modes() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
+
+
+def _conv_autograd(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    with _single_level():  # of torch.func's transforms, the one that calls
+        return _apply_conv(input, weight, bias, geometry_of(*rest[:4]), Policy(*rest[4:]), _modes())
+
+
+def _conv_backward_autograd(grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, Any]:
+    with _single_level():
+        settings = geometry_of(*rest[:4]), rest[4:6], Policy(*rest[6:])
+        return _apply_gradients(grad_output, input, weight, *settings, _modes())  # type: ignore[no-any-return]
+
+
+LIBRARY.impl("conv", _conv_autograd, "Autograd")
+LIBRARY.impl("conv_backward", _conv_backward_autograd, "Autograd")

@@ -1,0 +1,91 @@
+"""A convolution as PyTorch's own functions take it: what goes to the operators of ckgen and what stays PyTorch's."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ckgen.torch.autograd import conv
+from ckgen.torch.operators import Policy
+from ckgen.torch.plan import DTYPES
+from ckgen.torch.require import torch
+
+Edges = int | Sequence[int]
+
+_TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
+_ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
+_INTEGERS = int, torch.SymInt
+_SEQUENCES = tuple, list, Sequence  # the last alone takes longer
+_BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
+
+
+def convolve(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Edges,
+    padding: Edges | str,
+    dilation: Edges,
+    groups: int,
+    policy: Policy,
+) -> Any:
+    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, for gradients of
+    each image in one pass (call_for_per_sample_grads), and where its own function says what is wrong."""
+    if isinstance(weight, _ExpandedWeight):
+        return _BY_PYTORCH[len(weight.shape) - 2](input, weight, bias, stride, padding, dilation, groups)
+    ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
+    known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
+    if known and torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+        tensors = _cast(input, dtype), _cast(weight, dtype), _cast(bias, dtype)
+    seen, other, added = tensors
+    same = seen.dtype == other.dtype and (added is None or added.dtype == seen.dtype)
+    pads = _pads(padding, weight, stride, dilation)
+    if not known or not same or seen.dtype not in _TYPES or input.layout is not torch.strided or pads is None:
+        return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
+    if any(pads[1]):  # where the two sides differ, PyTorch too pads one of them beforehand
+        seen = torch.nn.functional.pad(seen, [end for more in reversed(pads[1]) for end in (0, more)])
+    geometry = spread(stride, ndim), pads[0], spread(dilation, ndim), groups
+    if input.dim() == ndim + 2:
+        return conv(seen, other, added, geometry, policy)
+    return conv(seen.unsqueeze(0), other, added, geometry, policy).squeeze(0)
+
+
+def spread(value: Edges, ndim: int) -> tuple[int, ...]:
+    """One entry per dimension, as PyTorch understands a single one."""
+    if isinstance(value, int):
+        return (value,) * ndim
+    entries = whole(value if isinstance(value, _SEQUENCES) else (value,))
+    return entries * ndim if len(entries) == 1 else entries
+
+
+def whole(values: Sequence[int]) -> tuple[int, ...]:
+    """Lengths as Python's or symbolic integers, whatever else counts as one: numpy's, and tensors of one element."""
+    for value in values:
+        if not isinstance(value, _INTEGERS):
+            return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
+    return tuple(values)
+
+
+def _pads(
+    padding: Edges | str, weight: Any, stride: Edges, dilation: Edges
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The padding of both sides and how much more there is at the end; None for words that PyTorch refuses here."""
+    ndim = weight.dim() - 2
+    if not isinstance(padding, str):
+        return spread(padding, ndim), ()
+    if padding == "valid":
+        return (0,) * ndim, ()
+    dilations = spread(dilation, ndim)
+    if padding != "same" or len(dilations) != ndim or any(step != 1 for step in spread(stride, ndim)):
+        return None
+    total = [(edge - 1) * reach for edge, reach in zip(weight.shape[2:], dilations, strict=True)]
+    return tuple(pad // 2 for pad in total), tuple(pad % 2 for pad in total)
+
+
+def _cast(tensor: Any, dtype: Any) -> Any:
+    """What autocast makes of a tensor or None. PyTorch keeps its casts of parameters, out of reach from here, until the
+    region ends; a parameter that is used in several calls is cast in each."""
+    return tensor if tensor is None or tensor.dtype not in _TYPES else tensor.to(dtype)

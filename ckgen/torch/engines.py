@@ -1,0 +1,96 @@
+"""Runs of a library on PyTorch's tensors. What a problem needs is prepared once for each kind of tensors."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ckgen.library.library import Library
+from ckgen.torch.plan import Geometry, Lengths, Step, make_plan, result_strides
+from ckgen.torch.require import torch
+
+# A plan takes about 2 KiB; a model has two for each of its convolutions, with dynamic shapes for each of their sizes.
+PLANS = 4096
+
+
+class Engine:
+    """A library and the plans of the problems seen last. Threads may share it."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.plan = functools.lru_cache(PLANS)(functools.partial(make_plan, library))
+        self._several = library.platform != "host" and torch.cuda.device_count() > 1
+
+    def gradients(
+        self,
+        grad_output: Any,
+        input: Any,
+        weight: Any,
+        geometry: Geometry,
+        wanted: tuple[bool, bool],
+        fallback: bool,
+    ) -> tuple[Any, Any]:
+        """The gradients of input and weight that are ``wanted``, None for the other."""
+        device = grad_output.device
+        gpu = device.index if self._several else None
+        plan = self.plan(_seen(grad_output), _seen(input), _seen(weight), geometry, wanted, fallback, gpu)
+        to_out, to_in, to_wei = plan.copies
+        out = grad_output if to_out is None else _copied(grad_output, to_out)
+        in_ = input if to_in is None else _copied(input, to_in)
+        wei = weight if to_wei is None else _copied(weight, to_wei)
+        stream = torch.cuda.current_stream(device).cuda_stream if grad_output.is_cuda else 0
+        data = step = None
+        if plan.data:
+            data = self._run(plan.data, device, (0, wei.data_ptr(), out.data_ptr()), 0, stream, gpu)
+        if plan.weight:
+            step = self._run(plan.weight, device, (in_.data_ptr(), 0, out.data_ptr()), 1, stream, gpu)
+        if True in plan.by_pytorch:
+            stride, padding, dilation, groups = geometry
+            rest = stride, padding, dilation, False, (0,) * len(stride), groups, (*plan.by_pytorch, False)
+            found = torch.ops.aten.convolution_backward.default(grad_output, input, weight, None, *rest)
+            data = _in_format(found[0], input) if plan.by_pytorch[0] else data
+            step = _in_format(found[1], weight) if plan.by_pytorch[1] else step
+        return data, step
+
+    def _run(
+        self, step: Step, device: Any, operands: tuple[int, int, int], written: int, stream: int, gpu: int | None
+    ) -> Any:
+        """One gradient, in memory of its own, of which ``operands`` lack the address."""
+        result = torch.empty_strided(step.shape, step.strides, dtype=step.dtype, device=device)
+        if step.start is None:
+            return result.zero_()
+        scratch = 0
+        if step.workspace_bytes:
+            workspace = torch.empty(step.workspace_bytes, dtype=torch.uint8, device=device)
+            scratch = workspace.data_ptr()
+        addresses = [*operands]
+        addresses[written] = result.data_ptr()
+        if gpu is None:
+            step.start(addresses[0], addresses[1], addresses[2], scratch, stream)
+        else:
+            with self.library.memory.using(gpu):
+                step.start(addresses[0], addresses[1], addresses[2], scratch, stream)
+        return result if step.reordered is None else _copied(result, step.reordered)
+
+
+@functools.cache
+def engine(path: str) -> Engine:
+    """The one of a library for the whole process. Raises LibraryError where it cannot be loaded."""
+    return Engine(Library(path))
+
+
+def _seen(tensor: Any) -> tuple[Any, ...]:
+    """The fields of Seen, which also stand for a tensor that is not read. Making a Seen would take much longer."""
+    if type(tensor) is tuple:
+        return tensor
+    return tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device
+
+
+def _in_format(gradient: Any, like: Any) -> Any:
+    """PyTorch's gradient of a tensor, which has the strides of the kernel that computed it, with those of ours."""
+    strides = result_strides(like.shape, like.stride())
+    return gradient if gradient.stride() == strides else _copied(gradient, strides)
+
+
+def _copied(tensor: Any, strides: Lengths) -> Any:
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)

@@ -1,0 +1,251 @@
+"""From the shapes, strides and types of PyTorch's tensors to prepared runs of a library.
+
+Nothing here reads a tensor: a plan is a function of values that can be compared and hashed. PyTorch's types and devices
+are passed through as they are, so that PyTorch need not be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ckgen.conv.layout import CHANNELS_LAST, TensorName
+from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
+from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
+from ckgen.library.library import Library
+
+# The types of what is read and of what is written.
+DTYPES = {
+    ("float16", "float16"): "f16",
+    ("bfloat16", "bfloat16"): "bf16",
+    ("float32", "float32"): "f32",
+    ("bfloat16", "float32"): "bf16_f32_bf16",
+}
+_HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
+# The selector is told an address that is aligned as the tensor's; a multiple of every alignment that a kernel asks for.
+_SOMEWHERE = 1 << 12
+Start = Callable[[int, int, int, int, int], None]
+Lengths = tuple[int, ...]
+# Stride, padding, dilation, groups.
+Geometry = tuple[Lengths, Lengths, Lengths, int]
+
+
+class Seen(NamedTuple):
+    """What a plan depends on of a tensor (N, C, spatial) or (K, C/groups, filter)."""
+
+    shape: Lengths
+    stride: Lengths
+    misaligned: int  # the address modulo 16
+    dtype: Any
+    device: Any
+
+
+class Step(NamedTuple):
+    """One gradient: ``start(in, wei, out, workspace, stream)`` writes all of a tensor of ``shape`` and ``strides``,
+    which is then copied to have the strides ``reordered`` where these are given. Without a ``start`` it is zero."""
+
+    start: Start | None
+    workspace_bytes: int
+    shape: Lengths
+    strides: Lengths
+    reordered: Lengths | None
+    dtype: Any
+
+
+class Plan(NamedTuple):
+    """The gradients of input and weight, None where nobody asked or, as ``by_pytorch`` says, no instance takes it.
+
+    ``copies`` are the strides of copies that the library reads instead of output gradient, input and weight, None for
+    a tensor that it reads where it is.
+    """
+
+    data: Step | None
+    weight: Step | None
+    by_pytorch: tuple[bool, bool]
+    copies: tuple[Lengths | None, Lengths | None, Lengths | None]
+
+
+class _Read(NamedTuple):
+    """How a tensor is read: with these strides, as a copy where it is not ``in_place``."""
+
+    strides: Lengths
+    address: int
+    in_place: bool
+
+
+class Request(NamedTuple):
+    """What is asked of a library: the ``wanted`` gradients of input and weight, in the memory formats of these.
+
+    ``gpu`` is to be made current, None where there is no choice. What no instance takes is left to PyTorch where
+    ``fallback`` says so.
+    """
+
+    grad_output: Seen
+    input: Seen
+    weight: Seen
+    geometry: Geometry
+    wanted: tuple[bool, bool]
+    fallback: bool
+    gpu: int | None
+
+
+def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest: Any) -> Plan:
+    """The plan for a Request, whose fields are given one by one, those of its tensors as plain tuples.
+
+    Raises UnsupportedProblem or ProblemError where that is not left to PyTorch, LibraryError for tensors that do not
+    fit."""
+    asked = Request(Seen(*grad_output), Seen(*input), Seen(*weight), *rest)
+    tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
+    _check(library, asked)
+    if not all(prod(seen.shape) for seen in tensors):
+        if asked.weight.shape[1]:  # without input channels PyTorch's output has none either
+            _problem(asked)
+        zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
+        return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
+    reads = _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
+    data = _attempt(library, asked, "in", reads) if wanted[0] else None
+    weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
+    readers = data or weight, weight, data
+    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
+    by_pytorch = wanted[0] and data is None, wanted[1] and weight is None
+    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+
+
+def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
+    """One gradient by the library, None where it is left to PyTorch."""
+    like = asked.input if written == "in" else asked.weight
+    try:
+        start, size = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu)
+    except (UnsupportedProblem, ProblemError) as error:
+        if asked.fallback:
+            return None
+        if isinstance(error, UnsupportedProblem):
+            raise UnsupportedProblem(error.instance, error.reason, _HELP) from error
+        raise
+    return _step(start, size, like)
+
+
+def _prepared(
+    library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
+) -> tuple[Start, int]:
+    """How the library's choice for tensors that are read so is started, and its bytes of workspace."""
+    out, input, weight = reads
+    layout = CHANNELS_LAST[problem.ndim]
+    if written == "in":  # operators that write the input name the output first
+        layout = "/".join(reversed(layout.split("/")))
+    described = CProblem.make(problem, layout, 1)
+    described.set_strides("out", (problem.k, out.strides[0], 1, *out.strides[2:]))
+    if written == "wei":
+        described.set_strides("in", (problem.c, input.strides[0], 1, *input.strides[2:]))
+    addresses = (0, weight.address, out.address) if written == "in" else (input.address, 0, out.address)
+    with library.memory.using(gpu):
+        choice = library.candidates_for(described, dtype, layout, None, addresses, most=1)[0]
+        described.split_k = choice.split_k
+        return library.prepare(choice.name, described)
+
+
+def _check(library: Library, asked: Request) -> None:
+    """Everything that can be said without a problem, about the tensors that are read."""
+    gradient = asked.grad_output
+    read = {"weight": asked.weight} if asked.wanted[0] else {}
+    if asked.wanted[1]:
+        read["input"] = asked.input
+    for name, seen in read.items():
+        if gradient.device != seen.device:
+            raise LibraryError(f"grad_output is on {gradient.device}, {name} on {seen.device}")
+        on_gpu = seen.device.type == "cuda"
+        if on_gpu == (library.platform == "host") or not (on_gpu or seen.device.type == "cpu"):
+            message = f"the tensors are on {seen.device}, {library.path} is for platform {library.platform}"
+            raise LibraryError(message, "use a library for the tensors' device, or move them")
+        if gradient.dtype != seen.dtype:
+            raise LibraryError(f"grad_output is {gradient.dtype}, {name} {seen.dtype}")
+    sizes, groups = (tuple(asked.input.shape), tuple(asked.weight.shape)), asked.geometry[3]
+    fits = len(sizes[0]) == len(sizes[1]) in (3, 4, 5) and groups > 0
+    if not fits or sizes[0][1] != sizes[1][1] * groups or sizes[1][0] % groups:
+        message = f"weight_size {sizes[1]} and groups {groups} do not fit an input of shape {sizes[0]}"
+        raise LibraryError(message, "it is (K, C/groups, filter)")
+
+
+def _dtype(asked: Request, written: TensorName) -> str:
+    """The library's name for the types of a gradient."""
+    like = asked.input if written == "in" else asked.weight
+    names = tuple(str(kind).removeprefix("torch.") for kind in (asked.grad_output.dtype, like.dtype))
+    if names not in DTYPES or (written == "in" and names[0] != names[1]):
+        known = ", ".join(" with ".join(pair) for pair in DTYPES)
+        raise LibraryError(f"grad_output is {names[0]} and the gradient {names[1]}; possible are {known}")
+    return DTYPES[names]
+
+
+def _problem(asked: Request) -> ConvProblem:
+    """The problem, checked against the output's shape, with one image or output channel in place of none. LibraryError,
+    or ProblemError for one that cannot exist."""
+    input, weight, (stride, padding, dilation, groups) = asked.input.shape, asked.weight.shape, asked.geometry
+    problem = make_problem(
+        groups=groups,
+        batch=max(1, input[0]),
+        k=max(1, weight[0] // groups),
+        c=weight[1],
+        filter=weight[2:],
+        input=input[2:],
+        stride=stride,
+        dilation=dilation,
+        pad=padding,
+    )
+    expected, found = (input[0], weight[0], *problem.output), tuple(asked.grad_output.shape)
+    if found != expected:
+        raise LibraryError(f"grad_output has shape {found}; this convolution gives {expected}")
+    return problem
+
+
+def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
+    """A run into the memory format of ``like``, by way of a channels-last tensor where that is another."""
+    written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
+    shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
+    strides, reordered = (wanted, None) if one or start is None else (written, wanted)
+    return Step(start, workspace_bytes, shape, strides, reordered, like.dtype)
+
+
+def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> _Read:
+    strides = view(seen.shape, seen.stride)
+    return _Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else _Read(packed(seen.shape), 0, False)
+
+
+def packed(shape: Lengths) -> Lengths:
+    """The strides of a gap-free channels-last tensor."""
+    strides, step = [0] * len(shape), 1
+    for axis in (1, *range(len(shape) - 1, 1, -1), 0):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
+    """The strides with which the library reads a tensor: channels last, gaps allowed, but no overlap. None where it has
+    to be copied. Where a length is 1, so that PyTorch's stride says nothing, it is what follows from the others."""
+    if len(shape) < 3 or shape[1] != 1 and stride[1] != 1:
+        return None
+    found, reach = [1] * len(shape), shape[1]
+    for axis in (*range(len(shape) - 1, 1, -1), 0):
+        found[axis] = reach if shape[axis] == 1 else stride[axis]
+        if found[axis] < reach:
+            return None
+        reach += found[axis] * (shape[axis] - 1)
+    return tuple(found)
+
+
+def gap_free(shape: Lengths, stride: Lengths) -> Lengths | None:
+    """``readable`` for a tensor that may not have gaps either."""
+    view = readable(shape, stride)
+    return view if view == packed(shape) else None
+
+
+def result_strides(shape: Lengths, stride: Lengths) -> Lengths:
+    """The strides of a gradient: its tensor's own, so that optimizers and DDP read both in one order, or channels-last
+    ones where the tensor's have gaps or overlap. Lengths may be symbolic."""
+    expected = 1
+    for step, length in sorted((step, length) for step, length in zip(stride, shape, strict=True) if length != 1):
+        if step != expected:
+            return packed(shape)
+        expected = step * length
+    return tuple(stride)

@@ -1,0 +1,88 @@
+"""Predicted tables: what the cost model says is fastest on an architecture of which nothing was measured.
+
+A predicted table has the form of a measured one and is used in the same way, but the selector calls what it picks from
+it `predicted`. It is made from the committed table of machine code, the spec and the problem sets that come with ckgen;
+measurements of that architecture replace it.
+
+The generic instance is ranked where it alone takes a problem. The model counts bytes, and an instance that loads one
+element at a time moves the same bytes as one that loads eight: by its number the generic one would be among the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ckgen.bench.origin import file_digest
+from ckgen.conv.problem import ConvProblem
+from ckgen.cost.rank import CodeBook, Prediction, rank
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.hardware.compute_units import RATES
+from ckgen.instance.instance import Instance
+from ckgen.machine_code.table import read_table
+from ckgen.operations.operation import OPERATIONS
+from ckgen.problems.sets import load_problems
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
+from ckgen.selection.takes import takes
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
+
+PROBLEM_SETS = ("retinanet", "ck_bwd_weight", "ck_bwd_data")
+FASTEST = 3
+UNLIMITED = 1 << 31  # these matrix units round to nearest, so that no sum is too long
+
+
+def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
+    """The table by the cost model. ``code`` is a table of `ckgen isa`, ``spec`` the YAML file, both relative to
+    ``root``. CkgenError when either cannot be read."""
+    table = read_table(root / code)
+    book = CodeBook(table.arch, table)
+    every = expand_document(source.load(root / spec)).instances
+    instances = [i for i in every if i.operation == operation and table.arch in i.archs and i.function == PASS_THROUGH]
+    rows = tuple(
+        row
+        for problem in _problems(operation)
+        for dtype in dict.fromkeys(instance.dtype for instance in instances)
+        for row in _row(problem, dtype, instances, book)
+    )
+    origin = TableOrigin(
+        results={path: file_digest(root / path) for path in (code, spec)},
+        device=RATES[table.arch].gpu,
+        driver="",
+        software="the cost model of docs/isa.md; nothing was measured",
+        compiler=table.compiler,
+        commit="",
+        spec_digest="",
+        library_digest="",
+        measured="",
+    )
+    return Table(operation, table.arch, origin, rows, predicted=True)
+
+
+def _problems(operation: str) -> list[ConvProblem]:
+    """Every problem of the sets that is one of the operation, once."""
+    every = [named for name in PROBLEM_SETS for named in load_problems(name)]
+    return list(dict.fromkeys(named.problem for named in every if operation in named.operations))
+
+
+def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: CodeBook) -> Iterable[MeasuredProblem]:
+    if not instances:
+        return
+    layout = OPERATIONS[instances[0].operation].layouts[problem.ndim - 1]
+    takers = [i for i in instances if i.layout == layout and i.dtype == dtype and takes(i, problem)]
+    takers = [i for i in takers if not i.generic] or takers
+    best = _kept(rank(takers, problem, book)) if takers else []
+    if best:
+        candidates = (Candidate(p.instance.name, p.split_k, round(p.seconds * 1e6, 1), UNLIMITED) for p in best)
+        yield MeasuredProblem(str(problem), dtype, layout, tuple(candidates))
+
+
+def _kept(ranked: Sequence[Prediction]) -> list[Prediction]:
+    """The fastest few, and of those after them the first of each family."""
+    kept: list[Prediction] = []
+    families: set[str] = set()
+    for prediction in ranked:
+        if len(kept) < FASTEST or prediction.instance.family not in families:
+            kept.append(prediction)
+            families.add(prediction.instance.family)
+    return kept

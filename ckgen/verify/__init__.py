@@ -1,0 +1,5 @@
+"""Proof that instances are right: float64 references, inputs and poisoned outputs, error allowances, plans of runs,
+`smoke`.
+"""
+
+__all__ = ["guarded", "plan", "reference", "run_tensors", "smoke"]

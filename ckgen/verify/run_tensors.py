@@ -1,0 +1,99 @@
+"""Random tensors for a run of an operation, and the float64 result that follows from them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, decode, element_of, encode
+from ckgen.conv.layout import TENSORS, TensorName, logical_axes
+from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function
+from ckgen.elementwise.language import nearest_f32
+from ckgen.library.d_tensors import DSlot
+from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.verify.reference import backward_weight, rounding_allowance, summing_allowance
+from ckgen.verify.reference_bwd_data import DTensor, backward_data, fused
+
+Gradient = Callable[[ConvProblem, Mapping[TensorName, Float64]], Float64]
+_GRADIENTS: dict[str, Gradient] = {
+    BWD_WEIGHT: lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
+    BWD_DATA: lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a kernel is given, and what must come of it.
+
+    ``tensors`` are those that it reads, in logical order, ``ds`` its function's D tensors with the axes G, N, spatial,
+    C or G, C, ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order, from
+    which a kernel's may be off by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product
+    can have.
+    """
+
+    tensors: Mapping[TensorName, Array]
+    ds: tuple[DTensor, ...]
+    scalars: Mapping[str, float] | None
+    expected: Float64
+    error: Any
+    scale: float
+
+    @property
+    def in_(self) -> Array:
+        """The input, for operations that read it."""
+        return self.tensors["in"]
+
+    @property
+    def out(self) -> Array:
+        """The gradient of the output."""
+        return self.tensors["out"]
+
+    def allowance(self, element: Element) -> Float64:
+        """How far from ``expected`` each element of a result of type ``element`` may lie, in logical order."""
+        limit: Float64 = rounding_allowance(element, self.expected, self.error)
+        return limit
+
+    def d_array(self, at: int, slot: DSlot) -> Array:
+        """D tensor number ``at`` with its axes in the order of ``slot``'s layout."""
+        given = self.ds[at].layout.replace("_", "")
+        return self.ds[at].array.transpose([given.index(axis) for axis in slot.axes])
+
+
+def make_data(
+    problem: ConvProblem,
+    dtype: str,
+    seed: int,
+    operation: str = BWD_WEIGHT,
+    function: Function = BUILTINS[PASS_THROUGH],
+) -> Data:
+    """Uniform random numbers in (-1, 1), rounded to the types of ``dtype``; the same for the same arguments. Scalars
+    keep their defaults for every other problem."""
+    digest = zlib.crc32(str(problem).encode())
+    random = np.random.default_rng([seed, digest])
+    read = [name for name in TENSORS if name != OPERATIONS[operation].written]
+    elements = {name: element_of(dtype, name) for name in read}
+    tensors = {name: encode(random.uniform(-1, 1, problem.lengths(name)), elements[name]) for name in read}
+    seen = {name: decode(tensors[name], elements[name]) for name in read}
+    scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
+    gradient = _GRADIENTS[operation](problem, seen)
+    error = summing_allowance(accumulations(operation, problem), scale)
+    if not OPERATIONS[operation].fused:
+        return Data(tensors, (), None, gradient, error, scale)
+    ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)
+    values = {name: nearest_f32(float(random.uniform(-2, 2))) or 0.0 for name, _ in function.scalars}
+    scalars = values if values and digest % 2 else None
+    result = fused(gradient, error, function, dict(zip(function.tensors, ds, strict=True)), scalars)
+    return Data(tensors, ds, scalars, result.value, result.error, scale)
+
+
+def _d_tensor(problem: ConvProblem, layout: str | None, dtype: str, random: np.random.Generator) -> DTensor:
+    sizes = dict(zip(logical_axes("in", problem.ndim), problem.lengths("in"), strict=True))
+    axes = layout if layout in ("GC", "G_C") else "GN" + logical_axes("in", problem.ndim)[3:] + "C"
+    values = random.uniform(-1, 1, [sizes[axis] for axis in axes.replace("_", "")])
+    return DTensor(encode(values, ELEMENTS[dtype]), dtype, axes)

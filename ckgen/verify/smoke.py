@@ -1,0 +1,203 @@
+"""Prove instances right: run them on real problems and compare with float64.
+
+Nothing is taken on trust. Inputs, output and workspace lie between guards; output and workspace are filled
+with NaN before every run; the inputs must come back unchanged; a second run with other poison and another
+schedule must give the same bits. The reference is computed from the inputs as the kernel sees them, rounded
+to its element type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.layout import TENSORS, to_physical
+from ckgen.errors import CkgenError
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library, Run, Tensor
+from ckgen.operations.operation import OPERATIONS
+from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
+from ckgen.verify.plan import Case, Gap, Plan
+from ckgen.verify.run_tensors import Data, make_data
+
+OK = "ok"
+NOT_COVERED = "not covered"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report. ``max_error`` and ``tolerance`` belong to the element that comes nearest to its
+    tolerance or passes it furthest; they are None when there is no result to judge. ``split_k`` is what was
+    asked, ``used_split_k`` what it came to."""
+
+    instance: str
+    platform: str
+    problem: str
+    split_k: int | None
+    used_split_k: int | None
+    max_error: float | None
+    tolerance: float | None
+    verdict: str
+
+    @property
+    def ok(self) -> bool:
+        """True when the check passed."""
+        return self.verdict == OK
+
+    @property
+    def uncovered(self) -> bool:
+        """True for a problem that nothing takes where that is allowed: not a run, neither passed nor failed."""
+        return self.verdict.startswith(NOT_COVERED)
+
+
+def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bool = False) -> Iterator[Row]:
+    """The rows of a plan: its gaps first, as failures, then every case as it finishes.
+
+    With ``allow_uncovered`` a problem that nothing takes is no failure, but is still a row.
+
+    ``seed`` fixes the inputs and the host platform's schedules. Whatever goes wrong in a run is a row. A kernel
+    that faults takes the GPU's context with it: the cases after it become rows that say so, not runs.
+    """
+    for gap in plan.gaps:
+        yield gap_row(library.platform, gap, allow_uncovered=allow_uncovered)
+    known: tuple[object, Data] | None = None
+    lost: str | None = None
+    for case in plan.cases:
+        if lost is not None:
+            yield _row(library, case, verdict=f"FAIL: not run, {lost}")
+            continue
+        instance, function = library.instance(case.instance), library.function_of(case.instance)
+        key = (case.problem.problem, element_of(instance.dtype, "in"), instance.operation, function)
+        if known is None or known[0] != key:
+            known = key, make_data(case.problem.problem, instance.dtype, seed, instance.operation, function)
+        row = run_case(library, case, known[1], seed=seed)
+        lost = None if row.ok else _lost(library, case)
+        yield row
+
+
+def gap_row(platform: str, gap: Gap, *, allow_uncovered: bool = False) -> Row:
+    """A gap of the plan as a failed row, or as an uncovered one. An instance that takes nothing always fails: nothing
+    proves it."""
+    problem = str(gap.problem) if gap.problem else "-"
+    verdict = NOT_COVERED if allow_uncovered and gap.instance is None else "FAIL"
+    return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"{verdict}: {gap.reason}")
+
+
+def _row(
+    library: Library,
+    case: Case,
+    used: int | None = None,
+    error: float | None = None,
+    limit: float | None = None,
+    *,
+    verdict: str,
+) -> Row:
+    return Row(case.instance, library.platform, str(case.problem), case.split_k, used, error, limit, verdict)
+
+
+def _lost(library: Library, case: Case) -> str | None:
+    """Why no later case can run, after ``case`` failed: the GPU does not even wait any more."""
+    try:
+        library.memory.synchronize()
+    except CkgenError as error:
+        return f"the GPU was lost in {case.instance}: {error}"
+    return None
+
+
+def run_case(library: Library, case: Case, data: Data, *, seed: int = 0) -> Row:
+    """Run and judge one case."""
+    try:
+        first = _Attempt(library, case, data, turn=0, seed=seed)
+        second = _Attempt(library, case, data, turn=1, seed=seed) if case.twice else None
+    except CkgenError as error:
+        return _row(library, case, verdict=f"FAIL: {error}")
+    worst, limit, broken = first.compare(data)
+    reason = first.fault() or (second.fault() if second else None)
+    if reason is None and broken:
+        reason = f"{broken} elements are not finite"
+    if reason is None and worst > limit:
+        reason = f"error {worst:.3g} is more than {limit:.3g}"
+    if reason is None and second and not first.same_bits(second):
+        reason = "a second run gave other bits"
+    return _row(library, case, first.used.split_k, worst, limit, verdict=f"FAIL: {reason}" if reason else OK)
+
+
+class _Attempt:
+    """The first (``turn`` 0) or second run of a case in guarded memory, each with its own poison and
+    schedule. Raises CkgenError when the library refuses or fails."""
+
+    def __init__(self, library: Library, case: Case, data: Data, *, turn: int, seed: int) -> None:
+        self._instance = library.instance(case.instance)
+        self._written = OPERATIONS[self._instance.operation].written
+        self._poison, self._scalars = OUTPUT_POISONS[turn], data.scalars
+        problem, layout = case.problem.problem, self._instance.layout
+        slots = d_slots(self._instance, library.function_of(case.instance))
+        arrays = [(name, array.transpose(to_physical(name, layout))) for name, array in data.tensors.items()]
+        ds = [(f"d{at}", data.d_array(at, slot)) for at, slot in enumerate(slots)]
+        self._ds = [name for name, _ in ds]
+        self._inputs = {name: holding(array) for name, array in (*arrays, *ds)}
+        self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
+        storage = element_of(self._instance.dtype, self._written).storage
+        self._result = blank(problem.shape(self._written, layout), storage, self._poison)
+        size = library.workspace_size(case.instance, problem, split_k=case.split_k)
+        self._workspace = blank((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
+        if library.platform == "host":
+            library.configure_host(seed=seed + turn)
+        self.used = self._launch(library, case)
+
+    def _launch(self, library: Library, case: Case) -> Run:
+        buffers = {**self._inputs, self._written: self._result, "workspace": self._workspace}
+        if library.platform == "host":
+            return self._run(library, case, {name: guarded.array for name, guarded in buffers.items()})
+        with library.memory.holding([guarded.buffer for guarded in buffers.values()]) as bases:
+            return self._run(library, case, {n: base + GUARD_BYTES for n, base in zip(buffers, bases, strict=True)})
+
+    def _run(self, library: Library, case: Case, places: Mapping[str, Tensor]) -> Run:
+        in_, wei, out = (places[name] for name in TENSORS)
+        return library.run(
+            *(case.instance, case.problem.problem, in_, wei, out),
+            ds=[places[name] for name in self._ds],
+            scalars=self._scalars,
+            split_k=case.split_k,
+            workspace=places["workspace"],
+        )
+
+    def fault(self) -> str | None:
+        """What the run did to memory that it should not have done, or failed to write."""
+        named: list[tuple[str, Guarded]] = [
+            *self._inputs.items(),
+            (self._written, self._result),
+            ("workspace", self._workspace),
+        ]
+        for name, guarded in named:
+            damage = guarded.damage()
+            if damage:
+                return f"{name}: {damage}"
+        for name, before in self._before.items():
+            if self._inputs[name].array.tobytes() != before:
+                return f"{name} was changed"
+        untouched = self._result.untouched(self._poison)
+        return f"{untouched} of {self._result.array.size} elements were never written" if untouched else None
+
+    def compare(self, data: Data) -> tuple[float, float, int]:
+        """Error and tolerance of the worst element, and how many elements have no finite error."""
+        # In the layout's own order, which is that of `expected` in memory: large results go by in one pass.
+        element, order = (
+            element_of(self._instance.dtype, self._written),
+            to_physical(self._written, self._instance.layout),
+        )
+        error = decode(self._result.array, element)
+        error -= data.expected.transpose(order)
+        np.abs(error, out=error)
+        limit = data.allowance(element).transpose(order)
+        at = int(np.argmax(error / limit))  # a NaN counts as the largest
+        worst = float(error.flat[at])
+        broken = 0 if np.isfinite(worst) else int(np.count_nonzero(~np.isfinite(error)))
+        return worst, float(limit.flat[at]), broken
+
+    def same_bits(self, other: _Attempt) -> bool:
+        """True when both runs left the same bits."""
+        return self._result.array.tobytes() == other._result.array.tobytes()
