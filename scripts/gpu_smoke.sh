@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prove a library for platform nvidia on this machine's GPU: smoke test, tests/test_nvidia.py, compute-sanitizer.
+# Prove a library for platform nvidia on this machine's GPU: smoke test, tests/gpu/test_nvidia.py, compute-sanitizer.
 #   scripts/gpu_smoke.sh build/ci/nvidia/libckgen_conv.so | generated [--allow-uncovered]
 # A generated tree is built first. A library of few instances need not take every problem: with --allow-uncovered those
 # that it does not are counted, not failures. Logs go to $OUT (default build/gpu); the exit code says whether all was
@@ -41,7 +41,7 @@ fi
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || true
 step smoke "$python" -m ckgen smoke --library "$library" "${covering[@]}"
 export CKGEN_NVIDIA_LIBRARY=$library
-step pytest "$python" -m pytest -q -p no:cacheprovider tests/test_nvidia.py
+step pytest "$python" -m pytest -q -p no:cacheprovider tests/gpu/test_nvidia.py
 
 # Every instance once or more, on tiny problems: the tools slow a kernel down a hundredfold.
 few=(-m ckgen smoke --library "$library" --problems tiny --split-k 2 --allow-uncovered)

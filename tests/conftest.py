@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.library.library import Library
-from tests.stub_library import compile_stub
+from tests.support.stub_library import compile_stub
 
 StubMaker = Callable[..., Library]
 
@@ -43,7 +43,7 @@ def stub(make_stub: StubMaker) -> Library:
 @pytest.fixture(scope="session")
 def host_library() -> Library:
     """The host library of set `ci`. A missing compiler fails the tests that need it, with the reason."""
-    from tests.host_library import build_host_library  # needs pydantic, which a machine that only runs may lack
+    from tests.support.host_library import build_host_library  # needs pydantic, which a machine that only runs may lack
 
     return Library(build_host_library())
 

@@ -18,10 +18,10 @@ from ckgen.errors import CkgenError
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
 from ckgen.machine_code.compile import identify
-from tests.host_library import build_host_library, tree_of
 from tests.machine.campaign import Campaign, Result, in_table
 from tests.machine.table import TABLE, code_digests, is_current, read_table, table_text
-from tests.specs import default_expansion
+from tests.support.host_library import build_host_library, tree_of
+from tests.support.specs import default_expansion
 
 ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
 

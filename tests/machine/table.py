@@ -14,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from tests.machine.campaign import Result
-from tests.specs import ROOT
+from tests.support.specs import ROOT
 
 TABLE = ROOT / "docs" / "machine_code_runs.csv"
 COLUMNS = tuple(field.name for field in fields(Result))

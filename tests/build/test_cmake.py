@@ -1,0 +1,294 @@
+"""The generated CMake: a client both ways, options that say no in words, libraries that follow their spec."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.build.cmake import build
+from ckgen.build.toolchain import find_toolchain
+from ckgen.errors import one_of
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import ARCHES
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from tests.support.trees import GENERIC, TMA, XDL, context
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = Path(__file__).parents[1] / "data" / "consumer"
+TOOLS = find_toolchain()
+INSTANCES = (XDL, GENERIC)
+
+
+def cmake(*arguments: str | Path, code: int = 0) -> str:
+    """Run CMake, expect an exit code (1: any failure) and return all that it printed."""
+    assert TOOLS.cmake is not None, "these tests need cmake"
+    done = subprocess.run(
+        [*TOOLS.cmake, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert bool(done.returncode) == bool(code), done.stdout
+    return done.stdout
+
+
+def output_of(program: Path) -> str:
+    return subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A generated tree, the folder it was built in and the prefix it is installed under."""
+
+    tree: Path
+    build_dir: Path
+    prefix: Path
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("cmake")
+    writer.apply(render_tree(INSTANCES, context()), folder / "generated")
+    result = build(folder / "generated", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
+    assert result.library == folder / "build" / "libckgen_conv.so"
+    cmake("--install", folder / "build", "--prefix", folder / "prefix")
+    return Installed(folder / "generated", folder / "build", folder / "prefix")
+
+
+def check_client(build_dir: Path) -> None:
+    lines = output_of(build_dir / "count_operators").splitlines()
+    assert lines[0].startswith("2d f16 1 DeviceGroupedConvBwdWeight_Xdl_CShuffle<")
+    assert lines[1].startswith("3d f32 1 ") and lines[2] == "1d bf16 0"
+    assert output_of(build_dir / "count_instances") == "host 2\n"
+
+
+def test_client_of_an_installed_library(installed: Installed, tmp_path: Path) -> None:
+    cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    cmake("--build", tmp_path)
+    check_client(tmp_path)
+    assert output_of(tmp_path / "count_instances_static") == "host 2\n"
+    assert (installed.prefix / "share/ckgen_conv/manifest.json").exists()
+
+
+def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
+    cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", f"-DTREE={installed.tree}")
+    cmake("--build", tmp_path)
+    check_client(tmp_path)
+
+
+def test_a_component_that_is_not_there_is_not_found(installed: Installed, tmp_path: Path) -> None:
+    prefix = f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+    found = "-DWANTED=grouped_conv_bwd_weight"
+    cmake("-S", CLIENT, "-B", tmp_path / "found", "-DUSE=installed", prefix, found)
+    said = cmake("-S", CLIENT, "-B", tmp_path / "no", "-DUSE=installed", prefix, "-DWANTED=fft", code=1)
+    assert "it has no operation fft, only: grouped_conv_bwd_weight" in " ".join(said.split())
+
+
+def test_a_client_cannot_disagree_about_the_platform(installed: Installed, tmp_path: Path) -> None:
+    flags = (
+        "-DUSE=installed",
+        f"-DCMAKE_PREFIX_PATH={installed.prefix}",
+        "-DCMAKE_CXX_FLAGS=-DCKGEN_PLATFORM_AMD=1",
+    )
+    cmake("-S", CLIENT, "-B", tmp_path, *flags)
+    said = cmake("--build", tmp_path, "--target", "count_operators", code=1)
+    assert "the platform is the library's choice (host)" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("CKGEN_PLATFORM=cuda", 'CKGEN_PLATFORM is "cuda"; it can be amd, nvidia or host'),
+        ("CKGEN_PLATFORM=amd", "CKGEN_PLATFORM=amd needs HIP's compiler"),
+        ("CKGEN_HOST_ARCH=gfx999", f'CKGEN_HOST_ARCH is "gfx999"; it can be {one_of(ARCHES).replace("`", "")}'),
+        ("CKGEN_INSTANCES_PER_FILE=0", 'CKGEN_INSTANCES_PER_FILE is "0"; it is a count of 1 or more'),
+        ("CKGEN_BUILD_SHARED=OFF", "nothing to build"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_words(
+    installed: Installed, tmp_path: Path, option: str, message: str
+) -> None:
+    said = cmake("-S", installed.tree, "-B", tmp_path, f"-D{option}", code=1)
+    assert message in " ".join(said.split())
+
+
+def test_instances_share_translation_units(tmp_path: Path) -> None:
+    instances = [XDL] + [GENERIC]
+    writer.apply(render_tree(instances, context()), tmp_path / "generated")
+    counts = {}
+    for per_file in (1, 8):
+        folder = tmp_path / str(per_file)
+        flags = (f"-DCKGEN_INSTANCES_PER_FILE={per_file}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        cmake("-S", tmp_path / "generated", "-B", folder, "-G", "Unix Makefiles", *flags)
+        commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+        counts[per_file] = sum("Unity/" in row["file"] for row in commands)
+    assert counts[1] == counts[8] + 1  # two factories
+
+
+SPEC = """\
+version: 1
+groups:
+  - name: generic
+    family: xdl
+    generic: true
+    block_size: 256
+    layout: NWGC/GKXC/NWGK
+    dtype: [{dtypes}]
+    conv_spec: Default
+    tile: 64x64
+"""
+PROJECT = """\
+cmake_minimum_required(VERSION 3.20)
+project(client LANGUAGES CXX)
+include({module})
+ckgen_add_instance_library(TARGET my_conv SPEC my.yaml FILTER dtype!=bf16)
+add_executable(count count.c)
+set_source_files_properties(count.c PROPERTIES LANGUAGE CXX)
+target_link_libraries(count PRIVATE my_conv::ckgen_conv)
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Path:
+    """A project that makes its library from a spec, with a private copy of ckgen that a test may change."""
+    for name in ("ckgen", "templates"):
+        shutil.copytree(ROOT / name, tmp_path / "tool" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    ckgen = tmp_path / "tool" / "run-ckgen"
+    ckgen.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}/tool" exec "{sys.executable}" -B -m ckgen "$@"\n')
+    ckgen.chmod(0o755)
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "my.yaml").write_text(SPEC.format(dtypes="f16, bf16"))
+    module = tmp_path / "tool/templates/cmake/CkgenInstanceLibrary.cmake"
+    (source / "CMakeLists.txt").write_text(PROJECT.format(module=module))
+    shutil.copy(CLIENT / "count_instances.c", source / "count.c")
+    cmake("-S", source, "-B", tmp_path / "build", f"-DCKGEN_EXECUTABLE={ckgen}", "-G", "Unix Makefiles")
+    return tmp_path
+
+
+def test_a_library_made_from_a_spec_follows_spec_and_generator(client: Path) -> None:
+    program = client / "build" / "count"
+    cmake("--build", client / "build")
+    assert output_of(program) == "host 1\n"
+
+    assert "Building" not in cmake("--build", client / "build")
+
+    spec = client / "source" / "my.yaml"
+    spec.write_text(SPEC.format(dtypes="f16, bf16, f32"))
+    said = cmake("--build", client / "build")
+    assert output_of(program) == "host 2\n"
+    assert "host_runtime" not in said, "what did not change is not compiled again"
+
+    spec.write_text(SPEC.format(dtypes="f16, f64"))
+    assert "f64" in cmake("--build", client / "build", code=1)
+    spec.write_text(SPEC.format(dtypes="f16, bf16"))
+    cmake("--build", client / "build")
+    assert output_of(program) == "host 1\n"
+
+    c_api = client / "tool/templates/src/c_api.cpp"
+    c_api.write_text(c_api.read_text().replace('return "host";', 'return "changed";'))
+    cmake("--build", client / "build")
+    assert output_of(program) == "changed 1\n"
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
+def test_amd_library_builds_and_says_so(installed: Installed, tmp_path: Path) -> None:
+    """Two architectures; the xdl instance has no code for gfx1100, the generic one has for both."""
+    build(installed.tree, "amd", tmp_path / "build", archs=("gfx90a", "gfx1100"))
+    script = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); l.ckgen_platform.restype = ctypes.c_char_p;"
+    script += "print(l.ckgen_platform().decode(), l.ckgen_instance_count())"
+    library = str(tmp_path / "build" / "libckgen_conv.so")
+    done = subprocess.run([sys.executable, "-c", script, library], capture_output=True, text=True, check=True)
+    assert done.stdout == "amd 2\n"
+    code = (tmp_path / "build" / "libckgen_conv.so").read_bytes()
+    assert b"amdgcn-amd-amdhsa--gfx90a" in code and b"amdgcn-amd-amdhsa--gfx1100" in code
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
+def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) -> None:
+    """An installed AMD library asks a g++ client for HIP's package, and says so where there is none."""
+    writer.apply(render_tree([GENERIC], context()), tmp_path / "generated")
+    build(tmp_path / "generated", "amd", tmp_path / "build", archs=("gfx90a",))
+    cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
+    flags = ("-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    said = cmake("-S", CLIENT, "-B", tmp_path / "no", *flags, "-DCMAKE_DISABLE_FIND_PACKAGE_hip=ON", code=1)
+    assert "HIP's CMake package was not found" in " ".join(said.split())
+    cmake("-S", CLIENT, "-B", tmp_path / "client", *flags)
+    cmake("--build", tmp_path / "client", "--target", "count_instances")
+    assert output_of(tmp_path / "client" / "count_instances") == "amd 1\n"
+
+
+def test_examples_build_against_an_installed_library(installed: Installed, tmp_path: Path) -> None:
+    cmake("-S", ROOT / "examples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    cmake("--build", tmp_path)
+    program = tmp_path / "grouped_conv_bwd_weight_xdl"
+    done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
+
+
+def test_examples_of_backward_data_run(tmp_path: Path) -> None:
+    """Dense with CK's argument list, and fused with a residual; the example of backward weight is left out."""
+    plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
+    writer.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
+    build(tmp_path / "generated", "host", tmp_path / "build")
+    cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
+    said = cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    assert "example grouped_conv_bwd_weight_xdl left out" in said
+    cmake("--build", tmp_path / "examples")
+    lists = (3, 3, 13, 12, 2, 2, 1, 1, 1, 1, 1, 1)
+    command = [tmp_path / "examples" / "convnd_bwd_data_xdl", *map(str, (1, 1, 1, 2, 2, 16, 8, *lists))]
+    dense = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "in_n_c_hi_wi: dim 4, lengths {2, 8, 13, 12}, strides {1248, 1, 96, 8}" in dense
+    assert "product: a_k0_m_k1 {8, 72, 8}, b_k0_n_k1 {8, 8, 8}, c_m_n {72, 8}" in dense
+    assert "launch: grid_dim {" in dense and "Perf: " in dense and "verified" in dense
+    program = tmp_path / "examples" / "grouped_conv_bwd_data_multiple_d_xdl"
+    command = [program, *map(str, (1, 2, 0, 2, 3, 2, 16, 8, *lists))]
+    fused = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "_xdl_add_residual_" in fused and "verified" in fused
+
+
+def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:
+    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
+    heard: list[str] = []
+    result = build(tmp_path / "generated", "host", tmp_path / "build", on_line=heard.append)
+    assert not any("left out" in line for line in heard)
+    assert Library(result.library).names == tuple(sorted((TMA.name, XDL.name)))
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
+def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
+    """Only configured: which sources a library has is decided there."""
+    assert TOOLS.hipcc is not None
+    amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
+    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "both")
+    said = cmake("-S", tmp_path / "both", "-B", tmp_path / "some", *amd)
+    assert "-- left out: 1 instances that are for sm_90a alone" in said
+    writer.apply(render_tree((TMA,), context()), tmp_path / "one")
+    said = " ".join(cmake("-S", tmp_path / "one", "-B", tmp_path / "none", *amd, code=1).split())
+    assert "all 1 instances of this tree are for sm_90a alone; configure with -DCKGEN_PLATFORM=nvidia" in said
+    assert "or with -DCKGEN_PLATFORM=host" in said
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
+@pytest.mark.parametrize("name", ["GPU_TARGETS", "AMDGPU_TARGETS", "CMAKE_HIP_ARCHITECTURES"])
+def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name: str) -> None:
+    """Whichever name it comes by; CMake's own was ignored, so that a library for gfx90a came out."""
+    assert TOOLS.hipcc is not None
+    amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
+    writer.apply(render_tree((XDL,), context()), tmp_path / "tree")
+    said = " ".join(
+        cmake("-S", tmp_path / "tree", "-B", tmp_path / "no", *amd, f"-D{name}=gfx942;gfx908", code=1).split()
+    )
+    assert "no instance of this tree is for gfx908, only for gfx90a, gfx942, gfx950" in said
+    cmake("-S", tmp_path / "tree", "-B", tmp_path / "yes", *amd, f"-D{name}=gfx942:xnack-;gfx90a")
+    options = (tmp_path / "yes" / "CMakeCache.txt").read_text(encoding="utf-8")
+    assert "GPU_TARGETS:STRING=gfx942:xnack-;gfx90a\n" in options

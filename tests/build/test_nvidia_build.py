@@ -1,0 +1,209 @@
+"""Platform nvidia without a GPU: the tree compiles without warnings, a library plans and says why it cannot run."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.build.cmake import build
+from ckgen.build.toolchain import find_toolchain
+from ckgen.conv.problem import make_problem
+from ckgen.errors import CkgenError
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, LibraryError
+from ckgen.operations.operation import BWD_DATA
+from tests.build.test_cmake import CLIENT, cmake
+from tests.support.trees import GENERIC, TMA, WAVELET, XDL, context
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKE_DRIVER = ROOT / "tests" / "data" / "fake_driver" / "main.cpp"
+TOOLS = find_toolchain()
+NEEDS_NVCC = "nvcc is not on PATH, so nothing can be compiled for NVIDIA GPUs"
+PLANE = make_problem(batch=8, k=64, c=64, filter=(3, 3), input=(14, 14), pad=1)
+WARNINGS = {
+    "CMAKE_CXX_FLAGS": "-Wall -Wextra -Werror",
+    "CMAKE_CUDA_FLAGS": "-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror",
+}
+TURNS = replace(TMA, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", n_per_block=128, m_per_xdl=128, stages=6)
+TURNS = replace(TURNS, b_vector=8, c_vector=8)
+STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256, m_per_xdl=64)
+WGMMA = (*(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16", "bf16_f32_bf16")), TURNS, STATIONARY)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if TOOLS.nvcc is None:
+        pytest.skip(NEEDS_NVCC)
+    made = tmp_path_factory.mktemp("nvidia")
+    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA), context()), made / "generated")
+    options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
+    result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
+    assert result.library == made / "build" / "libckgen_conv.so"
+    return made
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return Library(folder / "build" / "libckgen_conv.so")
+
+
+@pytest.mark.parametrize("instance", WGMMA, ids=lambda i: f"{i.operation}-{i.family}-{i.dtype}")
+def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: Instance) -> None:
+    """ptxas says where it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight
+    spilled bytes have taken 6 percent."""
+    if TOOLS.nvcc is None:
+        pytest.skip(NEEDS_NVCC)
+    writer.apply(render_tree((instance,), context()), tmp_path / "tree")
+    (tmp_path / "ckgen").mkdir()
+    (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_NVIDIA 1\n")
+    source = next((tmp_path / "tree").rglob(f"{instance.name}.cpp"))
+    flags = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-x", "cu", "-Xptxas", "-v"]
+    flags += WARNINGS["CMAKE_CUDA_FLAGS"].split()
+    command = [*TOOLS.nvcc, *flags, f"-I{tmp_path}", f"-I{tmp_path / 'tree' / 'include'}", "-c", str(source)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{instance.name}_kernel" in done.stderr and "warpgroup.arrive is injected" not in done.stderr, done.stderr
+    assert "serialized" not in done.stderr, done.stderr
+    assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr, done.stderr
+
+
+def test_the_library_plans_without_a_gpu(library: Library) -> None:
+    assert library.platform == "nvidia"
+    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name, TMA.name}
+    assert library.supporting(PLANE) == (WAVELET.name, TMA.name, XDL.name)
+    assert library.unsupported_reason(GENERIC.name, PLANE) == "ndim: the instance is for 3D, the problem is 2D"
+    assert library.split_k(XDL.name, PLANE) > 1
+    assert library.workspace_size(XDL.name, PLANE, split_k=3) == 3 * 64 * 64 * 9 * 4
+    assert library.type_string(WAVELET.name).startswith("DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle<")
+
+
+def test_a_copy_engine_copies_outputs_whose_rows_it_cannot_read(library: Library) -> None:
+    """Rows of 819 elements become 832; partials lie in front, and ckgen_plan cannot tell all of it."""
+    odd = make_problem(batch=8, k=819, c=64, filter=(3, 3), input=(14, 14), pad=1)
+    copy, partials = 8 * 14 * 14 * 832 * 2, 3 * (7 * 3) * 128 * 256 * 4  # whole tiles
+    assert library.unsupported_reason(TMA.name, odd) is None
+    assert library.workspace_size(TMA.name, odd) == copy
+    assert library.workspace_size(TMA.name, odd, split_k=3) == -(-partials // 256) * 256 + copy
+    assert library.workspace_size(TMA.name, PLANE) == 0
+    reason = library.unsupported_reason(TMA.name, make_problem(batch=8, k=64, c=72, filter=(3, 3), input=(14, 14)))
+    assert reason == "[b-vector] C 72 is not a multiple of the vector 64"
+    plan = ctypes.CDLL(library.path)
+    plan.ckgen_last_error.restype = ctypes.c_char_p
+    problem = ctypes.byref(library.describe(TMA.name, odd))
+    size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
+    told = (ctypes.byref(size), ctypes.byref(blocks), ctypes.byref(threads))
+    unset = (None,) * 5
+    assert plan.ckgen_plan(library.names.index(TMA.name), problem, *unset, ctypes.c_int64(0), *told) == 1
+    assert plan.ckgen_last_error().startswith(b"[plan] the kernel takes tensor maps")
+    other = ctypes.byref(library.describe(XDL.name, PLANE))
+    assert plan.ckgen_plan(library.names.index(XDL.name), other, *unset, ctypes.c_int64(0), *told) == 0
+    assert threads.value == XDL.launch_threads
+
+
+def test_long_sums_are_cut(library: Library) -> None:
+    """The matrix units round toward zero: -1 splits 320,000 terms into 7 or more, even where one split would fill the
+    GPU; a copy engine's kernel cuts inside a split and needs partials for that."""
+    long = make_problem(batch=32, k=2048, c=2048, filter=(1, 1), input=(100, 100))
+    assert library.split_k(XDL.name, long) == 7
+    assert library.workspace_size(TMA.name, long, split_k=1) == 132 * 128 * 256 * 4  # a tile a multiprocessor
+
+
+def test_every_architecture_has_every_kernel(folder: Path) -> None:
+    """The fat binary names architectures in its headers; the kernels' host symbols come from nvcc."""
+    data = (folder / "build" / "libckgen_conv.so").read_bytes()
+    for instance in (WAVELET, XDL, GENERIC, TMA):
+        assert f"{instance.name}_kernel".encode() in data
+    assert b"sm_80" in data and b"sm_90a" in data
+
+
+def test_the_cuda_runtime_is_inside_and_hidden(folder: Path) -> None:
+    library = str(folder / "build" / "libckgen_conv.so")
+    needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    assert "libcudart" not in needed
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    assert " T ckgen_device_synchronize\n" in symbols
+    assert " cuda" not in symbols
+
+
+def test_what_a_machine_without_a_gpu_cannot_do_is_said(library: Library) -> None:
+    try:
+        with library.memory.allocated(16):
+            pytest.skip("this machine has a GPU; tests/gpu/test_nvidia.py runs the library")
+    except LibraryError as error:
+        assert "cudaMalloc: " in str(error)
+    arrays = [np.zeros(PLANE.shape(t, XDL.layout), np.float16) for t in ("in", "wei", "out")]
+    with pytest.raises(LibraryError, match="device malloc: cudaMalloc: "):
+        library.run(XDL.name, PLANE, *arrays)
+
+
+def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
+    """For clients whose own sources are .cu files and include the library's headers in a device pass."""
+    assert TOOLS.nvcc is not None
+    tree, include = folder / "generated", folder / "build" / "include"
+    flags = ["-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{include}", f"-I{tree / 'include'}"]
+    warnings = WARNINGS["CMAKE_CUDA_FLAGS"].split()
+    sources = sorted((tree / "src" / "runtime").glob("[bcr]*.cpp"))
+    for data in (False, True):  # the operations' sources have helpers of the same names
+        chosen = [path for path in sources if path.name.startswith("bwd_data") == data]
+        source = folder / "all.cu"
+        source.write_text(
+            "".join(f'#include "{path}"\n' for path in chosen)
+            + '#include "ckgen/instance/grouped_convolution_backward_weight.hpp"\n'
+        )
+        command = [*TOOLS.nvcc, *flags, *warnings, "-c", str(source), "-o", str(folder / "all.o")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_client_of_an_installed_library(folder: Path, tmp_path: Path) -> None:
+    cmake("--install", folder / "build", "--prefix", tmp_path / "prefix")
+    cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    cmake("--build", tmp_path / "client")
+    done = subprocess.run([tmp_path / "client" / "count_instances"], capture_output=True, text=True, check=True)
+    assert done.stdout == "nvidia 4\n"
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "gfx90a", "90a"])
+def test_architectures_that_are_none_are_refused(folder: Path, tmp_path: Path, arch: str) -> None:
+    with pytest.raises(CkgenError, match=f'GPU_TARGETS has "{arch}"'):
+        build(folder / "generated", "nvidia", tmp_path, archs=(arch,))
+
+
+def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> None:
+    """Only configured: which sources a library has is decided there."""
+    said = cmake("-S", folder / "generated", "-B", tmp_path, "-DCKGEN_PLATFORM=nvidia", "-DGPU_TARGETS=sm_80")
+    assert "left out: 1 instances that are for sm_90a alone" in said
+    assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "config.h").read_text()
+    assert "#define CKGEN_HAS_SM_90A 1" in (folder / "build" / "include" / "ckgen" / "config.h").read_text()
+
+
+@pytest.fixture(scope="module")
+def fake_driver(folder: Path) -> Path:
+    assert TOOLS.nvcc is not None
+    program = folder / "fake_driver"
+    include = (f"-I{folder / 'build' / 'include'}", f"-I{folder / 'generated' / 'include'}")
+    flags = ("-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-cudart=none", "-x=cu", *include)
+    subprocess.run([*TOOLS.nvcc, *flags, str(FAKE_DRIVER), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("status", "capability", "said"),
+    [
+        (0, 9, "encoded"),
+        (1, 9, "refused: cuTensorMapEncodeTiled: CUDA driver error 1"),
+        (700, 9, "failed: cuTensorMapEncodeTiled: CUDA driver error 700"),
+        (1, 8, "not asked"),
+    ],
+)
+def test_a_fault_is_no_refusal_of_a_tensor_map(fake_driver: Path, status: int, capability: int, said: str) -> None:
+    """The driver tells of a kernel that faulted (700) in whatever is called next; taken for a refusal, another instance
+    would be chosen. The calling thread has no context, in which the driver encodes nothing (201)."""
+    done = subprocess.run([fake_driver, str(status), str(capability)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{said}\n"

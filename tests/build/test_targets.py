@@ -1,0 +1,105 @@
+"""Names of architectures on the command line: nothing is built for one that is unknown, foreign or undeclared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ckgen.build import cmake as building
+from ckgen.build.targets import EVERY, check_archs, check_declared, check_platform_archs
+from ckgen.cli import main
+from ckgen.errors import CkgenError
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
+from tests.machine import __main__ as machine
+from tests.support.specs import WAVELET, spec_text
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a spec of one wavelet instance, where nothing may be compiled."""
+
+    def build(*_: object, **__: object) -> None:
+        raise AssertionError("a build was started")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(building, "build", build)
+    (tmp_path / "instances.yaml").write_text(spec_text(WAVELET))
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["build", "smoke", "bench"])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("amd", "gfx999"),
+            "there is no architecture `gfx999`\n = help: did you mean `gfx950` or `gfx942`? known: gfx90a, ",
+        ),
+        (("amd", "gfx908"), "there is no architecture `gfx908`"),
+        (("nvidia", "sm_90"), "there is no architecture `sm_90`\n = help: did you mean `sm_90a`"),
+        (("amd", "sm_90a"), "sm_90a is not an architecture of platform amd\n = help: amd has gfx90a, "),
+        (("nvidia", "gfx942"), "gfx942 is not an architecture of platform nvidia"),
+        (
+            ("host", "gfx90a"),
+            "platform host has no architectures, so no gfx90a\n = help: leave --arch out, or name its ",
+        ),
+        (
+            ("amd", "gfx942", "gfx1100"),
+            "none of the 1 chosen instances is for gfx1100\n = help: they are for gfx90a, gfx942, ",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_built(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, words: tuple[str, ...], message: str
+) -> None:
+    archs = [word for arch in words[1:] for word in ("--arch", arch)]
+    assert main([command, "--spec", "instances.yaml", "--platform", words[0], *archs]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["smoke", "bench"])
+def test_arch_beside_a_library_is_wrong_use(folder: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--library", "x.so", "--arch", "gfx942"]) == 2
+    assert "x.so is built already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("isa", "--arch", "gfx94"),
+        ("select", "K8", "C8", "1", "on", "9", "--arch", "gfx94"),
+        ("tune", "--arch", "gfx94"),
+    ],
+)
+def test_other_commands_know_the_names_too(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert main(words) == 2
+    assert "there is no architecture `gfx94`\n = help: did you mean `gfx942`" in capsys.readouterr().err
+
+
+def test_features_do_not_count_and_nvidia_runs_what_is_not_for_others() -> None:
+    check_archs((*EVERY, "gfx90a:xnack+"))
+    check_platform_archs("amd", ("gfx942:sramecc+:xnack-", *ARCHES))
+    check_platform_archs("nvidia", (*NVIDIA_ARCHES, "compute_80", "compute_90"))
+    check_platform_archs("host", ())
+    check_declared(("gfx90a:xnack+", "sm_80"), [("gfx90a",), ("sm_90a",)])
+    with pytest.raises(CkgenError, match="gfx942"):
+        check_declared(("gfx942",), [("gfx90a",), ("sm_90a",)])
+
+
+def test_a_missing_device_compiler_is_said_before_anything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoTools:
+        def device_compiler(self, arch: str) -> None:
+            raise CkgenError(())
+
+    def build_host_library() -> None:
+        raise AssertionError("the host library was built first")
+
+    monkeypatch.setattr(machine, "find_toolchain", NoTools)
+    monkeypatch.setattr(machine, "build_host_library", build_host_library)
+    monkeypatch.setattr(sys, "argv", ["machine", "--arch", "gfx950", "--tinygrad", "/nowhere"])
+    with pytest.raises(CkgenError):
+        machine.main()

@@ -1,0 +1,184 @@
+"""The documentation is what the code says, and what the README shows works."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ckgen.cli import COMMANDS, main
+from ckgen.generate import writer
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.library.library import Library
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+STARTS_A_BUILD = ("build", "smoke")
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of README.md in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[list[str]]:
+    """Every `ckgen ...` line of README's shell blocks, as words after `ckgen`."""
+    lines = (line.split("#")[0].strip() for block in blocks("sh") for line in block.splitlines())
+    return [shlex.split(line)[1:] for line in lines if line.startswith("ckgen ")]
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    words: Sequence[str] = (sys.executable, script, *arguments)
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_generated_pages_and_schema_are_up_to_date() -> None:
+    done = run("scripts/docs.py", "--check")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_changed_page_is_found() -> None:
+    """In a process of its own: click keeps what earlier tests of this process showed of a command's help."""
+    name = "docs/rules.md"
+    program = f"""import sys; sys.path.insert(0, "scripts"); import docs
+pages = docs.pages()
+print(docs.drift({{**pages, {name!r}: pages[{name!r}].replace("xdl", "XDL", 1)}}))"""
+    found = run("-c", program)
+    assert found.stdout.startswith(f"--- {name} (on disk)\n+++ {name} (from the code)\n"), found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("name", ["measured", "measured-data"])
+def test_readme_and_the_page_it_links_give_the_same_numbers(name: str) -> None:
+    """Both are written from the same rows; here they are read again as a visitor does."""
+    block = re.compile(rf"<!-- begin:{name} -->\n(.*?)<!-- end:{name} -->", re.DOTALL)
+    (here,) = block.findall(README)
+    (link,) = re.findall(r"\]\((bench/results/[^)]*)\)", here)
+    (there,) = block.findall((ROOT / link / "README.md").read_text(encoding="utf-8"))
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in here.splitlines() if line[:1] == "|"]
+    means = {
+        head.removesuffix(": over cudnn"): value.strip().removesuffix("x")
+        for head, value in zip(table[0], table[-1], strict=True)
+        if head.endswith(": over cudnn")
+    }
+    head, _, row, *_ = ([cell.strip() for cell in line.split("|")[2:-1]] for line in there.splitlines())
+    assert len(means) == 2 and dict(zip(head, row, strict=True)) == means
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# From where pages name files: the checkout, and for headers and sources the folders that includes are from.
+SHELVES = (
+    "",
+    "templates/include",
+    "templates/include/ckgen",
+    "generated/include",
+    "generated",
+    "tests/data/bad_specs/*",
+)
+MADE = ("build/", ".venv/", "ck/", "...")  # by a build, by Composable Kernel
+SUFFIXES = "py|hpp|h|cpp|in|j2|md|yaml|json|csv|gz|svg|sh|txt|cmake|toml|html"
+
+
+def named_files(text: str, folders: Sequence[str]) -> list[str]:
+    """The paths that a page names in backticks, which may be globs, outside of its blocks of code."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    words = re.findall(r"`([\w.*/-]+)`", prose)
+    starts = tuple(f"{folder}/" for folder in folders)
+    found = [word for word in words if re.search(rf"\w\.({SUFFIXES})$", word) or word.startswith(starts)]
+    return [word for word in found if not word.startswith(MADE)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    folders = [path.name for path in ROOT.iterdir() if path.is_dir()]
+    folders += [path.name for path in (ROOT / "templates/include/ckgen").iterdir() if path.is_dir()]
+    names = named_files(text, folders)
+    missing = [name for name in names if not any(any(ROOT.glob(f"{shelf}/{name}".strip("/"))) for shelf in SHELVES)]
+    assert missing == []
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_a_file_that_is_not_there_is_seen() -> None:
+    text = (
+        "`block/gone.hpp` `ckgen/gone.py` `NHWGC/GKYXC/NHWGK` `build/x.so`\n```sh\ncat `docs/gone.md`\n```\n`docs/*.md`"
+    )
+    assert named_files(text, ["ckgen", "docs", "build", "block"]) == ["block/gone.hpp", "ckgen/gone.py", "docs/*.md"]
+
+
+def test_the_contract_of_platforms_is_a_table() -> None:
+    """A name stands in the first column and all that is said of it in the second; a formatter once refilled lines."""
+    header = (ROOT / "templates/include/ckgen/platform/platform.hpp").read_text(encoding="utf-8")
+    table = header.split("// clang-format off\n")[1].split("// clang-format on\n")[0].splitlines()
+    rows = [line for line in table if not line.startswith("// and to host code")]
+    name, blank = r"(?:k?[A-Z]\w*|[\w<>]+\(\))", " {19}"
+    wrong = [row for row in rows if not re.match(rf"//   (?:{blank}\S|{name}$|(?={name} .*$).{{18}} \S)", row)]
+    assert len(rows) > 15 and wrong == []
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    first = blocks("sh")[0].splitlines()
+    assert [line.split("#")[0].strip() for line in first] == ["make demo", "make test"]
+
+
+def test_readme_names_every_command() -> None:
+    assert all(f"`ckgen {name}`" in README for name in COMMANDS)
+
+
+@pytest.mark.parametrize("words", [w for w in commands() if w[0] not in STARTS_A_BUILD], ids=" ".join)
+def test_readme_command_works(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(words) == 0
+
+
+@pytest.mark.parametrize("words", [w for w in commands() if w[0] in STARTS_A_BUILD], ids=" ".join)
+def test_readme_build_command_is_accepted(words: list[str]) -> None:
+    from ckgen.cli import proofs
+
+    command = {"build": proofs.build_command, "smoke": proofs.smoke_command}[words[0]]
+    command.make_context(words[0], words[1:])
+
+
+def test_readme_spec_is_valid_and_says_how_many_instances_it_makes() -> None:
+    (text,) = blocks("yaml")
+    expansion = expand_document(source.loads(text))
+    assert len(expansion.instances) == 8 + 2
+    assert "= 8 instances" in text
+    assert set(yaml.safe_load(text)["sets"]) == {"ci"}
+
+
+def test_readme_cpp_compiles(tmp_path: Path) -> None:
+    (code,) = blocks("cpp")
+    document = source.load(ROOT / "instances.yaml")
+    expansion = expand_document(document)
+    chosen = [i for i in expansion.instances if i.generic]
+    tree = tmp_path / "tree"
+    writer.apply(render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(readme CXX)\nadd_subdirectory(tree)\n"
+        "add_library(app OBJECT app.cpp)\ntarget_link_libraries(app PRIVATE ckgen_conv::headers)\n"
+    )
+    (tmp_path / "app.cpp").write_text(code)
+    for command in (["-S", ".", "-B", "b", "-DCKGEN_PLATFORM=host"], ["--build", "b", "--target", "app"]):
+        done = subprocess.run(["cmake", *command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_readme_python_works(host_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("python")
+    path = "build/ci/host/libckgen_conv.so"
+    assert path in code
+    exec(compile(code.replace(path, str(host_library.path)), "README.md", "exec"), {})
+    name, split_k, largest = capsys.readouterr().out.splitlines()[0].split()
+    assert name in host_library.names
+    assert int(split_k) >= 1
+    assert float(largest) == 2 * 14 * 14, "the middle tap of an all-ones filter gradient sees every position"

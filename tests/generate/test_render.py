@@ -1,0 +1,307 @@
+"""render: pure, deterministic, strict, and what it makes is formatted and says where it comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckgen.elementwise.function import Kind, make_function
+from ckgen.errors import CkgenError
+from ckgen.generate.inputs import Templates, input_files, load_context, load_templates
+from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import CONV_SPECS, Instance, derived, primary
+from ckgen.instance.rule_table import RULES
+from ckgen.instance.rules_cpp import rule_sets
+from ckgen.paths import PACKAGE, templates_dir
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin, table_text
+from tests.support import golden
+from tests.support.specs import WEIGHT_LAYOUTS
+from tests.support.trees import GENERIC, POINTWISE, SAMPLE, SMALL_TEMPLATES, TMA, WAVELET, XDL, contents, context
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE = render_tree(SAMPLE, context(sets={"ci": [XDL.name, GENERIC.name], "default": [i.name for i in SAMPLE]}))
+CLANG_FORMAT = shutil.which("clang-format", path=os.pathsep.join((str(Path(sys.executable).parent), os.defpath)))
+
+
+def source_of(tree: dict[str, str], instance: Instance) -> str:
+    return tree[f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"]
+
+
+def test_one_file_an_instance_with_named_constants() -> None:
+    text = source_of(TREE, WAVELET)
+    assert f"struct {WAVELET.name} {{" in text and f"CKGEN_DEFINE_INSTANCE({WAVELET.name})" in text
+    assert '#include "ckgen/device/impl/grouped_conv_bwd_weight_wavelet.hpp"' in text
+    assert "using Layout = layout::NHWGC_GKYXC_NHWGK;" in text and "using DataType = dtype::f16;" in text
+    assert "conv_spec = ConvSpec::Filter1x1Stride1Pad0" in source_of(TREE, POINTWISE)
+    assert "bool generic = true" in source_of(TREE, GENERIC) and "bool generic = false" in text
+    for field, value in primary(WAVELET).items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            assert f"{field} = {value}" in text
+
+
+def test_every_file_names_its_template_and_the_manifest_the_command() -> None:
+    tree = render_tree(SAMPLE, context(command="ckgen generate --set ci"))
+    manifest = parse_manifest(tree[MANIFEST_NAME])
+    assert manifest.origin.command == "ckgen generate --set ci"
+    for path, text in tree.items():
+        head = "\n".join(text.splitlines()[:2])
+        assert "Do not edit; run: ckgen generate" in head, path
+        assert path == MANIFEST_NAME or "--set" not in head, path
+        template = "ckgen/generate/manifest.py" if path == MANIFEST_NAME else manifest.files[path].template
+        assert template in head, path
+        assert path == MANIFEST_NAME or (ROOT / template).is_file()
+
+
+def test_copied_files_are_the_originals_behind_one_line() -> None:
+    copied = {path: text for path, text in TREE.items() if text.startswith(("// Copied", "# Copied"))}
+    assert len(copied) > 20
+    for path, text in copied.items():
+        original = path.replace("src/runtime/", "src/")
+        assert text.partition("\n")[2] == (templates_dir() / original).read_text(encoding="utf-8")
+
+
+def test_factories_header_registry_and_cmake_list_every_instance() -> None:
+    by_function: dict[str, list[str]] = {}
+    for instance in SAMPLE:
+        by_function.setdefault(instance.add_function, []).append(instance.name)
+    header = TREE["include/ckgen/instance/grouped_convolution_backward_weight.hpp"]
+    registry = TREE["src/registry.cpp"]
+    sources = TREE["cmake/CkgenSources.cmake"]
+    for function, names in by_function.items():
+        path = f"src/grouped_conv_bwd_weight/factory/{function}.cpp"
+        assert all(f"CKGEN_ADD_INSTANCE({name})" in TREE[path] for name in names)
+        assert TREE[path].count("CKGEN_ADD_INSTANCE") == len(names)
+        assert header.count(f"{function}(") == 2 and path in sources
+    entries = [re.split("[(,)]", line)[1] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line]
+    assert entries == sorted(instance.name for instance in SAMPLE)
+    for instance in SAMPLE:
+        assert f"{instance.name}.cpp" in sources
+        assert f"set(CKGEN_ARCHS_{'_'.join(instance.archs)} {' '.join(instance.archs)})" in sources
+
+
+def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
+    text = TREE["include/ckgen/instance/rules.hpp"]
+    for rule in RULES:
+        kinds = sum(rules.families[0] in rule.families and rules.operation in rule.operations for rules in rule_sets())
+        assert text.count(f'"{rule.id}: {rule.sentence}"') == kinds
+
+
+def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
+    tree = render_tree((TMA, *SAMPLE), context())
+    named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
+    named.remove("src/measured.cpp")  # as text: the selector looks for it in the registry
+    named -= {path for path in named if path.startswith(("include/ckgen/device/impl/", "include/ckgen/pipeline/"))}
+    assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
+    guard = "#if defined(CKGEN_HAS_SM_90A)"
+    for path in named - {f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"}:
+        text = re.sub(re.escape(guard) + ".*?#endif", "", tree[path], flags=re.DOTALL)
+        assert text != tree[path] and "wavelet_tma_" not in text
+    assert "set(CKGEN_ARCHS_sm_90a sm_90a)" in tree["cmake/CkgenSources.cmake"]
+    assert not any(guard in text for text in TREE.values())
+
+
+def test_manifest_tells_fields_derived_values_sets_and_sources() -> None:
+    rows = {row["name"]: row for row in json.loads(TREE[MANIFEST_NAME])["instances"]}
+    for instance in SAMPLE:
+        row = rows[instance.name]
+        assert row["fields"] == primary(instance) and row["derived"] == derived(instance)
+        assert row["archs"] == list(instance.archs) and row["add_function"] == instance.add_function
+        assert row["source"] in TREE
+    assert rows[XDL.name]["sets"] == ["ci", "default"] and rows[WAVELET.name]["sets"] == ["default"]
+
+
+def test_the_manifest_tells_the_functions_of_the_spec() -> None:
+    """As written, one a line: names, tensors with what they have of their own, scalars with defaults, expressions."""
+    kinds = (Kind(), Kind("f32", "GC"))
+    own = make_function("Scaled", "e + scale * skip + bias", ("skip", "bias"), {"scale": 0.5}, kinds)
+    text = render_tree(SAMPLE, replace(context(), functions=(own,)))[MANIFEST_NAME]
+    assert parse_manifest(text).functions == (own,)
+    assert json.loads(text)["functions"] == [
+        {
+            "name": "Scaled",
+            "expression": "e + scale * skip + bias",
+            "tensors": [
+                {"name": "skip", "dtype": None, "layout": None},
+                {"name": "bias", "dtype": "f32", "layout": "GC"},
+            ],
+            "scalars": {"scale": 0.5},
+        }
+    ]
+    assert sum('"e + scale * skip + bias"' in line for line in text.splitlines()) == 1
+    assert parse_manifest(TREE[MANIFEST_NAME]).functions == ()
+    data = json.loads(text)
+    data["functions"][0]["expression"] = "e +"
+    with pytest.raises(CkgenError, match="is not a manifest that ckgen wrote"):
+        parse_manifest(json.dumps(data))
+    del data["functions"]
+    assert parse_manifest(json.dumps(data)).functions is None, "a tree of before"
+
+
+SCRIPT = """
+import hashlib, sys
+from tests.support.trees import SAMPLE, context
+from ckgen.generate.render import render_tree
+tree = render_tree(SAMPLE, context(sets={"b": [SAMPLE[0].name], "a": [SAMPLE[0].name]}))
+print(hashlib.sha256(repr(list(tree.items())).encode()).hexdigest())
+"""
+
+
+def test_output_does_not_depend_on_hash_seed_locale_folder_or_time_zone(tmp_path: Path) -> None:
+    worlds = [
+        {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
+        {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "TZ": "Asia/Tokyo"},
+        {"PYTHONHASHSEED": "4711", "LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns", "PYTHONUTF8": "0"},
+    ]
+    digests = set()
+    for index, world in enumerate(worlds):
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            cwd=folder,
+            env={"PATH": os.defpath, "PYTHONPATH": str(ROOT), **world},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_files_end_with_one_newline_and_have_no_trailing_blanks() -> None:
+    for path, text in TREE.items():
+        assert text.endswith("\n") and not text.endswith("\n\n"), path
+        assert "\r" not in text and "\t" not in text, path
+        assert all(line == line.rstrip() for line in text.splitlines()), path
+
+
+def format_complaints(texts: dict[str, str], folder: Path) -> str:
+    assert CLANG_FORMAT is not None, "clang-format is a development dependency: pip install clang-format"
+    shutil.copy(ROOT / ".clang-format", folder)
+    paths = []
+    for number, text in enumerate(texts.values()):
+        paths.append(folder / f"{number}.cpp")
+        paths[-1].write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [CLANG_FORMAT, "--dry-run", "-Werror", *map(str, paths)], capture_output=True, text=True, check=False
+    )
+    return done.stderr
+
+
+def test_rendered_sources_are_clang_format_clean(tmp_path: Path) -> None:
+    rendered = {path: text for path, text in TREE.items() if text.startswith("// Generated")}
+    assert len(rendered) > len(SAMPLE)
+    assert format_complaints(rendered, tmp_path) == ""
+
+
+@settings(max_examples=15)
+@given(
+    layout=st.sampled_from(WEIGHT_LAYOUTS),
+    dtype=st.sampled_from(["f16", "bf16_f32_bf16"]),
+    spec=st.sampled_from(sorted(CONV_SPECS)),
+    size=st.sampled_from([8, 16, 256, 1024]),
+    generic=st.booleans(),
+)
+def test_instances_of_any_name_length_are_short_and_clean(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, dtype: str, spec: str, size: int, generic: bool
+) -> None:
+    instance = replace(XDL, layout=layout, dtype=dtype, conv_spec=spec, generic=generic)
+    instance = replace(instance, m_per_block=size, n_per_block=size)
+    text = source_of(render_tree([instance], context()), instance)
+    assert len(text.splitlines()) <= 25
+    assert format_complaints({"x": text}, tmp_path_factory.mktemp("format")) == ""
+
+
+def test_an_empty_catalogue_is_an_error() -> None:
+    with pytest.raises(CkgenError, match="empty-catalogue"):
+        render_tree([], context())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "instance.cpp.j2",
+            "line one\n{{ i.no_such_field }}\n",
+            r"templates/instance.cpp.j2:2: .*no_such_field",
+        ),
+        ("instance.cpp.j2", "{{ misspelt }}\n", r"templates/instance.cpp.j2:1: 'misspelt' is undefined"),
+        ("src/x.cpp.j2", "one\ntwo {% if %}\n", r"templates/src/x.cpp.j2:2: "),
+        ("logo.png", "", "no comment syntax that ckgen knows"),
+        ("src/runtime/x.cpp", "", "both make src/runtime/x.cpp"),
+    ],
+)
+def test_template_mistakes_name_file_and_line(name: str, text: str, message: str) -> None:
+    templates = Templates({**SMALL_TEMPLATES.texts, "src/x.cpp": "", name: text})
+    with pytest.raises(CkgenError, match=message):
+        render_tree([XDL], context(templates))
+
+
+def test_two_instances_with_one_name_are_an_error() -> None:
+    with pytest.raises(CkgenError, match="both make"):
+        render_tree([XDL, XDL], context())
+
+
+def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
+    """Problems without such an instance are left out, and the manifest knows the table's digest."""
+    rows = (
+        MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
+        MeasuredProblem(
+            "G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2",
+            "f16",
+            XDL.layout,
+            (Candidate(TMA.name, 2, 1.5, 9), Candidate(XDL.name, 4, 2.5, 70)),
+        ),
+    )
+    origin = TableOrigin({}, "", "", "", "", "", "", "", "")
+    table = Table("grouped_conv_bwd_weight", "sm_90a", origin, rows)
+    with_table = replace(context(), tables={table.file_name: table_text(table)})
+    tree = render_tree((WAVELET, XDL), with_table)
+    text = tree["src/measured.cpp"]
+    assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
+    numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
+    row = f'{{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}}'
+    assert f"    {row},\n}};" in text
+    assert "1x1 on 9x8" not in text
+    assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
+    assert "candidates" not in render_tree((WAVELET, XDL), context())["src/measured.cpp"]
+
+
+def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    assert load_templates(tmp_path).texts == {"a.txt": "one\ntwo\n"}
+
+
+def test_context_of_this_installation() -> None:
+    loaded = load_context("instances.yaml", "text", "ckgen generate", {})
+    assert "instance.cpp.j2" in loaded.templates.texts
+    assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
+    files = input_files()
+    assert {PACKAGE / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(files)
+
+
+@pytest.mark.parametrize("case", golden.cases())
+def test_golden_trees(case: str) -> None:
+    """`python -m tests.support.golden` writes the expected trees anew."""
+    expected = contents(golden.FOLDER / case / "expected")
+    found = golden.rendered(case)
+    assert sorted(found) == sorted(expected)
+    for path, text in expected.items():
+        assert found[path] == text, f"{case}/expected/{path}"
+
+
+def test_golden_trees_are_clang_format_clean(tmp_path: Path) -> None:
+    for case in golden.cases():
+        sources = {path: text for path, text in golden.rendered(case).items() if path.endswith((".cpp", ".hpp"))}
+        assert format_complaints(sources, tmp_path) == ""

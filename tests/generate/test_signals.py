@@ -1,0 +1,197 @@
+"""A signal at any moment of `ckgen generate` leaves the old tree or the new one, and nothing beside it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from ckgen.cli.common import signals
+from ckgen.generate import atomic, writer
+from ckgen.generate.held_signals import signals_held
+from tests.support.patience import HANG_GUARD
+from tests.support.trees import contents, small_tree
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENTS = 24
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    """Those of a terminal, also where the tests were started by nohup or with & in a script, which ignore signals."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def run_with_signal(call: Callable[[], object], number: signal.Signals | None, moment: int) -> int:
+    """Call something, with a signal at its step `moment`; how many steps it took.
+
+    Python drops what a handler raises inside a finalizer; the signal then comes again, as from a user who repeats
+    Ctrl-C.
+    """
+    steps = 0
+    dropped: list[object] = []
+
+    def step(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal steps
+        steps += 1
+        if number is not None and (steps == moment or dropped):
+            dropped.clear()
+            signal.raise_signal(number)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped.append
+    sys.setprofile(step)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        sys.unraisablehook = hook
+    return steps
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_at_any_moment_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "generated"
+    old, new = small_tree(12, "one"), small_tree(12, "two")
+    writer.apply(old, out)
+    steps = run_with_signal(lambda: writer.apply(new, out), None, 0)
+    seen = set()
+    for at in range(MOMENTS):
+        writer.apply(old, out)
+        (out / "mine.txt").write_text("mine")
+        moment = 1 + steps * at // MOMENTS
+        with pytest.raises((signals.Ended, KeyboardInterrupt)), signals.unwinding():
+            run_with_signal(lambda: writer.apply(new, out), number, moment)
+        found = contents(out)
+        assert found.pop("mine.txt") == "mine"
+        assert found in (old, new), f"step {moment}"
+        assert [path.name for path in tmp_path.iterdir()] == ["generated"], f"step {moment}"
+        seen.add(found == new)
+    assert seen == {False, True}
+
+
+def test_a_signal_between_exchange_and_removal_loses_no_file_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "generated"
+    writer.apply(small_tree(3, "one"), out)
+    exchange = atomic.exchange
+
+    def late(one: Path, other: Path) -> bool:
+        (other / "late.txt").write_text("mine")
+        done = exchange(one, other)
+        signal.raise_signal(signal.SIGTERM)
+        return done
+
+    monkeypatch.setattr(atomic, "exchange", late)
+    with pytest.raises(signals.Ended), signals.unwinding():
+        writer.apply(small_tree(3, "two"), out)
+    assert contents(out) == {**small_tree(3, "two"), "late.txt": "mine"}
+    assert [path.name for path in tmp_path.iterdir()] == ["generated"]
+
+
+def test_a_signal_inside_a_finalizer_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    with pytest.raises(signals.Ended) as ended, signals.unwinding():
+        Closed()
+    assert ended.value.exit_code == 143
+    assert len(dropped) == 1
+
+
+def test_the_code_and_the_word_follow_from_the_signal() -> None:
+    with pytest.raises(signals.Ended) as ended, signals.unwinding():
+        signal.raise_signal(signal.SIGTERM)
+    assert (ended.value.exit_code, ended.value.message) == (143, "terminated")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_signals_that_are_not_pythons_to_handle_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for handler in (None, signal.SIG_IGN):  # None: set by a program that Python is a part of
+        with monkeypatch.context() as patched:
+            patched.setattr(signal, "getsignal", lambda number, handler=handler: handler)
+            patched.setattr(signal, "signal", lambda *_: pytest.fail("a handler was changed"))
+            with signals.unwinding(), signals_held():
+                pass
+
+
+def test_clearing_away_is_not_interrupted_again() -> None:
+    cleared = []
+    with pytest.raises(signals.Ended), signals.unwinding():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGHUP)
+            cleared.append(True)
+    assert cleared
+
+
+def test_held_signals_take_effect_at_the_end() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals_held():
+        signal.raise_signal(signal.SIGINT)
+        done.append(True)
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_hold_nothing() -> None:
+    def work() -> None:
+        with signals_held(), signals.unwinding():
+            done.append(True)
+
+    done: list[bool] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from ckgen.build.cmake import _run
+from ckgen.cli.common import signals
+try:
+    with signals.unwinding():
+        _run(("bash", "-c", "sleep 600 & echo $!; wait"), lambda line: print(line, flush=True))
+except signals.Ended as ended:
+    print(ended.message, flush=True)
+"""
+
+
+def test_what_a_build_started_ends_with_it() -> None:
+    process = subprocess.Popen([sys.executable, "-c", BUILD], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    grandchild = int(process.stdout.readline())
+    process.terminate()
+    assert process.stdout.readline() == "terminated\n"
+    assert process.wait(HANG_GUARD) == 0
+    assert not _is_running(grandchild)
+
+
+def _is_running(number: int) -> bool:
+    """A process that has ended and that nobody has waited for yet does not count."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_process_that_runs_is_seen() -> None:
+    assert _is_running(os.getpid())

@@ -1,0 +1,163 @@
+"""The C++ side of instances: the same derived values, the same rules with the same names."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
+from ckgen.instance.instance import Instance, derived
+from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
+from ckgen.operations.operation import BWD_DATA
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
+from tests.instance.test_checker import EXAMPLES, example
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYOUT = "NHWGC/GKYXC/NHWGK"
+XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)
+WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
+
+TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
+HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
+WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
+
+DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
+HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
+TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
+STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
+
+HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
+CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
+
+
+def derived_of(instance: Instance, struct: str) -> str:
+    """The C++ type of an instance's derived values over its struct."""
+    prefix = prefix_of(instance)
+    kind, writes_input = prefix.removeprefix("Data"), prefix.startswith("Data")
+    if kind == "Stationary":
+        return f"ckgen::TmaDerived<{struct}, true, true>"
+    return f"ckgen::{kind}Derived<{struct}, true>" if writes_input else f"ckgen::{kind}Derived<{struct}>"
+
+
+def prefix_of(instance: Instance) -> str:
+    """What the C++ structs of an instance's rules and derived values begin with."""
+    sets = (rules for rules in rule_sets() if rules.operation == instance.operation)
+    return next(rules.prefix for rules in sets if instance.family in rules.families)
+
+
+def cpp_struct(name: str, i: Instance) -> str:
+    return f"""struct {name} {{
+        using Layout = ckgen::layout::{i.layout_tag};
+        using DataType = ckgen::dtype::{i.dtype};
+        static constexpr ckgen::ConvSpec conv_spec = ckgen::ConvSpec::{i.conv_spec};
+        static constexpr int m_per_block = {i.m_per_block}, n_per_block = {i.n_per_block};
+        static constexpr int k_per_block = {i.k_per_block}, m_per_xdl = {i.m_per_xdl};
+        static constexpr int load_waves = {i.load_waves}, math_waves = {i.math_waves}, stages = {i.stages};
+        static constexpr int a_vector = {i.a_vector}, b_vector = {i.b_vector}, c_vector = {i.c_vector};
+        static constexpr bool generic = {str(i.generic).lower()};
+    }};"""
+
+
+@pytest.fixture(scope="module")
+def include(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tree = tmp_path_factory.mktemp("tree")
+    for path, text in render_tree((XDL,), load_context("instances.yaml", "", "ckgen generate", {})).items():
+        if path.startswith("include/"):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(text)
+    return tree / "include"
+
+
+def syntax_check(include: Path, text: str) -> str:
+    """What g++ prints about a translation unit; empty when it is sound."""
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
+
+
+def test_derived_values_agree(include: Path) -> None:
+    """Every derived value of every instance of the default spec, layouts aside, which do not enter any."""
+    spec = ROOT / "instances.yaml"
+    instances = {
+        replace(i, layout=LAYOUT, function="PassThrough") for i in expand_document(source.load(spec)).instances
+    }
+    instances |= {
+        DATA,
+        replace(DATA, dtype="f32", k_per_block=16, a_vector=1, c_vector=4),
+        replace(DATA, k_per_block=64),
+    }
+    assert len(instances) > 100
+    parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
+    parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
+    for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
+        parts.append(cpp_struct(f"C{number}", instance))
+        struct = f"C{number}"
+        parts.append(f"using D{number} = {derived_of(instance, struct)};")
+        for name, value in derived(instance).items():
+            if name == "ndim":  # of the layout
+                continue
+            parts.append(f'static_assert(D{number}::{name} == {value}, "{name} of {instance.name}");')
+    assert syntax_check(include, "\n".join(parts)) == ""
+
+
+def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
+    text = f'#include "ckgen/conv/layout.hpp"\n#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
+    message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
+    assert "static assertion failed: k1" in message
+
+
+@pytest.mark.parametrize("rule", cpp_conditions(), ids=lambda rule: rule.id)
+def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule) -> None:
+    """test_checker.py shows that the generator refuses these very instances."""
+    instance = example(rule.id)
+    text = f"{CHECKED}{cpp_struct('C', instance)}\n"
+    prefix = prefix_of(instance)
+    if rule.scope == "arch":
+        arch = EXAMPLES["rules"][rule.id]["arch"]
+        tma = instance.uses_tma
+        atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
+        target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
+        text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
+    else:
+        text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
+    assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, STATIONARY, HALO_DATA],
+    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma", "stationary", "data-halo"],
+)
+def test_sound_instances_pass(include: Path, instance: Instance) -> None:
+    prefix = prefix_of(instance)
+    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("Data") else f"Checked{prefix}<C>"
+    text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
+    assert syntax_check(include, text) == ""
+
+
+def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
+    """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
+    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;"
+    assert "static assertion failed: lds-bytes: " in syntax_check(include, text)
+
+
+def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_path: Path) -> None:
+    """Unity builds put families one after another and back again into one translation unit."""
+    (tmp_path / "ckgen").mkdir()
+    (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
+    lines = []
+    for number, instance in enumerate((WAVELET, XDL, WAVELET)):
+        lines.append(f'#include "ckgen/device/impl/{instance.operation}_{instance.family}.hpp"')
+        lines.append("namespace ckgen::instances {")
+        lines.append(
+            cpp_struct(f"C{number}", instance).replace("{\n", '{\n static constexpr const char* name = "c";\n', 1)
+        )
+        lines.append(f"CKGEN_DEFINE_INSTANCE(C{number})\n}}")
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", f"-I{tmp_path}", "-x", "c++", "-"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

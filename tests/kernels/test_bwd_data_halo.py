@@ -1,0 +1,235 @@
+"""Family halo of backward data on the host platform: right on edge cases, with and without D tensors, and bugs of the
+kind that a GPU hides are reported with the lines that have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from ckgen.verify.run_tensors import make_data
+from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+
+LAYOUT = "NHWGK/GKYXC/NHWGC"
+HALO_8 = Instance(
+    *("halo", LAYOUT, "f16", "Default", 8, 8, 64, 16, 2, 4, 8, 8, 8, 6), archs=("sm_90a",), operation=BWD_DATA
+)
+HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, dtype="bf16")
+HALO_32 = replace(HALO_8, m_per_block=32, n_per_block=32)
+PLAIN = (HALO_8, HALO_16, HALO_32)
+FUSED = (
+    replace(HALO_8, function="AddResidual"),
+    replace(HALO_16, function="Bilinear"),
+    replace(HALO_32, function="Scale"),
+    replace(HALO_32, function="AddResidual", dtype="bf16"),
+)
+PROBLEMS = {
+    "plain": {"batch": 2, "input": [9, 11], "pad": 1},
+    "no-pad": {"batch": 3, "input": [6, 9]},
+    "wide-pad": {"batch": 1, "input": [5, 9], "pad": 4},
+    "strides": {"batch": 2, "input": [9, 12], "stride": 2, "pad": 1},
+    "strides-without-pads": {"batch": 2, "input": [8, 7], "stride": 2},
+    "dilation": {"batch": 2, "input": [11, 9], "dilation": [2, 3], "pad": [2, 3]},
+    "stride-and-dilation": {"batch": 1, "input": [13, 12], "stride": 2, "dilation": 3, "pad": 2},
+    "uneven-pads": {"batch": 1, "input": [5, 6], "pad": [2, 0], "right_pad": [0, 2]},
+    "tiny": {"batch": 4, "input": [1, 2], "pad": 1},
+    "tall": {"batch": 1, "input": [40, 3], "pad": 1},
+}
+
+
+def problem_of(instance: Instance, name: str) -> ConvProblem:
+    """One of PROBLEMS with channels that the instance takes: groups that do not fill the last workgroup."""
+    channels = instance.n_per_block
+    return make_problem(groups=64 // channels + 1, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
+
+
+def run(library: Library, name: str, problem: ConvProblem, *, in_place: bool = False) -> None:
+    """An instance on random data into a poisoned input gradient, against the float64 reference; ``in_place``: its D
+    tensor is the input itself."""
+    instance, function = library.instance(name), library.function_of(name)
+    data = make_data(problem, instance.dtype, 3, BWD_DATA, function)
+    element = element_of(instance.dtype, "in")
+    wei, out = (
+        np.ascontiguousarray(data.tensors[tensor].transpose(to_physical(tensor, instance.layout)))
+        for tensor in ("wei", "out")
+    )
+    in_ = encode(np.full(problem.shape("in", instance.layout), np.nan), element)
+    ds = [np.ascontiguousarray(data.d_array(at, slot)) for at, slot in enumerate(d_slots(instance, function))]
+    if in_place:
+        in_[...] = ds[0]
+        ds[0] = in_
+    library.run(name, problem, in_, wei, out, ds=ds, scalars=data.scalars)
+    error = np.abs(decode(in_, element).transpose(to_logical("in", instance.layout)) - data.expected)
+    assert (error <= data.allowance(element)).all(), (name, problem, error.max())
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, (*PLAIN, *FUSED)), CHECKED))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_it_is_right(library: Library, name: str) -> None:
+    for turn, instance in enumerate((*PLAIN, *FUSED)):
+        library.configure_host(seed=turn)
+        run(library, instance.name, problem_of(instance, name))
+
+
+@pytest.mark.parametrize("name", ["plain", "strides"])
+def test_a_d_tensor_may_be_the_input(library: Library, name: str) -> None:
+    for instance in FUSED:
+        if instance.function != "Scale":
+            run(library, instance.name, problem_of(instance, name), in_place=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_schedule_is_right(library: Library, seed: int) -> None:
+    """Whatever order threads run in, and whenever copies are done."""
+    library.configure_host(seed=seed)
+    for instance in (HALO_8, HALO_32, FUSED[0]):
+        run(library, instance.name, problem_of(instance, "strides"))
+
+
+def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
+    layer = {"groups": 8, "batch": 1, "k": 8, "c": 8, "filter": [3, 3], "input": [9, 9], "pad": 1}
+    refused = {
+        "halo-filter": {"filter": [3, 1]},
+        "halo-stride": {"stride": [2, 1]},
+        "halo-dilation": {"stride": 2, "dilation": 2},
+        "halo-groups": {"k": 16},
+        "halo-rows": {"input": [3, 700]},
+    }
+    for rule, fields in refused.items():
+        reason = library.unsupported_reason(HALO_8.name, make_problem(**{**layer, **fields}))
+        assert reason is not None and reason.startswith(f"[{rule}]"), reason
+    assert library.unsupported_reason(HALO_8.name, make_problem(**layer)) is None
+    assert library.split_k(HALO_8.name, make_problem(**layer), 7) == 1, "sums are too short to be split"
+
+
+KERNEL, MATH = "pipeline/halo_data.hpp", "pipeline/halo_data_math.hpp"
+STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
+STRIDED = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], stride=2, pad=1)
+MULTIPLY = (
+    "            if(i >= share_.before)\n"
+    "                turn = strided_ ? multiply<2>(walk, turn) : multiply<1>(walk, turn);\n"
+)
+ARRIVE = (
+    "            platform::sync_warp();\n"
+    "            if(lane_ == 0)\n"
+    "                platform::mbarrier_arrive(places_.empty(walk.stage));\n"
+)
+BUGS = {
+    "math-does-not-wait": Bug(
+        MATH,
+        "            platform::mbarrier_wait(places_.full(walk.stage), walk.parity);\n",
+        "",
+        ("LDS", f"ckgen/{MATH}"),
+        STEPS,
+    ),
+    "load-does-not-wait": Bug(
+        KERNEL,
+        "                platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);\n",
+        "",
+        ("arrival number 2 in one phase of the mbarrier", f"ckgen/{KERNEL}"),
+        STEPS,
+    ),
+    "missing-arrive": Bug(
+        MATH,
+        "            if(lane_ == 0)\n",
+        "            if(lane_ > 31)\n",
+        ("nothing moves any more", "of 8 arrivals"),
+        STEPS,
+    ),
+    "arrives-too-early": Bug(
+        MATH,
+        MULTIPLY + ARRIVE,
+        ARRIVE + MULTIPLY,
+        ("LDS race", "a copy at", "warp"),
+        STEPS,
+    ),
+    "too-few-arrivals-expected": Bug(
+        KERNEL,
+        "platform::mbarrier_init(places.empty(stage), D::block_size / 32);",
+        "platform::mbarrier_init(places.empty(stage), D::block_size / 32 - 1);",
+        ("LDS race", "a copy at", "warp"),
+        STEPS,
+    ),
+    "wrong-parity": Bug(
+        MATH,
+        "platform::mbarrier_wait(places_.full(walk.stage), walk.parity);",
+        "platform::mbarrier_wait(places_.full(walk.stage), walk.parity ^ 1);",
+        ("LDS", f"ckgen/{MATH}"),
+        STEPS,
+    ),
+    "expects-too-little": Bug(
+        KERNEL,
+        "platform::mbarrier_expect(full, block_bytes);",
+        "platform::mbarrier_expect(full, block_bytes - 128);",
+        ("128 bytes more than the phase of the mbarrier", f"expects at ckgen/{KERNEL}"),
+        STEPS,
+    ),
+    "too-few-blocks-in-a-ring": Bug(
+        "conv/halo_geometry.hpp",
+        "g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);",
+        "g.blocks = stages;",
+        ("LDS race", "a copy at"),
+        STEPS,
+    ),
+    "a-share-without-the-rows-before-it": Bug(
+        "pipeline/halo_data_shape.hpp",
+        "before = min_of(g.blocks - g.stages, first % g.steps_per_image);",
+        "before = 0;",
+        ("LDS", f"ckgen/{MATH}"),
+        STEPS,
+    ),
+    "weights-are-not-awaited": Bug(
+        KERNEL, "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", f"ckgen/{MATH}"), STEPS
+    ),
+    "barriers-are-not-published": Bug(
+        KERNEL,
+        "            platform::mbarrier_publish();\n",
+        "",
+        ("which no mbarrier_publish made visible", f"ckgen/{KERNEL}"),
+        STEPS,
+    ),
+    "no-zeros-before-the-ring": Bug(
+        KERNEL,
+        "if(math_id < Shape::zero_bytes / 16)",
+        "if(math_id < 0)",
+        ("LDS read of bytes that nobody wrote", f"ckgen/{MATH}"),
+        STEPS,
+    ),
+    "a-map-of-too-many-rows": Bug(
+        "device/impl/grouped_conv_bwd_data_halo.hpp",
+        "box.rows = p.out_length[0];",
+        "box.rows = p.out_length[0] + 1;",
+        ("global read of", "out of bounds", f"a copy at ckgen/{KERNEL}"),
+        STEPS,
+    ),
+    "rows-past-the-input": Bug(
+        MATH,
+        "row < args_.problem.in_length[0] && column",
+        "column",
+        ("global write of 16 bytes out of bounds", "input"),
+        STRIDED,
+    ),
+    "a-tap-too-far": Bug(MATH, "bytes(column * conv::kHaloPitch", "bytes((column + 1) * conv::kHaloPitch", (), STEPS),
+    "half-an-exchange": Bug("epilogue/lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), STEPS),
+    "taps-in-another-order": Bug("pipeline/halo_data_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(BUGS[name], HALO_8, run, tmp_path)

@@ -1,0 +1,310 @@
+"""Family wavelet_tma of backward data on the host platform: right on edge cases, with splits and functions, and bugs of
+the kind that a GPU hides are reported with the lines that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library, LibraryError
+from ckgen.operations.operation import BWD_DATA
+from ckgen.verify.run_tensors import make_data
+from tests.support.cxx import CHECKED, link, replace_once, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+
+TMA = Instance(
+    *("wavelet_tma", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 8, 8, 6),
+    operation=BWD_DATA,
+    archs=("sm_90a",),
+)
+TURNS = replace(TMA, m_per_xdl=128)  # two warpgroups take tiles by turns
+WIDE = replace(TMA, m_per_block=64, n_per_block=256, stages=4, dtype="bf16")
+SMALL = replace(TMA, m_per_block=64, n_per_block=64, math_waves=2)
+RESIDUAL = replace(SMALL, function="AddResidual")
+BILINEAR = replace(TURNS, function="Bilinear", dtype="bf16")
+STATIONARY = replace(TURNS, family="stationary", stages=4)
+STATIONARY_WIDE = replace(STATIONARY, m_per_block=64, n_per_block=256, m_per_xdl=64, stages=6, dtype="bf16")
+STATIONARY_RESIDUAL = replace(STATIONARY, m_per_block=64, m_per_xdl=64, stages=6, function="AddResidual")
+TMA_1D = replace(SMALL, layout="NWGK/GKXC/NWGC")
+TMA_3D = replace(TMA, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
+ALL = (TMA, TURNS, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL, TMA_1D, TMA_3D)
+
+PROBLEMS = {
+    "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
+    "ragged": make_problem(batch=3, k=136, c=72, filter=[3, 3], input=[9, 10], pad=1),
+    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "groups": make_problem(groups=3, batch=2, k=48, c=72, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
+    "repacked": make_problem(batch=2, k=36, c=64, filter=[3, 3], input=[13, 13], pad=1),
+    "strides": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[11, 12], stride=2, pad=[2, 1], right_pad=[0, 3]),
+    "without taps": make_problem(batch=2, k=64, c=64, filter=[1, 1], input=[11, 12], stride=2),
+    "dilation": make_problem(batch=2, k=8, c=64, filter=[3, 3], input=[12, 9], dilation=[2, 3], pad=[2, 3]),
+    "gcd": make_problem(batch=2, k=24, c=8, filter=[3, 2], input=[13, 9], stride=[4, 2], dilation=2, pad=[2, 3]),
+    "tiny": make_problem(batch=1, k=5, c=64, filter=[3, 3], input=[1, 2], pad=1),
+    "point": make_problem(batch=1, k=1, c=8, filter=[1, 1], input=[1, 1]),
+    "1d": make_problem(groups=2, batch=3, k=32, c=64, filter=[3], input=[50], stride=2, dilation=2, pad=2),
+    "3d": make_problem(batch=2, k=9, c=64, filter=[3, 3, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
+}
+
+
+def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1, in_place: bool = False) -> None:
+    """Run an instance on random data into a poisoned input and compare with the float64 reference."""
+    instance, function = library.instance(name), library.function_of(name)
+    data = make_data(problem, instance.dtype, 7, BWD_DATA, function)
+    wei, out = (
+        np.ascontiguousarray(data.tensors[t].transpose(to_physical(t, instance.layout))) for t in ("wei", "out")
+    )
+    ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
+    element = element_of(instance.dtype, "in")
+    in_ = ds[0] if in_place else encode(np.full(problem.shape("in", instance.layout), np.nan), element)
+    library.run(name, problem, in_, wei, out, ds=ds, scalars=data.scalars, split_k=split_k)
+    error = np.abs(decode(in_, element).transpose(to_logical("in", instance.layout)) - data.expected)
+    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_wavelet_tma_is_right(library: Library, name: str) -> None:
+    problem = PROBLEMS[name]
+    instances = [instance for instance in ALL if instance.ndim == problem.ndim]
+    assert instances
+    for turn, instance in enumerate(instances):
+        for split_k in (1, 2, 3, 9, -1):
+            library.configure_host(seed=turn * abs(split_k))
+            run(library, instance.name, problem, split_k)
+
+
+def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
+    for split_k in (1, 3):
+        run(library, RESIDUAL.name, PROBLEMS["strides"], split_k, in_place=True)
+
+
+def test_an_output_with_gaps_may_need_a_copy_of_it(library: Library) -> None:
+    """Its workspace is that of the tensors that are given, not of gap-free ones: too small a one is refused."""
+    problem = PROBLEMS["plain"]
+    shape = problem.shape("out", SMALL.layout)
+    wide = np.ones((*shape[:-1], shape[-1] + 1), np.float16)
+    in_ = np.full(problem.shape("in", SMALL.layout), np.nan, np.float16)
+    wei, out = np.ones(problem.shape("wei", SMALL.layout), np.float16), wide[..., :-1]
+    assert library.workspace_size(SMALL.name, problem) == 0
+    size = library.workspace_size(SMALL.name, problem, tensors=(in_, wei, out))
+    assert size >= out.size * 2
+    with pytest.raises(LibraryError, match=f"the workspace must be {size} "):
+        library.run(SMALL.name, problem, in_, wei, out, workspace=np.empty(size - 1, np.uint8))
+    result = library.run(SMALL.name, problem, in_, wei, out)
+    assert result.workspace_bytes == size and in_[0, 4, 4, 0, 0] == 9 * 64
+
+
+def test_splits_are_reproducible_to_the_bit_and_told(library: Library) -> None:
+    problem = PROBLEMS["plain"]
+    assert library.split_k(TMA.name, problem, 3) == 3
+    assert library.split_k(TMA.name, problem, 100) == 9, "no split without a tile of GEMM-K"
+    assert library.workspace_size(TMA.name, problem, split_k=3) == 2 * 3 * 128 * 128 * 4
+    assert library.workspace_size(TMA.name, problem) == 0
+
+
+def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
+    """128 KiB hold 512 rows of 128 columns: of 9 taps of 136 channels in tiles of 48, ten tiles each."""
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 1) == 3
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 2) == 3
+    assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 5) == 5
+    assert library.split_k(STATIONARY.name, PROBLEMS["without taps"], 1) == 1
+
+
+def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
+    """As on a unit that truncates, but for every 64 terms instead of many thousands."""
+    tree = write_tree(tmp_path, (TMA, TURNS))
+    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    library = Library(link(tmp_path, tree))
+    for instance in (TMA, TURNS):
+        for split_k in (1, 2):
+            run(library, instance.name, PROBLEMS["last wave split"], split_k)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (make_problem(batch=1, k=64, c=64, filter=[3, 3], input=[9, 9], stride=3), ("[classes]", "9 kinds")),
+        (make_problem(groups=2, batch=1, k=24, c=64, filter=[1, 1], input=[9, 9]), ("[copy-engine]", "multiple of 16")),
+        (make_problem(batch=1, k=64, c=12, filter=[1, 1], input=[9, 9]), ("[b-vector]", "12")),
+        (
+            make_problem(batch=1, k=64, c=64, filter=[2, 2], input=[300, 300], dilation=260),
+            ("[copy-engine]", "beyond what a tensor map can describe (127 and 255)"),
+        ),
+    ],
+    ids=["classes", "groups", "channels", "offsets"],
+)
+def test_what_tensor_maps_cannot_describe_is_refused(
+    library: Library, problem: ConvProblem, words: Sequence[str]
+) -> None:
+    reason = library.unsupported_reason(TMA.name, problem)
+    assert reason is not None and all(word in reason for word in words), reason
+
+
+# More steps than the rings hold, and more tiles than there are workgroups.
+STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
+BUGS = {
+    "expects-too-little": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "platform::mbarrier_expect(ring.full(), D::m_per_block * 128",
+        "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
+        ("bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/wavelet_tma_data.hpp"),
+        STEPS,
+    ),
+    "copies-into-the-other-operand": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
+        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
+        ("LDS race", "write by a copy at", "and write by a copy at"),
+        STEPS,
+    ),
+    "a-tap-too-far": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "p.shift[d] * (tile.taps[d] - 1 - tap.at[d])",
+        "p.shift[d] * (tile.taps[d] - tap.at[d])",
+        (),
+        STEPS,
+    ),
+    "another-class's-taps": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "tile.first[d] + p.tilde[d] * tap.at[d]",
+        "p.tilde[d] * tap.at[d]",
+        (),
+        PROBLEMS["strides"],
+    ),
+    "the-walk-ends-too-late": Bug(
+        "device/impl/tma_data_family.hpp",
+        "image.lower[d] + seen.count[s] - p.out_length[s]",
+        "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
+        (),
+        STEPS,
+    ),
+    "a-map-of-too-many-images": Bug(
+        "device/impl/tma_data_family.hpp",
+        "image.images = p.images;",
+        "image.images = 2 * p.images;",
+        ("global read of", "out of bounds", "a copy at ckgen/pipeline/wavelet_tma_data.hpp"),
+        STEPS,
+    ),
+    "positions-without-taps-are-left": Bug(
+        "conv/bwd_data_view.hpp",
+        "rows = tapped ? 0 : rows;",
+        "rows = 0;",
+        (),
+        PROBLEMS["without taps"],
+    ),
+    "a-line-is-read-before-it-is-there": Bug(
+        "epilogue/wgmma_input_store.hpp",
+        "        platform::sync_warp();\n        Vec<int32, 4> slots",
+        "        Vec<int32, 4> slots",
+        ("LDS", "ckgen/epilogue/wgmma_input_store.hpp"),
+        STEPS,
+    ),
+    "a-line-is-overwritten": Bug(
+        "epilogue/wgmma_input_store.hpp",
+        "        platform::sync_warp();  // what the warp put there before has been read\n",
+        "",
+        ("LDS race", "ckgen/epilogue/wgmma_input_store.hpp"),
+        STEPS,
+    ),
+    "a-store-past-the-input": Bug(
+        "epilogue/wgmma_input_store.hpp",
+        "own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;",
+        "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : args.in.image * args.images);",
+        ("global write of 16 bytes out of bounds", "input", "ckgen/epilogue/wgmma_input_store.hpp"),
+        STEPS,
+    ),
+    "lines-of-other-rows": Bug(
+        "epilogue/wgmma_input_store.hpp",
+        "offset_[i] = offset_of_row(lane_ / 8 + 4 * i);",
+        "offset_[i] = offset_of_row(lane_ / 8 + 4 * (3 - i));",
+        (),
+        STEPS,
+    ),
+    "no-turns": Bug(
+        "pipeline/tma_roles.hpp",
+        "                platform::mbarrier_wait(ring.turn(team), parity);\n",
+        "",
+        ("mbarrier",),
+        STEPS,
+    ),
+    "skips-a-stage-too-many": Bug(
+        "pipeline/tma_roles.hpp",
+        "                ring.skip(tile.k_tiles);\n",
+        "                ring.skip(tile.k_tiles + 1);\n",
+        ("nothing moves any more", "ckgen/pipeline/tma_roles.hpp"),
+        STEPS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(BUGS[name], TURNS, run, tmp_path)
+
+
+# More columns than a tile has, so that the weight changes, and more units than workgroups.
+COLUMNS = make_problem(batch=3, k=136, c=264, filter=[1, 1], input=[19, 20])
+STATIONARY_BUGS = {
+    "a-weight-is-not-awaited": Bug(
+        "pipeline/tma_roles.hpp",
+        "                platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());\n",
+        "                (void)weight.parity();\n",
+        ("LDS", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "a-weight-is-overwritten": Bug(
+        "pipeline/wavelet_tma_data.hpp",
+        "            if(changes && weight.changed > 1)\n",
+        "            if(changes && weight.changed < 0)\n",
+        ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "a-weight-is-given-up-too-early": Bug(
+        "pipeline/tma_roles.hpp",
+        "platform::mbarrier_init(ring.weight_empty(), D::warpgroups);",
+        "platform::mbarrier_init(ring.weight_empty(), 1);",
+        ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
+        COLUMNS,
+    ),
+    "all-tiles-have-one-parity": Bug(
+        "pipeline/tma_ring.hpp",
+        "parities ^= ~0u >> (32 - tile.k_tiles);",
+        "parities = ~parities;",
+        ("LDS",),
+        make_problem(batch=3, k=64, c=64, filter=[3, 3], input=[21, 22], stride=2, pad=1),
+    ),
+    "the-weight-of-other-columns": Bug(
+        "conv/bwd_data_view.hpp",
+        "tile.weight = block * args.classes + kind;",
+        "tile.weight = kind;",
+        (),
+        COLUMNS,
+    ),
+    "runs-overlap": Bug(
+        "conv/tile_schedule.hpp",
+        "units * (workgroup + 1) / workgroups)",
+        "units * (workgroup + 1) / workgroups - 1)",
+        (),
+        COLUMNS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATIONARY_BUGS)
+def test_planted_bug_of_a_weight_that_stays_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(STATIONARY_BUGS[name], STATIONARY, run, tmp_path)

@@ -1,0 +1,15 @@
+"""Kernels of backward data under AddressSanitizer and UndefinedBehaviorSanitizer: accesses stay inside the tensors that
+a run was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.kernels.test_sanitizers import FLAGS, run_sanitized
+from tests.support.bwd_data_library import build
+
+
+def test_sound_kernels_are_clean(tmp_path: Path) -> None:
+    done = run_sanitized(build(tmp_path, ("-O1", *FLAGS)), "tests.support.sanitized_bwd_data_run")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert "without a report" in done.stdout

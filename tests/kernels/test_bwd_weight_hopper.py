@@ -1,0 +1,493 @@
+"""Hopper's families, wavelet_tma and halo, on the host platform: right on edge cases, and bugs of the kind that a GPU
+hides are reported with the lines that have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.library import Library, UnsupportedProblem
+from tests.support.cxx import CHECKED, link, replace_once, run_instance, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+
+LAYOUT = "NHWGC/GKYXC/NHWGK"
+TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 64, 2, 6, archs=("sm_90a",))
+TMA_SMALL = replace(TMA, m_per_block=64, math_waves=2)
+TMA_192 = replace(TMA, n_per_block=192, stages=5)
+TMA_256 = replace(TMA, n_per_block=256, stages=4)
+TMA_1D = replace(TMA_SMALL, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16")
+TMA_3D = replace(TMA_192, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16")
+TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D)
+HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
+HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
+HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
+HALO_HEAD = replace(HALO_8, m_per_block=40, n_per_block=64, m_per_xdl=64, math_waves=6)
+HALO_ALL = (HALO_8, HALO_16, HALO_32)
+
+TMA_PROBLEMS = {
+    # Ten tiles for four workgroups, long enough that two workgroups share each of the last two.
+    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "ragged": make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[9, 10], pad=1),
+    "groups": make_problem(groups=3, batch=2, k=72, c=64, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
+    "repacked": make_problem(groups=2, batch=2, k=37, c=128, filter=[1, 1], input=[7, 5]),
+    "strides": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[11, 12], stride=2, pad=[2, 1], right_pad=[0, 3]),
+    "dilation": make_problem(batch=2, k=8, c=64, filter=[3, 3], input=[12, 9], dilation=[2, 3], pad=[2, 3]),
+    "tiny": make_problem(batch=1, k=5, c=64, filter=[3, 3], input=[1, 2], pad=1),
+    "point": make_problem(batch=1, k=1, c=64, filter=[1, 1], input=[1, 1]),
+    "1d": make_problem(groups=2, batch=3, k=40, c=64, filter=[3], input=[50], stride=2, dilation=2, pad=2),
+    "3d": make_problem(batch=2, k=9, c=64, filter=[2, 2, 2], input=[5, 4, 6], stride=[1, 2, 1], pad=[0, 1, 1]),
+}
+HALO_PROBLEMS = {
+    "plain": {"batch": 2, "input": [9, 11], "pad": 1},
+    "no-pad": {"batch": 3, "input": [6, 9]},
+    "strides": {"batch": 2, "input": [9, 12], "stride": 2, "pad": 1},
+    "one-stride": {"batch": 2, "input": [12, 7], "stride": [2, 1], "pad": [0, 1]},
+    "dilation": {"batch": 2, "input": [11, 9], "dilation": [2, 3], "pad": [2, 3]},
+    "stride-and-dilation": {"batch": 1, "input": [13, 12], "stride": 2, "dilation": 2, "pad": 2},
+    "uneven-pads": {"batch": 1, "input": [5, 6], "pad": [2, 0], "right_pad": [0, 2]},
+    "tiny": {"batch": 4, "input": [1, 2], "pad": 1},
+    "tall": {"batch": 1, "input": [40, 3], "pad": 1},
+}
+
+
+def halo_problem(instance: Instance, name: str) -> ConvProblem:
+    """One of HALO_PROBLEMS with channels that the instance takes: groups that do not fill the last workgroup."""
+    groups = 64 // instance.n_per_block + 1
+    return make_problem(
+        groups=groups, k=instance.n_per_block, c=instance.n_per_block, filter=[3, 3], **HALO_PROBLEMS[name]
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, (*TMA_ALL, *HALO_ALL, HALO_HEAD)), CHECKED))
+
+
+@pytest.mark.parametrize("name", TMA_PROBLEMS)
+def test_wavelet_tma_is_right(library: Library, name: str) -> None:
+    problem = TMA_PROBLEMS[name]
+    instances = [instance for instance in TMA_ALL if instance.ndim == problem.ndim]
+    assert instances
+    for turn, instance in enumerate(instances):
+        for split_k in (1, 2, 3, 7):
+            library.configure_host(seed=turn * split_k)
+            run_instance(library, instance.name, problem, split_k)
+
+
+@pytest.mark.parametrize("name", HALO_PROBLEMS)
+def test_halo_is_right(library: Library, name: str) -> None:
+    for turn, instance in enumerate(HALO_ALL):
+        for split_k in (1, 2, 3, 7):
+            library.configure_host(seed=turn * split_k)
+            run_instance(library, instance.name, halo_problem(instance, name), split_k)
+
+
+def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> None:
+    """PyTorch gives dimensions of length 1 any stride, which the driver would refuse in a tensor map."""
+    problem = make_problem(batch=3, k=40, c=64, filter=[3, 3], input=[1, 1], pad=1)
+    described = CProblem.make(problem, LAYOUT, 1)
+    for tensor, channels in (("in", problem.c), ("out", problem.k)):
+        described.set_strides(tensor, (1, channels, 1, 1, 1))
+    for instance in TMA_ALL:
+        if instance.layout == LAYOUT:
+            assert library.check(instance.name, described) is None
+            start, size = library.prepare(instance.name, described)
+            in_, out = np.ones((3, 64), np.float16), np.ones((3, 40), np.float16)
+            wei = np.full((40, 9, 64), np.nan, np.float16)
+            scratch = np.empty(size + 16, np.uint8)
+            start(in_.ctypes.data, wei.ctypes.data, out.ctypes.data, scratch.ctypes.data // 16 * 16 + 16, 0)
+            assert (wei[:, 4] == (3 if instance.dtype == "f16" else wei[:, 4])).all() and not wei[:, 3].any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_schedule_is_right(library: Library, seed: int) -> None:
+    """Whatever order threads run in, and whenever copies are done."""
+    library.configure_host(seed=seed)
+    for instance in (TMA, HALO_8, HALO_32):
+        problem = TMA_PROBLEMS["ragged"] if instance.family == "wavelet_tma" else halo_problem(instance, "plain")
+        run_instance(library, instance.name, problem, 2)
+
+
+def test_rows_too_long_for_the_rings_are_refused(library: Library) -> None:
+    long = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[3, 700], pad=1)
+    reason = library.unsupported_reason(HALO_8.name, long)
+    assert reason is not None and reason.startswith("[halo-rows]")
+
+
+def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> None:
+    """Tiles of family halo on wgmma: they are planned, and run on GPUs alone."""
+    head = make_problem(batch=1, k=36, c=64, filter=[3, 3], input=[9, 9], pad=1)
+    reason = library.unsupported_reason(HALO_HEAD.name, head)
+    assert reason is not None and reason.startswith("[host]")
+    with pytest.raises(UnsupportedProblem, match="host"):
+        run_instance(library, HALO_HEAD.name, head, 1)
+
+
+def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
+    """As on a unit that truncates, but for every 64 positions of GEMM-K instead of many thousands."""
+    tree = write_tree(tmp_path, (TMA, HALO_16))
+    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    library = Library(link(tmp_path, tree))
+    problem = TMA_PROBLEMS["ragged"]
+    assert problem.gemm[2] == 270
+    for split_k in (1, 2, 3):
+        slots = 2 * 5 * split_k if split_k > 1 else 4  # of a tile, by unit; else of each workgroup
+        assert (
+            library.workspace_size(TMA.name, problem, split_k=split_k) == slots * TMA.m_per_block * TMA.n_per_block * 4
+        )
+        run_instance(library, TMA.name, problem, split_k)
+        run_instance(library, HALO_16.name, halo_problem(HALO_16, "plain"), split_k)
+
+
+# More steps than the rings hold, and more tiles than there are workgroups.
+TMA_STEPS = make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
+HALO_STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
+FEW_STEPS = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[9, 11], pad=1)
+HALO_BUGS = {
+    "math-does-not-wait": Bug(
+        "pipeline/halo.hpp",
+        "                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);\n",
+        "",
+        ("LDS race", "a copy at ckgen/pipeline/halo.hpp", "warp", "no barrier between"),
+        HALO_STEPS,
+    ),
+    "load-does-not-wait": Bug(
+        "pipeline/halo.hpp",
+        "                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);\n",
+        "",
+        ("arrival number 2 in one phase of the mbarrier", "ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "missing-arrive": Bug(
+        "pipeline/halo.hpp",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "",
+        ("nothing moves any more", "of 8 arrivals", "ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "one-warp-does-not-arrive": Bug(
+        "pipeline/halo.hpp",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive",
+        "                if(lane_ == 0 && thread_ != 32)\n                    platform::mbarrier_arrive",
+        ("nothing moves any more", "1 of 8 arrivals"),
+        HALO_STEPS,
+    ),
+    "arrives-too-early": Bug(
+        "pipeline/halo.hpp",
+        "                if(i >= share.before)\n                    multiply(walk);\n"
+        "                platform::sync_warp();\n"
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "                platform::sync_warp();\n"
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n"
+        "                if(i >= share.before)\n                    multiply(walk);\n",
+        ("LDS race", "a copy at", "warp"),
+        HALO_STEPS,
+    ),
+    "too-few-arrivals-expected": Bug(
+        "pipeline/halo.hpp",
+        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32);",
+        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32 - 1);",
+        ("LDS race", "a copy at", "warp"),
+        HALO_STEPS,
+    ),
+    "wrong-parity": Bug(
+        "pipeline/halo.hpp",
+        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);",
+        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity ^ 1);",
+        ("LDS race", "a copy at", "warp"),
+        HALO_STEPS,
+    ),
+    "wrong-parity-of-the-load-role": Bug(
+        "pipeline/halo.hpp",
+        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);",
+        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity);",
+        ("nothing moves any more", "thread", "waits for phase 0 of the mbarrier", "ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "expects-too-little": Bug(
+        "pipeline/halo.hpp",
+        "platform::mbarrier_expect(full, step_bytes);",
+        "platform::mbarrier_expect(full, step_bytes - 128);",
+        ("128 bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "expects-too-much": Bug(
+        "pipeline/halo.hpp",
+        "platform::mbarrier_expect(full, step_bytes);",
+        "platform::mbarrier_expect(full, step_bytes + 128);",
+        ("nothing moves any more", "0 of 1 arrivals and 128 bytes are missing"),
+        HALO_STEPS,
+    ),
+    "forgets-a-copy": Bug(
+        "pipeline/halo.hpp",
+        "for(int x = 0; x < p.stride[1]; ++x, target",
+        "for(int x = 0; x < p.stride[1] - (i == 1); ++x, target",
+        ("nothing moves any more", "bytes are missing"),
+        HALO_STEPS,
+    ),
+    "copies-into-a-stage-in-use": Bug(
+        "pipeline/halo.hpp",
+        "uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);",
+        "uint32 target = rings.in + Rings::bytes((walk.block + 1) % g.blocks * block_bytes);",
+        ("LDS race", "a copy at"),
+        HALO_STEPS,
+    ),
+    "too-few-blocks-in-a-ring": Bug(
+        "conv/halo_geometry.hpp",
+        "g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);",
+        "g.blocks = stages;",
+        ("LDS race", "a copy at"),
+        HALO_STEPS,
+    ),
+    "a-map-of-too-many-rows": Bug(
+        "device/impl/grouped_conv_bwd_weight_halo.hpp",
+        "                p.in_length[0],\n",
+        "                p.in_length[0] + 1,\n",
+        ("global read of", "out of bounds", "a copy at ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "a-tap-too-far": Bug(
+        "pipeline/halo.hpp",
+        "return i * p.dilation[d] / p.stride[d];",
+        "return (i + d) * p.dilation[d] / p.stride[d];",
+        (),
+        HALO_STEPS,
+    ),
+    "copies-are-not-told-of-stores": Bug(
+        "pipeline/halo.hpp",
+        "        platform::publish_lds_to_copies();\n",
+        "",
+        ("no publish_lds_to_copies between", "a copy at", "stored at ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "barriers-are-not-published": Bug(
+        "pipeline/halo.hpp",
+        "            platform::mbarrier_publish();\n",
+        "",
+        ("which no mbarrier_publish made visible", "ckgen/pipeline/halo.hpp"),
+        HALO_STEPS,
+    ),
+    "results-over-rings-in-use": Bug(
+        "pipeline/halo.hpp",
+        "            platform::barrier_of(1, D::block_size);  // the rings are free now\n",
+        "",
+        ("LDS race", "write by wave", "read by warp"),
+        FEW_STEPS,
+    ),
+    "products-over-barriers": Bug(
+        "pipeline/halo.hpp",
+        "thread.lds_store((base + offset) * 4,",
+        "thread.lds_store(lds_bytes - D::shares * lines * line_pitch * 4 + (base + offset) * 4,",
+        ("LDS write", "of an mbarrier, initialised at ckgen/pipeline/halo.hpp", "wave"),
+        FEW_STEPS,
+    ),
+    "shares-are-added-too-early": Bug(
+        "pipeline/halo.hpp",
+        "            spread(thread);\n            platform::barrier_of(1, D::block_size);\n",
+        "            spread(thread);\n",
+        ("LDS race", "read by wave", "write by wave"),
+        HALO_STEPS,
+    ),
+    "a-thread-misses-the-barrier": Bug(
+        "pipeline/halo.hpp",
+        "            spread(thread);\n            platform::barrier_of(1, D::block_size);\n",
+        "            spread(thread);\n            if(thread_ == 5)\n                return;\n"
+        "            platform::barrier_of(1, D::block_size);\n",
+        ("nothing moves any more", "barrier number 1", "finished"),
+        HALO_STEPS,
+    ),
+}
+TMA_BUGS = {
+    "math-does-not-wait": Bug(
+        "pipeline/tma_roles.hpp",
+        "            platform::mbarrier_wait(ring.full(), ring.parity);\n",
+        "",
+        ("LDS read of bytes that nobody wrote", "the matrix unit of warpgroup", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "load-does-not-wait": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);\n",
+        "",
+        ("arrival number 2 in one phase of the mbarrier", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "missing-arrive": Bug(
+        "pipeline/tma_roles.hpp",
+        "            if(previous != 0 && id == 0)\n                platform::mbarrier_arrive(previous);\n"
+        "            previous = ring.empty();\n",
+        "            previous = ring.empty();\n",
+        ("nothing moves any more", "of 2 arrivals", "ckgen/pipeline/tma_roles.hpp"),
+        TMA_STEPS,
+    ),
+    "arrives-before-the-products-are-done": Bug(
+        "pipeline/tma_roles.hpp",
+        "            previous = ring.empty();\n",
+        "            if(id == 0)\n                platform::mbarrier_arrive(ring.empty());\n",
+        ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
+        TMA_STEPS,
+    ),
+    "wrong-parity": Bug(
+        "pipeline/tma_roles.hpp",
+        "platform::mbarrier_wait(ring.full(), ring.parity);",
+        "platform::mbarrier_wait(ring.full(), ring.parity ^ 1);",
+        ("LDS", "the matrix unit of warpgroup", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "wrong-parity-of-the-load-role": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);",
+        "platform::mbarrier_wait(ring.empty(), ring.parity);",
+        ("nothing moves any more", "2 of 2 arrivals", "1 of 1 arrivals"),
+        TMA_STEPS,
+    ),
+    "expects-too-little": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);",
+        "platform::mbarrier_expect(ring.full(), block_bytes);",
+        ("counts on a phase of the mbarrier", "that was over before it came", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "expects-too-much": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes + 16);",
+        ("nothing moves any more", "0 of 1 arrivals and 16 bytes are missing"),
+        TMA_STEPS,
+    ),
+    "copies-into-a-stage-in-use": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::copy_box(ring.data() + i * block_bytes,",
+        "platform::copy_box(ring.base + ((ring.stage + 1) % D::stages) * D::lds_stage_bytes + i * block_bytes,",
+        ("LDS", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "overlapping-copies": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j - 1) * block_bytes,",
+        ("LDS race", "write by a copy at", "and write by a copy at"),
+        TMA_STEPS,
+    ),
+    "one-stage-too-many": Bug(
+        "pipeline/tma_ring.hpp",
+        "if(++stage == D::stages) {",
+        "if(++stage > D::stages) {",
+        ("LDS write", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "a-copy-past-the-end": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::copy_pixels<ndim>(ring.data() + (D::stages * (a_blocks + b_blocks) + 1 + j) * block_bytes,",
+        ("LDS write of 16 bytes", "is outside its", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "a-map-of-too-many-images": Bug(
+        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "image.images = p.k;",
+        "image.images = 2 * p.k;",
+        ("global read of 128 bytes out of bounds", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "a-tap-too-far": Bug(
+        "pipeline/wavelet_tma.hpp",
+        "static_cast<uint16>(index % p.filter[d] * p.dilation[d]);",
+        "static_cast<uint16>(index % p.filter[d] * p.dilation[d] + 1);",
+        (),
+        TMA_STEPS,
+    ),
+    "the-walk-ends-too-late": Bug(
+        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
+        "image.upper[d] = p.out_length[s] * p.stride[s]",
+        (),
+        TMA_STEPS,
+    ),
+    "a-descriptor-of-another-stride": Bug(
+        "atom/wgmma.hpp",
+        "constexpr uint32 eight_rows = 8 * Columns * 2;",
+        "constexpr uint32 eight_rows = 8 * Columns * 4;",
+        ("LDS", "the matrix unit of warpgroup"),
+        TMA_STEPS,
+    ),
+    "no-wait-for-the-products": Bug(
+        "pipeline/tma_roles.hpp",
+        "        atom::wgmma_wait<0>();\n",
+        "",
+        ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
+        TMA_STEPS,
+    ),
+    "waits-for-too-few-products": Bug(
+        "pipeline/tma_roles.hpp",
+        "atom::wgmma_wait<1>();",
+        "atom::wgmma_wait<2>();",
+        ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
+        TMA_STEPS,
+    ),
+    "no-fence": Bug(
+        "pipeline/tma_roles.hpp",
+        "            atom::wgmma_fence();\n",
+        "",
+        ("with no wgmma_fence since its registers were last used", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "no-commit": Bug(
+        "pipeline/tma_roles.hpp",
+        "            atom::wgmma_commit();\n",
+        "",
+        ("no wgmma_commit between", "ckgen/pipeline/tma_roles.hpp"),
+        TMA_STEPS,
+    ),
+    "barriers-are-not-published": Bug(
+        "pipeline/tma_roles.hpp",
+        "            platform::mbarrier_publish();\n",
+        "",
+        ("which no mbarrier_publish made visible", "ckgen/pipeline/wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "roles-begin-before-there-are-barriers": Bug(
+        "pipeline/tma_roles.hpp",
+        "            platform::mbarrier_publish();\n        }\n        thread.barrier();\n",
+        "            platform::mbarrier_publish();\n        }\n",
+        ("mbarrier",),
+        TMA_STEPS,
+    ),
+    "a-store-past-the-weight": Bug(
+        "epilogue/wgmma_store.hpp",
+        "if(8 * half < rows_ && 32 * quad < columns_)",
+        "if(32 * quad < columns_)",
+        ("global write of 16 bytes out of bounds", "weight", "ckgen/epilogue/wgmma_store.hpp"),
+        TMA_STEPS,
+    ),
+    "half-an-exchange": Bug("epilogue/lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), TMA_STEPS),
+    "sums-that-begin-elsewhere": Bug(
+        "epilogue/wgmma_partials.hpp",
+        "float sums[4 * PartBlocks] = {};",
+        "float sums[4 * PartBlocks] = {1.f};",
+        (),
+        TMA_PROBLEMS["last wave split"],
+    ),
+}
+BUGS = {("halo", name): bug for name, bug in HALO_BUGS.items()} | {("tma", name): bug for name, bug in TMA_BUGS.items()}
+
+
+def mappings() -> int:
+    return len(Path("/proc/self/maps").read_text().splitlines())
+
+
+@pytest.mark.parametrize("key", BUGS, ids="-".join)
+def test_planted_bug_is_reported(key: tuple[str, str], tmp_path: Path) -> None:
+    bug = BUGS[key]
+    instance = TMA if key[0] == "tma" else HALO_8
+    before = mappings()
+    check_bug(bug, instance, run_instance, tmp_path)
+    assert not bug.words or mappings() < before + 200, "a report gives the stacks of its threads back"

@@ -1,0 +1,111 @@
+"""What validates compiles: random instances of every kind, on the host and as device code of AMD's architectures.
+
+`python -m tests.support.compile_sweep` and `python -m tests.support.run_sweep` do the same for other seeds and for more
+instances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.build.toolchain import find_toolchain
+from ckgen.conv.dtypes import DTYPES
+from ckgen.hardware.archs import ARCHES
+from ckgen.instance.checker import Checker
+from ckgen.instance.instance import parse
+from ckgen.operations.operation import OPERATIONS
+from tests.support import compile_sweep, run_sweep
+from tests.support.compile_sweep import HOST, Way
+from tests.support.random_instances import FUNCTIONS, kinds, random_instances
+
+SEED, COUNT, RUN_COUNT = 1, 210, 16
+EXPANSION = random_instances(SEED, COUNT)
+TOOLS = find_toolchain()
+SYNTAX = Way(codegen=False, hipcc=False)
+
+
+def test_the_sample_has_every_kind_of_instance() -> None:
+    instances = EXPANSION.instances
+    assert len(instances) == COUNT
+    assert {(i.operation, i.family, i.generic) for i in instances} == set(kinds())
+    assert {(i.operation, i.dtype) for i in instances} == {
+        (operation.name, dtype) for operation in OPERATIONS.values() for dtype in operation.dtypes
+    }
+    assert {i.layout for i in instances} == {
+        layout for operation in OPERATIONS.values() for layout in operation.layouts
+    }
+    assert {i.function for i in instances} == set(FUNCTIONS)
+    assert {i.m_per_xdl for i in instances} == {16, 32, 64, 128} and {i.conv_spec for i in instances} > {"Default"}
+    assert {arch for i in instances for arch in i.archs} == {*ARCHES, "sm_90a"} and {i.dtype for i in instances} == set(
+        DTYPES
+    )
+
+
+def test_a_seed_stands_for_the_same_instances() -> None:
+    assert random_instances(7, 30).instances == random_instances(7, 30).instances != random_instances(8, 30).instances
+
+
+@pytest.mark.parametrize("arch", [HOST, *ARCHES])
+def test_what_validates_compiles(arch: str) -> None:
+    assert compile_sweep.refused(EXPANSION, [arch]) == []
+
+
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here, nor its older clang")
+def test_what_validates_compiles_with_hipcc() -> None:
+    """Of HIP 5.2 too, whose clang 15 knows gfx90a and none of the newer architectures."""
+    assert compile_sweep.refused(EXPANSION, ["gfx90a"], hipcc=True) == []
+
+
+@pytest.mark.skipif(TOOLS.nvcc is None, reason="nvcc is not here")
+def test_what_validates_compiles_for_nvidia() -> None:
+    assert compile_sweep.refused(EXPANSION, ["sm_90a"]) == []
+
+
+@pytest.mark.parametrize("arch", [HOST, "gfx90a"])
+@pytest.mark.parametrize(
+    ("header", "place", "of"),
+    [
+        ("block/tile_copy.hpp", "    // A slice of a wave", "Layout_"),
+        ("pipeline/xdl.hpp", "        const Mma mma(thread, id);", "D"),
+    ],
+    ids=["class", "function"],
+)
+def test_an_assert_without_a_rule_is_seen(tmp_path: Path, arch: str, header: str, place: str, of: str) -> None:
+    """Also one in a function, which a compiler that only checks syntax has to instantiate."""
+    expansion = random_instances(SEED, 11)
+    tree = compile_sweep.write_tree(expansion, tmp_path)
+    sources = [
+        path
+        for path in sorted((tree / "src").glob("*/xdl/*.cpp"))
+        if any(i.name == path.stem and arch in (HOST, *i.archs) for i in expansion.instances)
+    ]
+    assert sources and compile_sweep.complaint(tree, arch, sources, SYNTAX) == ""
+    file = tree / "include/ckgen" / header
+    text = file.read_text(encoding="utf-8")
+    assert text.count(place) == 1
+    file.write_text(text.replace(place, f'static_assert(sizeof({of}) == 0, "planted");\n{place}'), encoding="utf-8")
+    assert "planted" in compile_sweep.complaint(tree, arch, sources, SYNTAX)
+
+
+# They take several tables of rows, waves that begin inside a plane, columns in groups of fewer than 8 x vector.
+AWKWARD = (
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x32x128_w0x1_xdl32_v2x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x32x64_w0x1_xdl16_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_96x96x32_w3x1_xdl32_v4x4x2_s2",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_96x48x32_w3x1_xdl16_v8x2x2_s4",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_80x80x64_w5x1_xdl16_v8x8x2_s2",
+    "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_192x96x32_w3x4_xdl16_v8x8x2_s4",
+)
+
+
+@pytest.mark.parametrize("like", run_sweep.LIKE)
+def test_what_validates_runs_right_on_the_host(like: str) -> None:
+    awkward = [replace(parse(name), archs=("gfx950",)) for name in AWKWARD]
+    checker = Checker()
+    assert [checker.violations(instance) for instance in awkward] == [[]] * len(awkward)
+    rows = run_sweep.run(SEED, RUN_COUNT, like, awkward)
+    assert len({row.instance for row in rows}) == RUN_COUNT + len(awkward)
+    assert [row for row in rows if not row.ok] == []

@@ -1,0 +1,203 @@
+"""The chain of candidates: what was measured, neighbours, rule, generic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_DATA
+from ckgen.selection.candidates import FARTHEST, Choice, chain, runs_on, same_arch
+from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
+from tests.support.specs import WEIGHT_LAYOUTS
+from tests.support.trees import ARCHS, GENERIC, TMA, XDL
+
+ORIGIN = TableOrigin({}, "", "", "", "", "", "", "", "")
+SMALL = replace(XDL, m_per_block=64, n_per_block=64, a_vector=2)
+LAST = replace(GENERIC, layout=WEIGHT_LAYOUTS[1], dtype="f16")
+OWN = (LAST, XDL, SMALL, TMA)
+PLANE = make_problem(batch=32, k=256, c=256, filter=(3, 3), input=(50, 50), pad=1)
+POINT = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(50, 50))
+
+
+def table(*rows: tuple[ConvProblem, list[tuple[Instance, int, float]]], longest: int = 10**6) -> Table:
+    made = [
+        MeasuredProblem(str(p), "f16", WEIGHT_LAYOUTS[1], tuple(Candidate(i.name, s, us, longest) for i, s, us in best))
+        for p, best in rows
+    ]
+    return Table("grouped_conv_bwd_weight", "sm_90a", ORIGIN, tuple(made))
+
+
+def names(problem: ConvProblem, *tables: Table, own: tuple[Instance, ...] = OWN, arch: str = "sm_90a") -> list[str]:
+    return [choice.name for choice in chain(problem, "f16", WEIGHT_LAYOUTS[1], arch, own, tables)]
+
+
+def first(problem: ConvProblem, *tables: Table) -> Choice:
+    return chain(problem, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, tables)[0]
+
+
+def test_a_measured_problem_comes_first_in_the_order_of_its_times() -> None:
+    found = chain(PLANE, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [table((PLANE, [(SMALL, 4, 10.0), (TMA, 2, 11.0)]))])
+    assert found[0] == Choice(SMALL.name, 4, "measured", 10.0, str(PLANE))
+    assert found[1] == Choice(TMA.name, 2, "measured", 11.0, str(PLANE))
+    assert [choice.source for choice in found[2:]] == ["rule", "generic"]
+    assert found[-1] == Choice(LAST.name, -1, "generic")
+
+
+def test_what_a_choice_rests_on() -> None:
+    row = table((PLANE, [(SMALL, 4, 10.0)]))
+    near, guess = replace(PLANE, k=512), replace(row, predicted=True)
+    said = [
+        first(PLANE, row),
+        first(near, row),
+        first(PLANE, guess),
+        first(near, guess),
+        first(near),
+        Choice("x", 1, "generic"),
+    ]
+    assert [choice.answer for choice in said] == ["measured", *["predicted"] * 5]
+    assert [choice.basis for choice in said] == [
+        "this problem",
+        f"nearest measured problem, {PLANE}",
+        "cost model",
+        f"cost model, for {PLANE}",
+        "rule: least traffic",
+        "rule: nothing else takes it",
+    ]
+    assert [choice.microseconds for choice in said] == [10.0, None, 10.0, None, None, None]
+
+
+def test_the_generic_instance_is_taken_from_a_measurement_of_the_problem_itself_alone() -> None:
+    """That it took a neighbour, or that a model gives it the fewest microseconds, says nothing of this problem."""
+    row = table((PLANE, [(LAST, 1, 9.0), (SMALL, 4, 10.0)]), (replace(PLANE, k=250), [(LAST, 1, 9.0)]))
+    assert first(PLANE, row) == Choice(LAST.name, 1, "measured", 9.0, str(PLANE))
+    for found in (
+        chain(replace(PLANE, k=512), "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [row]),
+        chain(PLANE, "f16", WEIGHT_LAYOUTS[1], "sm_90a", OWN, [replace(row, predicted=True)]),
+    ):
+        assert found[0].name == SMALL.name
+        assert found[-1] == Choice(LAST.name, -1, "generic")
+
+
+def test_a_missing_instance_falls_through_to_the_next() -> None:
+    known = table((PLANE, [(SMALL, 4, 10.0), (TMA, 2, 11.0)]))
+    assert names(PLANE, known)[0] == SMALL.name
+    assert names(PLANE, known, own=(LAST, XDL, TMA))[0] == TMA.name
+    assert names(PLANE, known, own=(LAST, XDL))[0] == XDL.name
+    assert names(PLANE, known, own=(LAST,)) == [LAST.name]
+    assert names(PLANE, known, own=()) == []
+
+
+def test_rows_of_other_keys_do_not_count() -> None:
+    row = table((PLANE, [(SMALL, 4, 10.0)]))
+    others = [
+        replace(row, arch="sm_80"),
+        replace(row, rows=(replace(row.rows[0], dtype="bf16"),)),
+        replace(row, rows=(replace(row.rows[0], layout=WEIGHT_LAYOUTS[4]),)),
+    ]
+    for other in others:
+        assert first(PLANE, other).source == "rule"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"batch": 31},
+        {"groups": 2},
+        {"k": 264},
+        {"c": 264},
+        {"input": (50, 51)},
+        {"filter": (3, 2)},
+        {"strides": (1, 2)},
+        {"dilations": (2, 1)},
+        {"left_pads": (0, 1)},
+        {"right_pads": (1, 0)},
+    ],
+)
+def test_every_size_is_part_of_the_key(changed: dict[str, object]) -> None:
+    other = replace(PLANE, **changed)  # type: ignore[arg-type]
+    choice = first(other, table((PLANE, [(SMALL, 4, 10.0)])))
+    assert (choice.name, choice.source, choice.problem) == (SMALL.name, "neighbour", str(PLANE))
+    assert choice.microseconds is None, "the time is another problem's"
+
+
+def test_the_nearest_problem_wins() -> None:
+    known = table((replace(PLANE, k=64), [(SMALL, 4, 10.0)]), (replace(PLANE, k=512), [(XDL, 2, 11.0)]))
+    assert names(PLANE, known)[:2] == [XDL.name, SMALL.name]
+    assert names(replace(PLANE, k=96), known)[:2] == [SMALL.name, XDL.name]
+
+
+def test_neighbours_have_an_end() -> None:
+    octaves = FARTHEST // 16
+    known = table((PLANE, [(SMALL, 4, 10.0)]))
+    assert first(replace(PLANE, k=256 << octaves), known).source == "neighbour"
+    assert first(replace(PLANE, k=256 << octaves + 1), known).source == "rule"
+
+
+def test_single_taps_are_neighbours_of_single_taps_alone() -> None:
+    known = table((PLANE, [(SMALL, 4, 10.0)]))
+    assert first(POINT, known).source == "rule"
+    assert first(replace(POINT, k=128), table((POINT, [(SMALL, 4, 10.0)]))).source == "neighbour"
+
+
+def test_split_k_keeps_the_number_of_workgroups() -> None:
+    known = table((PLANE, [(SMALL, 4, 10.0)]))
+    assert first(replace(PLANE, k=512), known).split_k == 2
+    assert first(replace(PLANE, k=64), known).split_k == 16
+    assert first(replace(PLANE, groups=4), known).split_k == 1
+
+
+def test_split_k_leaves_a_tile_for_each_workgroup() -> None:
+    known = table((PLANE, [(SMALL, 64, 10.0)]))
+    assert first(replace(PLANE, batch=1), known).split_k == 64
+    tiny = replace(PLANE, batch=1, input=(16, 4))
+    assert first(tiny, table((replace(PLANE, batch=1), [(SMALL, 64, 10.0)]))).split_k == 2, "64 terms, 32 a tile"
+
+
+def test_sums_get_no_longer_than_right_ones() -> None:
+    """The matrix units' rounding grows with the number of terms, and a neighbour's result was right up to some."""
+    longer = replace(PLANE, batch=64)
+    terms = longer.gemm[2]
+    assert first(longer, table((PLANE, [(SMALL, 4, 10.0)]))).split_k == 4
+    assert first(longer, table((PLANE, [(SMALL, 4, 10.0)]), longest=terms // 10)).split_k == 10
+
+
+def test_the_rule_takes_the_least_traffic_and_the_generic_comes_last() -> None:
+    big = make_problem(batch=32, k=512, c=512, filter=(1, 1), input=(50, 50))
+    narrow = make_problem(batch=32, k=64, c=64, filter=(1, 1), input=(50, 50))
+    assert names(big) == [TMA.name, XDL.name, SMALL.name, LAST.name]
+    assert names(narrow) == [SMALL.name, XDL.name, TMA.name, LAST.name]
+
+
+def test_a_weight_that_does_not_fit_stays_for_nobody() -> None:
+    """128 KiB hold 256 rows of 256 columns: K = 256 under one tap, K = 512 not."""
+    layout = "NHWGK/GKYXC/NHWGC"
+    ring = replace(TMA, operation=BWD_DATA, layout=layout, m_per_block=64, b_vector=8, c_vector=8)
+    stays = replace(ring, family="stationary")
+    deep = replace(POINT, k=512)
+    known = table((POINT, [(stays, 1, 10.0), (ring, 1, 11.0)]))
+    known = replace(known, operation=BWD_DATA, rows=tuple(replace(row, layout=layout) for row in known.rows))
+
+    def picks(problem: ConvProblem, *tables: Table) -> list[str]:
+        return [choice.name for choice in chain(problem, "f16", layout, "sm_90a", (ring, stays), tables)]
+
+    assert picks(POINT) == picks(POINT, known) == [stays.name, ring.name]
+    assert picks(replace(POINT, input=(60, 60)), known) == [stays.name, ring.name]
+    assert picks(deep) == picks(deep, known) == [ring.name, stays.name]
+
+
+def test_instances_for_other_architectures_are_left_out() -> None:
+    assert TMA.name not in names(PLANE, arch="sm_80")
+    assert TMA.name not in names(PLANE, arch="host")
+    assert names(PLANE, arch="gfx1100") == [LAST.name]
+    assert TMA.name in names(PLANE, arch="sm_90")
+
+
+def test_architectures() -> None:
+    assert same_arch("sm_90", "sm_90a") and not same_arch("sm_90a", "sm_80")
+    assert not same_arch("gfx90a", "gfx90")
+    assert runs_on(ARCHS, "gfx942") and not runs_on(ARCHS, "gfx1100")
+    assert runs_on(ARCHS, "sm_80") and runs_on(ARCHS, "host") and runs_on(ARCHS, "")
+    assert not runs_on(("sm_90a",), "") and runs_on((), "gfx1100")

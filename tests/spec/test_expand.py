@@ -1,0 +1,469 @@
+"""Specs become exactly the instances they stand for, each with the places of its values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.errors import CkgenError
+from ckgen.instance.instance import CONV_SPECS, Instance
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.spec.models import AXES
+from tests.support.specs import (
+    DATA,
+    ROOT,
+    TMA,
+    WAVELET,
+    WEIGHT_LAYOUTS,
+    XDL,
+    default_expansion,
+    expand_groups,
+    instances_of,
+)
+
+FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
+DATA_FACTS = yaml.safe_load((DATA / "ck_data_rows.yaml").read_text(encoding="utf-8"))
+NHWGC = "NHWGC/GKYXC/NHWGK"
+
+
+def ck_rows(dtype: str) -> list[dict[str, int]]:
+    """CK's 16 rows for a dtype."""
+    if dtype in ("f16", "bf16", "f32"):
+        rows: list[dict[str, int]] = FACTS["f32" if dtype == "f32" else "f16"]
+        return rows
+    changes = FACTS[dtype]
+    return [{**row, **changes.get(number, changes["others"])} for number, row in enumerate(FACTS["f16"])]
+
+
+def as_ck_row(made: Instance) -> dict[str, int]:
+    return {
+        "block": made.block_size,
+        "m": made.m_per_block,
+        "n": made.n_per_block,
+        "k0": made.k_per_block // made.k1,
+        "k1": made.k1,
+        "xdl": made.m_per_xdl,
+        "m_xdl": made.m_xdl_per_wave,
+        "n_xdl": made.n_xdl_per_wave,
+        "a": made.a_vector,
+        "b": made.b_vector,
+        "c": made.c_vector,
+    }
+
+
+def key(row: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(row.items()))
+
+
+def test_the_sizes_of_the_catalogue() -> None:
+    expansion = default_expansion()
+    sizes = {name: len(members) for name, members in expansion.sets.items()}
+    weight = 44 + 8 + 16 * 2 * 4 * 6 + 24 + 54 + 15
+    tma = 11 * 3 * 2 + 4 * 3 * 2  # of backward data
+    stationary = 2 * 3 * 2 + 2 * 3 * 2
+    hopper = tma + stationary + 4 * 2 * 3
+    data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
+    fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
+    full = weight + data + fused
+    assert sizes == {"full": full, "default": 44 + 8 + 16 * 2 * 4 + 24 + 110, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    assert len(expansion.instances) == sizes["full"]
+    assert expansion.removed == ()
+
+
+def is_cks_wavelet(instance: Instance) -> bool:
+    """Whether an instance is a wavelet but not one of those that only gfx950 can run."""
+    return instance.family == "wavelet" and instance.archs != ("gfx950",)
+
+
+def test_wavelet_is_exactly_the_44_instances_of_cks_coverage() -> None:
+    expected = Counter(
+        (*row["ratio"], row["m"], row["n"], layout, dtype, spec)
+        for row in FACTS["wavelet"]
+        for layout in FACTS["wavelet_layouts"]["x".join(map(str, row["ratio"]))]
+        for dtype in ("f16", "bf16")
+        for spec in CONV_SPECS
+    )
+    made = [instance for instance in instances_of(BWD_WEIGHT) if is_cks_wavelet(instance)]
+    assert len(made) == 44
+    assert expected == Counter(
+        (i.load_waves, i.math_waves, i.m_per_block, i.n_per_block, i.layout, i.dtype, i.conv_spec) for i in made
+    )
+
+
+def test_wavelet_follows_from_tile_and_ratio_as_in_cks_rows() -> None:
+    rows = {(*row["ratio"], row["m"], row["n"]): row for row in FACTS["wavelet"]}
+    for made in instances_of(BWD_WEIGHT):
+        if not is_cks_wavelet(made):
+            continue
+        row = rows[made.load_waves, made.math_waves, made.m_per_block, made.n_per_block]
+        assert made.copy_threads == row["load"]
+        assert made.block_size == row["math"], "CK's BlockSize is the math threads"
+        assert made.launch_threads == row["load"] + row["math"]
+        assert (made.k_per_block, made.k1, made.m_per_xdl) == (32, 8, 32)
+        assert (made.m_xdl_per_wave, made.n_xdl_per_wave) == (row["m_xdl"], row["n_xdl"])
+        assert (made.a_vector, made.b_vector, made.c_vector) == (row["a"], row["b"], row["c"])
+        assert made.a_dst_vector == made.b_dst_vector == row["lds_write"]
+
+
+def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
+    expansion = default_expansion()
+    members = {name for name in expansion.sets["hopper"] if "_wavelet_tma_" in name}
+    made = [instance for instance in expansion.instances if instance.family == "wavelet_tma"]
+    of_weight = [instance for instance in made if instance.operation == BWD_WEIGHT]
+    assert {instance.name for instance in made} == members and len(of_weight) == 54
+    tiles = {(128, 256): 4, (128, 192): 5, (128, 128): 6, (64, 256): 5, (64, 128): 6}
+    deep = [i for i in made if i.stages > 6]
+    assert {(i.operation, i.m_per_block, i.n_per_block, i.stages) for i in deep} == {
+        (BWD_WEIGHT, 64, 128, 9),
+        (BWD_DATA, 64, 128, 8),
+        (BWD_DATA, 64, 64, 12),
+    }
+    made = [i for i in made if i.stages <= 6]
+    assert {(i.m_per_block, i.n_per_block): i.stages for i in made if i.operation == BWD_WEIGHT} == tiles
+    of_data = {(i.m_per_block, i.n_per_block, i.m_per_xdl): i.stages for i in made if i.operation == BWD_DATA}
+    lines = {(128, 192, 64): 4, (64, 256, 64): 4}  # shared memory in which warps put lines in order takes a stage
+    assert of_data == {(m, n, 64): stages for (m, n), stages in tiles.items()} | lines | {
+        (128, 64, 64): 6,
+        (64, 64, 64): 6,
+        (128, 128, 128): 6,
+    }
+    for instance in made:
+        assert instance.archs == ("sm_90a",)
+        assert instance.load_waves == 2
+        if instance.operation == BWD_WEIGHT:
+            assert (instance.math_waves, instance.m_per_xdl) == (instance.m_per_block // 32, 64)
+        assert (instance.k_per_block, instance.conv_spec) == (64, "Default")
+        assert instance.layout.startswith("N") and instance.dtype != "f32"
+
+
+def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
+    """A shape is checked once for all layouts that a rule could treat alike."""
+    group = {**TMA, "layout": ["NHWGC/GKYXC/NHWGK", "GNHWC/GKYXC/GNHWK", "NWGC/GKXC/NWGK"], "invalid": "skip"}
+    expansion = expand_groups(group)
+    assert [instance.ndim for instance in expansion.instances] == [2, 1]
+    assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
+@pytest.mark.parametrize("conv_spec", CONV_SPECS)
+def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+    """Each row with the vectors of CK, or with those that tests/data/ck_rows.yaml says and explains."""
+    differs = FACTS["differs"]
+    wanted = []
+    for number, row in enumerate(ck_rows(dtype)):
+        ours = differs["rows"].get(number, {}) if dtype in differs["dtypes"] else {}
+        wanted.append(key({**row, **ours}))
+    made = [
+        as_ck_row(instance)
+        for instance in default_expansion().instances
+        if instance.family == "xdl" and not instance.generic
+        if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+    ]
+    assert len(made) == 16
+    assert sorted(map(key, made)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("dtype", OPERATIONS[BWD_DATA].dtypes)
+@pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
+@pytest.mark.parametrize("conv_spec", CONV_SPECS)
+def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+    """Alone in every layout, and with CK's functions where CK has those."""
+    widest = 4 if dtype == "f32" else 8
+    wanted = []
+    for number, row in enumerate(DATA_FACTS["rows"]):
+        ours = {**row, **(DATA_FACTS["differs"].get(number, {}) if dtype != "f32" else {})}
+        wanted.append(key({name: min(size, widest) if name in "abc" else size for name, size in ours.items()}))
+    functions = [PASS_THROUGH, *(["Bilinear", "Scale", "AddResidual"] if layout.startswith(("NHWG", "NDHWG")) else [])]
+    for function in functions:
+        made = [
+            as_ck_row(instance)
+            for instance in instances_of(BWD_DATA)
+            if instance.family == "xdl" and not instance.generic and instance.function == function
+            if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+        ]
+        assert sorted(key({name: row[name] for name in DATA_FACTS["rows"][0]}) for row in made) == sorted(wanted)
+
+
+def test_what_differs_from_ck_takes_more_problems() -> None:
+    for number, ours in FACTS["differs"]["rows"].items():
+        for dtype in FACTS["differs"]["dtypes"]:
+            row = ck_rows(dtype)[number]
+            assert all(row[name] % value == 0 and value < row[name] for name, value in ours.items())
+
+
+def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
+    generic = [instance for instance in default_expansion().instances if instance.generic]
+    plain = Counter((i.layout, i.dtype) for i in generic if i.function == PASS_THROUGH)
+    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes)
+    for made in generic:
+        assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
+        assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+
+
+def test_the_ci_set_has_every_path() -> None:
+    expansion = default_expansion()
+    members = frozenset(expansion.sets["ci"])
+    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
+    assert 50 <= len(made) <= 60
+    everywhere = [i for i in instances_of(BWD_WEIGHT) if not i.uses_tma]
+    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
+    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
+    assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
+    assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
+    assert any(i.a_vector < i.b_vector for i in made)
+
+
+def test_the_ci_set_has_every_path_of_backward_data() -> None:
+    members = frozenset(default_expansion().sets["ci"])
+    every = [i for i in instances_of(BWD_DATA) if not i.uses_tma]
+    made = [instance for instance in every if instance.name in members]
+    assert 45 <= len(made) <= 60
+    assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
+    assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in every}
+    assert {i.function for i in made} == {i.function for i in every}
+    assert {i.layout for i in made if i.generic} == set(OPERATIONS[BWD_DATA].layouts)
+    assert {i.a_vector for i in made if not i.generic} == {1, 4, 8}
+
+
+def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
+    expansion = default_expansion()
+    expected = [
+        i.name
+        for i in instances_of(BWD_WEIGHT)
+        if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC)
+    ]
+    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    assert [name for name in expansion.sets["default"] if name in weights] == expected
+    plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
+    assert plain == set(OPERATIONS[BWD_DATA].layouts)
+
+
+def test_names_are_unique_and_sets_keep_the_files_order() -> None:
+    expansion = default_expansion()
+    names = [instance.name for instance in expansion.instances]
+    assert len(set(names)) == len(names)
+    assert list(expansion.provenance) == names
+    for members in expansion.sets.values():
+        assert list(members) == [name for name in names if name in frozenset(members)]
+
+
+def test_the_last_axis_varies_fastest() -> None:
+    made = expand_groups({**XDL, "dtype": ["f16", "f32"], "tile": ["128x128", "64x64"], "stages": [1, 2]}).instances
+    assert [(i.dtype, i.m_per_block, i.stages) for i in made] == [
+        ("f16", 128, 1),
+        ("f16", 128, 2),
+        ("f16", 64, 1),
+        ("f16", 64, 2),
+        ("f32", 128, 1),
+        ("f32", 128, 2),
+        ("f32", 64, 1),
+        ("f32", 64, 2),
+    ]
+
+
+@settings(max_examples=30)
+@given(
+    st.sets(st.sampled_from(WEIGHT_LAYOUTS), min_size=1),
+    st.sets(st.sampled_from(tuple(DTYPES)), min_size=1),
+    st.sets(st.sampled_from(tuple(CONV_SPECS)), min_size=1),
+    st.sets(st.sampled_from(("128x128", "128x64", "64x128", "64x64")), min_size=1),
+    st.sets(st.sampled_from((1, 2)), min_size=1),
+)
+def test_a_group_stands_for_the_product_of_its_axes(
+    layouts: set[str], dtypes: set[str], conv_specs: set[str], tiles: set[str], stages: set[int]
+) -> None:
+    axes: dict[str, set[Any]] = {"layout": layouts, "dtype": dtypes, "conv_spec": conv_specs}
+    axes |= {"tile": tiles, "stages": stages}
+    made = expand_groups({**XDL, **{axis: sorted(values) for axis, values in axes.items()}}).instances
+    assert len({instance.name for instance in made}) == len(made) == math.prod(map(len, axes.values()))
+
+
+def test_include_adds_and_its_keys_replace_the_groups() -> None:
+    group = {**XDL, "dtype": ["f16", "bf16"], "include": [{"tile": "64x64", "dtype": "f32"}, {"stages": 2}]}
+    made = expand_groups(group).instances
+    assert [(i.dtype, i.m_per_block, i.stages) for i in made] == [
+        ("f16", 128, 1),
+        ("bf16", 128, 1),
+        ("f32", 64, 1),
+        ("f16", 128, 2),
+        ("bf16", 128, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exclude", "left"),
+    [
+        ([{"dtype": "f16"}], 4),
+        ([{"dtype": "f16", "tile": "64x64"}], 6),
+        ([{"dtype": ["f16", "f32"], "tile": "64x64"}, {"stages": 2}], 2),
+        ([{"tile": "64x64x32"}], 6),
+        ([{"block_size": 256, "tile": "64x64"}], 4),
+        ([{"k_per_block": 16}], 4),
+        ([{"vector": {"a": 4}, "dtype": "f16"}], 6),
+        ([{"m_per_xdl": 32, "conv_spec": "Default", "layout": NHWGC, "stages": 1}], 4),
+    ],
+)
+def test_exclude_takes_out_what_matches_every_key(exclude: list[dict[str, Any]], left: int) -> None:
+    group = {
+        **XDL,
+        "dtype": ["f16", "f32"],
+        "tile": ["128x128", "64x64"],
+        "stages": [1, 2],
+        "exclude": exclude,
+    }
+    expansion = expand_groups(group)
+    assert len(expansion.instances) == left
+    assert len(expansion.removed) == 8 - left
+    assert all(removed.reason.startswith("excluded at instances.yaml:") for removed in expansion.removed)
+
+
+def test_exclude_by_wave_ratio_and_include_is_not_excluded() -> None:
+    group = {
+        **WAVELET,
+        "tile": "64x64",
+        "wave_ratio": [[4, 4], [4, 2]],
+        "exclude": [{"wave_ratio": [4, 2]}],
+        "include": [{"wave_ratio": [4, 2], "dtype": "bf16"}],
+    }
+    assert [(i.math_waves, i.dtype) for i in expand_groups(group).instances] == [(4, "f16"), (2, "bf16")]
+
+
+def test_skip_leaves_out_what_breaks_rules_and_remembers_why() -> None:
+    expansion = expand_groups({**XDL, "k_per_block": [32, 20], "invalid": "skip"})
+    assert [instance.k_per_block for instance in expansion.instances] == [32]
+    removed = expansion.removed[0]
+    assert [violation.rule.id for violation in removed.violations] == ["k-per-block-step"]
+    assert "k_per_block 20 is not a multiple of 16" in removed.reason
+
+
+def test_defaults_of_the_family_win_over_those_for_all() -> None:
+    defaults = {"dtype": "f16", "stages": 2, "xdl": {"dtype": "bf16"}, "wavelet": {"tile": "64x64"}}
+    bare = {key: value for key, value in XDL.items() if key != "dtype"}
+    wavelet = {key: value for key, value in WAVELET.items() if key not in ("dtype", "tile")}
+    made = expand_groups(bare, wavelet, defaults=defaults).instances
+    assert [(i.family, i.dtype, i.m_per_block, i.stages) for i in made] == [
+        ("xdl", "bf16", 128, 2),
+        ("wavelet", "f16", 64, 2),
+    ]
+
+
+def test_a_tile_may_bring_its_own_k_and_block_size() -> None:
+    tiles = ["128x128x64", {"m_per_block": 64, "n_per_block": 64, "block_size": 64}]
+    made = expand_groups({**XDL, "tile": tiles, "block_size": 256} | {"tile": tiles[:1]}).instances
+    assert made[0].k_per_block == 64
+    bare = {key: value for key, value in XDL.items() if key != "block_size"}
+    made = expand_groups({**bare, "tile": tiles[1:]}, defaults={"block_size": [128, 256]}).instances
+    assert [(i.math_waves, i.k_per_block) for i in made] == [(1, 32)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tile", "vector", "expected"),
+    [
+        ("f16", "128x128", "full", (8, 8, 8)),
+        ("f32", "128x128", "full", (4, 4, 4)),
+        ("bf16_f32_bf16", "128x128", "full", (8, 8, 4)),
+        ("f16", "128x64", "full", (8, 4, 8)),
+        ("f16", "128x128", "small", (2, 2, 2)),
+        ("bf16_f32_bf16", "128x128", "small", (1, 1, 1)),
+        ("f16", "128x128", {"a": "small", "c": 4}, (2, 8, 4)),
+    ],
+)
+def test_vectors_by_rule(dtype: str, tile: str, vector: Any, expected: tuple[int, int, int]) -> None:
+    made = expand_groups({**XDL, "dtype": dtype, "tile": tile, "vector": vector}).instances[0]
+    assert (made.a_vector, made.b_vector, made.c_vector) == expected
+
+
+def test_k_and_stages_by_rule() -> None:
+    f32, wide, narrow = expand_groups(
+        {**XDL, "dtype": "f32"}, WAVELET, {**WAVELET, "name": "narrow", "tile": "64x64"}
+    ).instances
+    assert (f32.k_per_block, f32.stages) == (16, 1)
+    assert (wide.k_per_block, wide.stages, narrow.stages) == (32, 2, 4)
+
+
+def test_archs_by_rule_and_by_hand() -> None:
+    large = {**WAVELET, "tile": "128x128x64", "stages": 4}
+    assert expand_groups(large).instances[0].archs == ("gfx950",)
+    assert expand_groups({**XDL, "archs": ["gfx942"]}).instances[0].archs == ("gfx942",)
+    with pytest.raises(CkgenError, match="131072 bytes of LDS, gfx90a has 65536"):
+        expand_groups({**large, "archs": ["gfx90a", "gfx950"]})
+
+
+def test_sets_add_up_groups_and_lines_and_see_the_sets_above() -> None:
+    expansion = expand_groups(
+        {**XDL, "sets": "mine"},
+        {**XDL, "name": "b", "dtype": ["bf16", "f32"]},
+        sets={"mine": ["dtype=f32"], "both": ["set=mine dtype=f32", "dtype=bf16"]},
+    )
+    dtypes = {instance.name: instance.dtype for instance in expansion.instances}
+    found = {name: [dtypes[member] for member in members] for name, members in expansion.sets.items()}
+    everything = ["f16", "bf16", "f32"]
+    assert found == {
+        "mine": ["f16", "f32"],
+        "both": ["bf16", "f32"],
+        "default": everything,
+        "full": everything,
+    }
+
+
+def test_every_value_has_a_place_or_a_rule() -> None:
+    expansion = default_expansion()
+    lines = (ROOT / "instances.yaml").read_text(encoding="utf-8").splitlines()
+    for instance in expansion.instances[::17]:
+        origins = expansion.provenance[instance.name].origins(instance)
+        assert {origin.field for origin in origins} >= {
+            "family",
+            "layout",
+            "dtype",
+            "m_per_block",
+            "a_vector",
+        }
+        for origin in origins:
+            assert origin.place is not None or origin.how.startswith(("by rule", "xdl: "))
+            if origin.field in ("layout", "dtype", "conv_spec") and origin.place is not None:
+                line = lines[origin.place.line - 1][origin.place.column - 1 :]
+                assert line.startswith(str(origin.value))
+
+
+def test_a_choice_knows_who_made_it() -> None:
+    expansion = default_expansion()
+    instance = next(i for i in expansion.instances if i.family == "xdl" and i.a_vector == 2 and i.b_vector == 8)
+    provenance = expansion.provenance[instance.name]
+    assert provenance.group == "xdl-small-vectors"
+    sources = {choice.axis: choice.source for choice in provenance.choices}
+    assert sources["tile"] == "an include of group `xdl-small-vectors`"
+    assert sources["layout"] == "the defaults"
+    assert set(sources) <= {*AXES, "archs"}
+
+
+def test_the_product_is_refused_before_it_is_made() -> None:
+    huge = {**XDL, "k_per_block": list(range(1, 1001)), "tile": [f"{n}x64" for n in range(1, 1001)]}
+    with pytest.raises(CkgenError) as caught:
+        expand_groups(huge)
+    assert [diagnostic.rule for diagnostic in caught.value.diagnostics] == ["product-size"]
+
+
+def test_one_cause_is_told_once_with_a_change_that_works() -> None:
+    group = {**XDL, "layout": list(WEIGHT_LAYOUTS), "k_per_block": [20, 32], "conv_spec": list(CONV_SPECS)}
+    with pytest.raises(CkgenError) as caught:
+        expand_groups(group)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.rule == "k-per-block-step"
+    assert "and 11 more of group `a`" in diagnostic.notes[-1]
+    assert diagnostic.help == "k_per_block 16 or 32 would keep every rule"
+
+
+def test_expansion_does_not_depend_on_hash_seeds_or_repetition() -> None:
+    first = expand_groups(XDL, WAVELET)
+    second = expand_groups(XDL, WAVELET)
+    assert [i.name for i in first.instances] == [i.name for i in second.instances]
+    assert dict(first.sets) == dict(second.sets)

@@ -1,0 +1,102 @@
+"""Small libraries compiled with g++ straight from a rendered tree, without CMake, and runs of single instances."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import to_logical
+from ckgen.conv.problem import ConvProblem
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.verify.reference import backward_weight, tolerance
+from tests.support.objects import Failed, compiled
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without a word
+
+
+def compile_with(folder: Path, arguments: Sequence[str]) -> None:
+    """Run g++ in ``folder``; fails with how it ended and what it printed, which is nothing where it was killed."""
+    compiler = shutil.which("g++")
+    assert compiler, "this test compiles C++ and needs g++"
+    command = [compiler, "-std=c++17", "-O1", "-fPIC", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"g++ {ending(done.returncode)}\n{done.stderr[-4000:]}"
+
+
+def ending(status: int) -> str:
+    """How a process ended, by the status that ``subprocess`` gives: a negative one is the signal that killed it."""
+    if status >= 0:
+        return f"ended with status {status}"
+    return f"was killed by {signal.Signals(-status).name}; did memory run out?"
+
+
+def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
+    """The rendered tree of ``instances`` below ``folder``, configured for the host."""
+    tree = folder / "tree"
+    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
+        file = tree / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host executes what is for that architecture too
+    config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
+    (tree / "include/ckgen/config.h").write_text(config)
+    return tree
+
+
+def replace_once(file: Path, old: str, new: str) -> None:
+    """Change a file's text; fails where ``old`` is not in it exactly once."""
+    text = file.read_text()
+    assert text.count(old) == 1, f"the text to replace is not in {file.name} exactly once: {old}"
+    file.write_text(text.replace(old, new))
+
+
+def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:
+    """Compile a tree to a shared library."""
+    sources = sorted((tree / "src").rglob("*.cpp"))
+    return shared_library(folder / "libckgen_conv.so", sources, [tree / "include"], flags)
+
+
+def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> Path:
+    """Compile sources to a shared library; objects that another one has too are taken from the store."""
+    options = ("-std=c++17", "-O1", "-fPIC", *flags)
+    try:
+        objects = [str(compiled("g++", source, options, include).path) for source in sources]
+    except Failed as failed:
+        raise AssertionError(f"g++ {ending(failed.status)}\n{failed.said[-4000:]}") from None
+    compile_with(library.parent, [*flags, "-shared", *objects, "-o", str(library), "-lpthread"])
+    return library
+
+
+def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
+    """Run an instance on random data into poisoned weights and compare with the float64 reference."""
+    instance = library.instance(name)
+    rng = np.random.default_rng(5)
+    arrays = {}
+    for tensor in ("in", "out"):
+        values = rng.standard_normal(problem.shape(tensor, instance.layout)).astype(np.float32)
+        arrays[tensor] = encode(values, element_of(instance.dtype, tensor))
+    wei_element = element_of(instance.dtype, "wei")
+    wei = encode(np.full(problem.shape("wei", instance.layout), np.nan), wei_element)
+    library.run(name, problem, arrays["in"], wei, arrays["out"], split_k=split_k)
+    exact = {
+        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(to_logical(tensor, instance.layout))
+        for tensor, array in arrays.items()
+    }
+    expected = backward_weight(problem, exact["in"], exact["out"])
+    scale = float(np.abs(exact["in"]).max() * np.abs(exact["out"]).max())
+    error = np.abs(decode(wei, wei_element).transpose(to_logical("wei", instance.layout)) - expected)
+    assert (error <= tolerance(instance.dtype, problem.gemm[2], scale, expected)).all(), (
+        name,
+        problem,
+        error.max(),
+    )

@@ -1,0 +1,57 @@
+"""The real library: set `ci` of instances.yaml, generated and built for the host below build/ci/, as by
+`ckgen build --platform host --set ci`, so that the one has nothing left to compile after the other.
+
+The folder is kept between runs and between test processes; what has not changed is neither rendered anew nor
+compiled.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from ckgen.build.cmake import build
+from ckgen.cli.common.selection import DEFAULT_SPEC, Selection
+from ckgen.cli.common.workshop import BUILD
+from ckgen.generate import writer
+from ckgen.generate.inputs import load_context
+from ckgen.generate.render import render_tree
+from ckgen.instance.filters import filtered
+from ckgen.library.library import Library
+from ckgen.spec.expand import expand_document
+from ckgen.text import source
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def selection_of(set_name: str) -> Selection:
+    """What the command line makes of `--set`: the place of its tree too, which its manifest names."""
+    return Selection(DEFAULT_SPEC, set_name, (), BUILD / set_name / "tree")
+
+
+def tree_of(set_name: str = "ci") -> Path:
+    """The tree that build_host_library() generates."""
+    return ROOT / selection_of(set_name).out
+
+
+def names_of(library: Library, operation: str) -> list[str]:
+    """The instances of a library that are of one operation, in its order."""
+    return [instance.name for instance in library.instances if instance.operation == operation]
+
+
+def build_host_library(set_name: str = "ci") -> Path:
+    """The path of the library. Raises CkgenError with the reason when a compiler is missing or a compilation
+    fails; one process builds while others wait."""
+    selection = selection_of(set_name)
+    tree = tree_of(set_name)
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    with (tree.parent / "test-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        document = source.load(ROOT / "instances.yaml")
+        expansion = expand_document(document)
+        instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
+        functions = expansion.spec.own_functions
+        context = load_context("instances.yaml", document.text, selection.command, expansion.sets, functions)
+        writer.apply(render_tree(instances, context), tree)
+        return build(tree, "host", tree.parent / "host", jobs=os.cpu_count() or 1).library

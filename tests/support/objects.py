@@ -1,0 +1,102 @@
+"""Compiled objects that tests share, across processes and runs.
+
+The libraries that tests link differ in an instance, or in a header where a bug is planted, and seldom in the runtime.
+An object is taken again where the compiler, its options, the source and every header it read are the same to the byte
+and the include folders have headers of the same names: one that was missing would be read now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "test-objects"
+_KEPT_SECONDS = 7 * 24 * 3600
+
+
+class Failed(Exception):
+    """A compilation that ended with another status than 0, and what it printed."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(said)
+        self.status, self.said = status, said
+
+
+@dataclass(frozen=True)
+class Object:
+    """A compiled object and the headers that it was made from, but for the system's."""
+
+    path: Path
+    headers: tuple[Path, ...]
+
+
+def compiled(
+    compiler: str, source: Path, options: Sequence[str], include: Sequence[Path], folder: Path | None = None
+) -> Object:
+    """The object of a source, compiled if there is none in ``folder``, by default FOLDER. ``options`` say nothing of
+    inputs, outputs and include folders. Raises Failed."""
+    folder = folder or FOLDER
+    roots = (source.parent, *include)
+    place = folder / _key(compiler, source, options, include)
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        records = sorted(place.glob("*.json"))
+        for record in records:
+            headers = [(roots[root] / name, digest) for root, name, digest in json.loads(record.read_text())]
+            if all(_digest(path) == digest for path, digest in headers):
+                os.utime(place)
+                return Object(record.with_suffix(".o"), tuple(path for path, _ in headers))
+        made = _compile(compiler, source, options, include, place / f"{len(records)}.o")
+        rows = [(*_below(path, roots), _digest(path)) for path in made.headers]
+        made.path.with_suffix(".json").write_text(json.dumps(rows))
+    _forget_old(folder)
+    return made
+
+
+def _key(compiler: str, source: Path, options: Sequence[str], include: Sequence[Path]) -> str:
+    program = Path(shutil.which(compiler) or compiler).resolve()
+    about = program.stat()
+    names = [sorted(path.relative_to(root).as_posix() for path in root.rglob("*.h*")) for root in include]
+    said = (str(program), about.st_size, about.st_mtime_ns, list(options), source.name, _digest(source), names)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+
+
+def _digest(path: Path) -> str:
+    """Empty where there is no such file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _below(path: Path, roots: Sequence[Path]) -> tuple[int, str]:
+    """Which root a header lies below, the innermost one, and its path there."""
+    inside = [number for number, root in enumerate(roots) if path.is_relative_to(root)]
+    number = max(inside, key=lambda at: len(roots[at].parts), default=0)
+    return number, str(path.relative_to(roots[number]) if inside else path)  # a whole path stays one below any root
+
+
+def _compile(compiler: str, source: Path, options: Sequence[str], include: Sequence[Path], target: Path) -> Object:
+    rules = target.with_suffix(".d")
+    command = [compiler, *options, *(f"-I{path}" for path in include), "-MMD", "-MF", str(rules)]
+    command += ["-c", str(source), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(done.returncode, done.stdout + done.stderr)
+    words = shlex.split(rules.read_text().replace("\\\n", " "))  # target: source header ...
+    return Object(target, tuple(Path(word) for word in words[2:]))
+
+
+def _forget_old(folder: Path) -> None:
+    for place in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process forgets too
+            if time.time() - place.stat().st_mtime > _KEPT_SECONDS:
+                shutil.rmtree(place)

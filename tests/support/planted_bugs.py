@@ -1,0 +1,43 @@
+"""Bugs planted into a copy of the headers: the host platform has to report them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ckgen.conv.problem import ConvProblem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library, LibraryError
+from tests.support.cxx import link, replace_once, write_tree
+
+
+@dataclass(frozen=True)
+class Bug:
+    """Replace ``old`` by ``new`` in ``header``. In some schedules the report may be about another consequence of the
+    same bug, so all must report and one must have all of ``words``; a bug without words leaves every access in order,
+    and only the result can tell."""
+
+    header: str
+    old: str
+    new: str
+    words: tuple[str, ...]
+    problem: ConvProblem
+
+
+def check_bug(bug: Bug, instance: Instance, run: Callable[[Library, str, ConvProblem], None], folder: Path) -> Library:
+    """Build ``instance`` with the bug in ``folder`` and fail unless ``run`` shows it in every schedule; ``run`` raises
+    AssertionError for a wrong result. Gives the library."""
+    tree = write_tree(folder, (instance,))
+    replace_once(tree / "include/ckgen" / bug.header, bug.old, bug.new)
+    library = Library(link(folder, tree))
+    said = []
+    for seed in (0, 1, 2):
+        library.configure_host(seed=seed)
+        with pytest.raises(LibraryError if bug.words else (AssertionError, LibraryError)) as caught:
+            run(library, instance.name, bug.problem)
+        said.append(str(caught.value))
+    assert not bug.words or any(all(word in message for word in bug.words) for message in said), said
+    return library

@@ -1,0 +1,40 @@
+"""The host library of set `ci` on Composable Kernel's own table of weight gradients, unscaled.
+
+20 cases of CK's test and the three with odd channels that it added later, K = 1 and C = 3 included, in every
+dtype and split-K factor. CK's test is green when no instance supports a case; this one is red then.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.problems.sets import load_problems
+from ckgen.verify.plan import SPLIT_KS, Plan, make_plan
+from ckgen.verify.smoke import run_plan
+from tests.support.host_library import names_of
+
+CASES = load_problems("ck_bwd_weight")
+DTYPES = {"bf16", "bf16_f32_bf16", "f16", "f32"}
+
+
+@pytest.fixture(scope="module")
+def plan(host_library: Library) -> Plan:
+    """All instances of backward weight, rotating over the cases."""
+    return make_plan(host_library, CASES, names=names_of(host_library, BWD_WEIGHT))
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_ck_case(host_library: Library, plan: Plan, name: str) -> None:
+    cases = tuple(case for case in plan.cases if case.problem.name == name)
+    gaps = tuple(gap for gap in plan.gaps if gap.problem and gap.problem.name == name)
+    rows = list(run_plan(host_library, Plan(cases, gaps), seed=5))
+    assert [row for row in rows if not row.ok] == []
+    ran = {(host_library.instance(case.instance).dtype, case.split_k) for case in cases}
+    assert ran == {(dtype, split_k) for dtype in DTYPES for split_k in SPLIT_KS}
+
+
+def test_every_instance_took_part(host_library: Library, plan: Plan) -> None:
+    assert {case.instance for case in plan.cases} == set(names_of(host_library, BWD_WEIGHT))
+    assert plan.gaps == ()
