@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 check_words = importlib.import_module("check_words")
 ENTRIES = yaml.safe_load((ROOT / "scripts" / "words.yaml").read_text(encoding="utf-8"))["words"]
