@@ -17,7 +17,7 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
 CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
-TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
+TABLE_TEMPLATE = "templates/src/library/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
 def guard_of(archs: Sequence[str]) -> str:

@@ -92,8 +92,8 @@ def test_derived_values_agree(include: Path) -> None:
         replace(DATA, k_per_block=64),
     }
     assert len(instances) > 100
-    parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
-    parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
+    parts = ['#include "ckgen/config/layout.hpp"', '#include "ckgen/config/derived.hpp"']
+    parts += [f'#include "ckgen/config/derived_{kind}.hpp"' for kind in ("tma", "halo")]
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
         struct = f"C{number}"
@@ -106,7 +106,7 @@ def test_derived_values_agree(include: Path) -> None:
 
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
-    text = f'#include "ckgen/conv/layout.hpp"\n#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
+    text = f'#include "ckgen/config/layout.hpp"\n#include "ckgen/config/derived.hpp"\n{cpp_struct("C", XDL)}\n'
     message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
     assert "static assertion failed: k1" in message
 
