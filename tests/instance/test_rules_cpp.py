@@ -32,7 +32,7 @@ HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
 TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
 STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
 
-HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
+HEADERS = ("config/layout", "config/checked", "config/checked_tma", "config/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 
 
@@ -152,7 +152,7 @@ def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_
     (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
     lines = []
     for number, instance in enumerate((WAVELET, XDL, WAVELET)):
-        lines.append(f'#include "ckgen/device/impl/{instance.operation}_{instance.family}.hpp"')
+        lines.append(f'#include "ckgen/op/impl/{instance.operation}_{instance.family}.hpp"')
         lines.append("namespace ckgen::instances {")
         lines.append(
             cpp_struct(f"C{number}", instance).replace("{\n", '{\n static constexpr const char* name = "c";\n', 1)
