@@ -138,7 +138,7 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """The sources that are no instance and no factory, by how they are compiled, which their folder below src/ says."""
+    """Sources other than instances and factories, grouped by how they are compiled: their folder in src/ decides."""
     paths = [PurePosixPath(name.removesuffix(".j2")) for name in texts if name.startswith("src/")]
     kinds: dict[str, list[str]] = {"kernel_sources": [], "runtime_sources": [], "api_sources": []}
     for path in sorted(path for path in paths if path.suffix == ".cpp"):

@@ -13,8 +13,8 @@ from ckgen.generate.inputs import load_templates
 from ckgen.paths import templates_dir
 
 # A room may include itself and all that is below it, by whichever line. `types` are the files of include/ckgen itself;
-# `plan` and `library` are host code; `device` and `instance` are paths for users, nothing but includes; src/ stands
-# above the headers that its sources belong to; `.` is templates/ itself, of which instances and factories are made.
+# `plan` and `library` are host code; `device` and `instance` are paths for users, nothing but includes; a room of src/
+# is above the headers that its sources belong to; `.` is templates/ itself, of which instances and factories are made.
 ORDER = """
 types < platform < atom < block < config < conv < load < epilogue < pipeline < op < library < .
 conv < plan < op

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/wgmma_operands.hpp. Do not edit; run: ckgen generate
-// How wgmma finds its operands in shared memory, and which thread has which result.
+// Descriptors of the operands of wgmma in shared memory, and the map from threads to its results.
 #pragma once
 
 #include "ckgen/types.hpp"

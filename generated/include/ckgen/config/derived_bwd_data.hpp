@@ -9,7 +9,7 @@
 
 namespace ckgen {
 
-// Of conv/bwd_data_args.hpp, which lies above.
+// Defined in conv/bwd_data_args.hpp, which this room may not include.
 template <class Function, int DTensors>
 struct BwdDataKernelArgs;
 

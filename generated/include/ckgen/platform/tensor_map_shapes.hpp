@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/tensor_map_shapes.hpp. Do not edit; run: ckgen generate
-// What tensor maps are made of: the memory that one describes, and what a copy takes of it.
+// Inputs of a tensor map: the memory that it describes and the box that one TMA copy reads.
 #pragma once
 
 #include "ckgen/platform/copy_engine.hpp"

@@ -1,4 +1,4 @@
-// How wgmma finds its operands in shared memory, and which thread has which result.
+// Descriptors of the operands of wgmma in shared memory, and the map from threads to its results.
 #pragma once
 
 #include "ckgen/types.hpp"

@@ -1,4 +1,4 @@
-// For users of ckgen: a lasting path to what lies elsewhere.
+// Public include path; the definitions are in the header below.
 #pragma once
 
 #include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"

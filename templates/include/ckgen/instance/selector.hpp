@@ -1,4 +1,4 @@
-// For users of ckgen: a lasting path to what lies elsewhere.
+// Public include path; the definitions are in the header below.
 #pragma once
 
 #include "ckgen/library/selector.hpp"

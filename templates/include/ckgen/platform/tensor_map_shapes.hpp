@@ -1,4 +1,4 @@
-// What tensor maps are made of: the memory that one describes, and what a copy takes of it.
+// Inputs of a tensor map: the memory that it describes and the box that one TMA copy reads.
 #pragma once
 
 #include "ckgen/platform/copy_engine.hpp"
