@@ -154,21 +154,21 @@ FEW_STEPS = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[9, 1
 HALO_BUGS = {
     "math-does-not-wait": Bug(
         "pipeline/halo.hpp",
-        "                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);\n",
+        "                platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);\n",
         "",
         ("LDS race", "a copy at ckgen/pipeline/halo.hpp", "warp", "no barrier between"),
         HALO_STEPS,
     ),
     "load-does-not-wait": Bug(
         "pipeline/halo.hpp",
-        "                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);\n",
+        "                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);\n",
         "",
         ("arrival number 2 in one phase of the mbarrier", "ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
     ),
     "missing-arrive": Bug(
         "pipeline/halo.hpp",
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n",
         "",
         ("nothing moves any more", "of 8 arrivals", "ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
@@ -184,31 +184,31 @@ HALO_BUGS = {
         "pipeline/halo.hpp",
         "                if(i >= share.before)\n                    multiply(walk);\n"
         "                platform::sync_warp();\n"
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n",
         "                platform::sync_warp();\n"
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n"
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n"
         "                if(i >= share.before)\n                    multiply(walk);\n",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "too-few-arrivals-expected": Bug(
         "pipeline/halo.hpp",
-        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32);",
-        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32 - 1);",
+        "rings.out.init(1, D::block_size / 32);",
+        "rings.out.init(1, D::block_size / 32 - 1);",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "wrong-parity": Bug(
         "pipeline/halo.hpp",
-        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);",
-        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity ^ 1);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity ^ 1);",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "wrong-parity-of-the-load-role": Bug(
         "pipeline/halo.hpp",
-        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);",
-        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity);",
+        "platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);",
+        "platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity);",
         ("nothing moves any more", "thread", "waits for phase 0 of the mbarrier", "ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
     ),
@@ -307,8 +307,8 @@ HALO_BUGS = {
 }
 TMA_BUGS = {
     "math-does-not-wait": Bug(
-        "pipeline/tma_roles.hpp",
-        "            platform::mbarrier_wait(ring.full(), ring.parity);\n",
+        "pipeline/tma_consumers.hpp",
+        "            platform::mbarrier_wait(ring_.full(), ring_.parity);\n",
         "",
         ("LDS read of bytes that nobody wrote", "the matrix unit of warpgroup", "ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
@@ -321,24 +321,24 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "missing-arrive": Bug(
-        "pipeline/tma_roles.hpp",
-        "            if(previous != 0 && id == 0)\n                platform::mbarrier_arrive(previous);\n"
-        "            previous = ring.empty();\n",
-        "            previous = ring.empty();\n",
-        ("nothing moves any more", "of 2 arrivals", "ckgen/pipeline/tma_roles.hpp"),
+        "pipeline/tma_consumers.hpp",
+        "            if(previous != 0 && id_ == 0)\n                platform::mbarrier_arrive(previous);\n"
+        "            previous = ring_.empty();\n",
+        "            previous = ring_.empty();\n",
+        ("nothing moves any more", "of 2 arrivals", "ckgen/pipeline/tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "arrives-before-the-products-are-done": Bug(
-        "pipeline/tma_roles.hpp",
-        "            previous = ring.empty();\n",
-        "            if(id == 0)\n                platform::mbarrier_arrive(ring.empty());\n",
+        "pipeline/tma_consumers.hpp",
+        "            previous = ring_.empty();\n",
+        "            if(id_ == 0)\n                platform::mbarrier_arrive(ring_.empty());\n",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "wrong-parity": Bug(
-        "pipeline/tma_roles.hpp",
-        "platform::mbarrier_wait(ring.full(), ring.parity);",
-        "platform::mbarrier_wait(ring.full(), ring.parity ^ 1);",
+        "pipeline/tma_consumers.hpp",
+        "platform::mbarrier_wait(ring_.full(), ring_.parity);",
+        "platform::mbarrier_wait(ring_.full(), ring_.parity ^ 1);",
         ("LDS", "the matrix unit of warpgroup", "ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -378,9 +378,9 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "one-stage-too-many": Bug(
-        "pipeline/tma_ring.hpp",
-        "if(++stage == D::stages) {",
-        "if(++stage > D::stages) {",
+        "pipeline/stage_ring.hpp",
+        "if(++stage == stages) {",
+        "if(++stage > stages) {",
         ("LDS write", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -420,31 +420,31 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "no-wait-for-the-products": Bug(
-        "pipeline/tma_roles.hpp",
+        "pipeline/tma_consumers.hpp",
         "        atom::wgmma_wait<0>();\n",
         "",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "waits-for-too-few-products": Bug(
-        "pipeline/tma_roles.hpp",
+        "pipeline/tma_consumers.hpp",
         "atom::wgmma_wait<1>();",
         "atom::wgmma_wait<2>();",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "no-fence": Bug(
-        "pipeline/tma_roles.hpp",
+        "pipeline/tma_consumers.hpp",
         "            atom::wgmma_fence();\n",
         "",
         ("with no wgmma_fence since its registers were last used", "ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "no-commit": Bug(
-        "pipeline/tma_roles.hpp",
+        "pipeline/tma_consumers.hpp",
         "            atom::wgmma_commit();\n",
         "",
-        ("no wgmma_commit between", "ckgen/pipeline/tma_roles.hpp"),
+        ("no wgmma_commit between", "ckgen/pipeline/tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "barriers-are-not-published": Bug(

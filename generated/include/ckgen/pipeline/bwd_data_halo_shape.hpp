@@ -79,29 +79,29 @@ struct HaloBwdDataShape {
 
     static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
 
-    // Addresses in shared memory: the ring, the weights, the barriers.
+    // Addresses in shared memory, in this order: the ring of blocks, the weights, the barriers of the stages.
     struct Places {
-        uint32 ring, weights, barriers;
+        uint32 ring, weights;
+        StageBarriers stages;
 
         CKGEN_DEVICE Places(const Args& args, uint32 base)
-            : ring(base + zero_bytes), weights(ring + bytes(args.ring.ring_bytes)), barriers(weights + weight_bytes) {}
-        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+            : ring(base + zero_bytes), weights(ring + bytes(args.ring.ring_bytes)),
+              stages{weights + weight_bytes, args.ring.stages} {}
     };
 
-    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
-    struct Share {
-        int window, first, count, before;
+    // The share of a workgroup: a window of 64 channels, and an even part of the steps of all images.
+    struct Share : HaloShare {
+        int window;
 
-        CKGEN_DEVICE Share(const Args& args, uint32 block) {
-            const conv::HaloGeometry& g = args.ring;
-            const int index = static_cast<int>(block / bytes(args.windows));
-            window = static_cast<int>(block) - index * args.windows;
-            first = static_cast<int>(static_cast<int64>(args.steps) * index / args.shares);
-            const int end = static_cast<int>(static_cast<int64>(args.steps) * (index + 1) / args.shares);
-            before = min_of(g.blocks - g.stages, first % g.steps_per_image);
-            first -= before;
-            count = end - first;
+        CKGEN_DEVICE Share(const Args& args, uint32 block)
+            : Share(args, block, static_cast<int>(block / bytes(args.windows))) {}
+
+    private:
+        CKGEN_DEVICE Share(const Args& args, uint32 block, int index)
+            : HaloShare(args.ring, begin_of(args, index), begin_of(args, index + 1)),
+              window(static_cast<int>(block) - index * args.windows) {}
+        static CKGEN_DEVICE int begin_of(const Args& args, int index) {
+            return static_cast<int>(static_cast<int64>(args.steps) * index / args.shares);
         }
     };
 };

@@ -34,10 +34,10 @@ struct HaloBwdDataKernel {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share) {
             const conv::HaloGeometry& g = args.ring;
             const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
-            HaloWalk walk(g, share.first);
+            HaloWalk walk(g, places.stages, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                const uint32 full = places.full(walk.stage);
-                platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);
+                const uint32 full = walk.ring.full();
+                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);
                 platform::mbarrier_expect(full, block_bytes);
                 platform::tma_load_nd(places.ring + Shape::bytes(walk.block * block_bytes), args.out, full,
                                       share.window * window, args.taps[1].first,
@@ -50,11 +50,11 @@ struct HaloBwdDataKernel {
     // for all workgroups share the cache.
     struct PrefetchRole {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share, int id, int threads) {
-            HaloWalk walk(args.ring, share.first);
-            HaloWalk done(args.ring, share.first);
+            HaloWalk walk(args.ring, places.stages, share.first);
+            HaloWalk done(args.ring, places.stages, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(args.ring)) {
                 if(i >= 2) {
-                    platform::mbarrier_wait(places.empty(done.stage), done.parity);
+                    platform::mbarrier_wait(done.ring.empty(), done.ring.parity);
                     done.next(args.ring);
                 }
                 if(i >= share.before)
@@ -63,8 +63,8 @@ struct HaloBwdDataKernel {
         }
 
     private:
-        static CKGEN_DEVICE void fetch(const Args& args, const Share& share, const HaloWalk& walk, int id,
-                                       int threads) {
+        static CKGEN_DEVICE void fetch(const Args& args, const Share& share, const HaloWalk<StageBarriers>& walk,
+                                       int id, int threads) {
             const conv::HaloGeometry& g = args.ring;
             const auto& p = args.problem;
             const int first_row = max_of(0, walk.step * g.rows - g.lead_rows) * p.stride[0];
@@ -128,10 +128,7 @@ struct HaloBwdDataKernel {
         const Share share(args, thread.block_id());
         const int id = thread.thread_id();
         if(id == 0) {
-            for(int stage = 0; stage < args.ring.stages; ++stage) {
-                platform::mbarrier_init(places.full(stage), 1);
-                platform::mbarrier_init(places.empty(stage), D::block_size / 32);
-            }
+            places.stages.init(1, D::block_size / 32);
             platform::fence_mbarrier_init();
         }
         thread.barrier();

@@ -45,15 +45,15 @@ public:
         for(int i = 0; i < unit_matrices / 4; ++i)
             platform::load_matrices_transposed(base + bytes(i * 512), weights_[i]);
         const conv::HaloGeometry& g = args_.ring;
-        HaloWalk walk(g, share_.first);
+        HaloWalk walk(g, places_.stages, share_.first);
         int turn = math_share_;
         for(int i = 0; i < share_.count; ++i, walk.next(g)) {
-            platform::mbarrier_wait(places_.full(walk.stage), walk.parity);
+            platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);
             if(i >= share_.before)
                 turn = strided_ ? multiply<2>(walk, turn) : multiply<1>(walk, turn);
             platform::sync_warp();
             if(lane_ == 0)
-                platform::mbarrier_arrive(places_.empty(walk.stage));
+                platform::mbarrier_arrive(walk.ring.empty());
         }
     }
 
@@ -112,7 +112,7 @@ private:
     // The step's cells whose output rows are all there now, cells_at_once of them by the math warps in turn. Gives
     // the turn that this warp has next.
     template <int Stride>
-    CKGEN_DEVICE int multiply(const HaloWalk& walk, int turn) {
+    CKGEN_DEVICE int multiply(const HaloWalk<StageBarriers>& walk, int turn) {
         const conv::HaloGeometry& g = args_.ring;
         const int first_row = walk.step * g.rows - g.lead_rows;
         const int begin = max_of(0, -first_row);

@@ -48,26 +48,14 @@ struct HaloKernel {
     // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
     // after its last phase (PTX ISA 9.0, 9.7.13.15.8).
     struct Rings {
-        uint32 in, out, barriers;
+        uint32 in;
+        StageRing out;
 
         CKGEN_DEVICE Rings(const Args& args, uint32 start)
             : in((start + 1023u) & ~1023u),
-              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1])),
-              barriers(start + bytes(lds_bytes - barrier_bytes)) {}
-        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1]),
+                  args.rings.slot_bytes, args.rings.stages, start + bytes(lds_bytes - barrier_bytes)) {}
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
-    };
-
-    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
-    struct Share {
-        int first, count, before;
-
-        CKGEN_DEVICE Share(const conv::HaloGeometry& g, const conv::BwdWeightTile& tile) {
-            before = min_of(g.blocks - g.stages, tile.k_tile_first % g.steps_per_image);
-            first = tile.k_tile_first - before;
-            count = tile.k_tiles > 0 ? tile.k_tiles + before : 0;
-        }
     };
 
     struct LoadRole {
@@ -78,11 +66,11 @@ struct HaloKernel {
             const int out_channel = tile.group * static_cast<int>(p.out_group_bytes / 2) + tile.m_first;
             const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
             const int step_bytes = block_bytes * p.stride[0] * p.stride[1] + g.rows * g.plane * D::out_pitch;
-            const Share share(g, tile);
-            HaloWalk walk(g, share.first);
+            const HaloShare share(g, tile.k_tile_first, tile.k_tile_first + tile.k_tiles);
+            HaloWalk walk(g, rings.out, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                const uint32 full = rings.full(walk.stage);
-                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);
+                const uint32 full = walk.ring.full();
+                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);
                 platform::mbarrier_expect(full, step_bytes);
                 uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);
                 const int row = walk.step * g.rows;
@@ -90,8 +78,7 @@ struct HaloKernel {
                     for(int x = 0; x < p.stride[1]; ++x, target += Rings::bytes(g.ring_bytes))
                         platform::tma_load_nd(target, args.in, full, in_channel, x - p.pad[1],
                                               row * p.stride[0] + y - p.pad[0], walk.image);
-                platform::tma_load_nd(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full, out_channel,
-                                      0, row - g.lead_rows, walk.image);
+                platform::tma_load_nd(walk.ring.data(), args.out, full, out_channel, 0, row - g.lead_rows, walk.image);
             }
             platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
         }
@@ -141,15 +128,15 @@ struct HaloKernel {
 
         CKGEN_DEVICE void run(const platform::Thread& thread, const conv::BwdWeightTile& tile) {
             const conv::HaloGeometry& g = args_.rings;
-            const Share share(g, tile);
-            HaloWalk walk(g, share.first);
+            const HaloShare share(g, tile.k_tile_first, tile.k_tile_first + tile.k_tiles);
+            HaloWalk walk(g, rings_.out, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);
+                platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);
                 if(i >= share.before)
                     multiply(walk);
                 platform::sync_warp();
                 if(lane_ == 0)
-                    platform::mbarrier_arrive(rings_.empty(walk.stage));
+                    platform::mbarrier_arrive(walk.ring.empty());
             }
             platform::barrier_of(1, D::block_size);  // the rings are free now
             spread(thread);
@@ -179,7 +166,7 @@ struct HaloKernel {
             return i * p.dilation[d] / p.stride[d];
         }
 
-        CKGEN_DEVICE void multiply(const HaloWalk& walk) {
+        CKGEN_DEVICE void multiply(const HaloWalk<StageRing>& walk) {
             const conv::HaloGeometry& g = args_.rings;
             // The step's output rows that exist, rounded outwards to the positions that all math warps take at once.
             const int before = walk.step * g.rows - g.lead_rows;
@@ -189,7 +176,7 @@ struct HaloKernel {
             ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
             const auto ring_bytes = Rings::bytes(g.ring_bytes);
             uint32 in = in_line_ + Rings::bytes((ring_row * g.plane + first) * conv::kHaloPitch);
-            uint32 out = rings_.out + Rings::bytes(walk.stage * g.slot_bytes + first * D::out_pitch);
+            uint32 out = walk.ring.data() + Rings::bytes(first * D::out_pitch);
             for(int i = first; i < last; i += D::k_per_block) {
                 step(in < ring_bytes ? in : in - ring_bytes, out, ring_bytes);
                 in += D::k_per_block * conv::kHaloPitch;
@@ -288,10 +275,7 @@ struct HaloKernel {
             thread.lds_store(i * 16, Vec<uint32, 4>{});
         thread.barrier();
         if(id == 0) {
-            for(int stage = 0; stage < args.rings.stages; ++stage) {
-                platform::mbarrier_init(rings.full(stage), 1);
-                platform::mbarrier_init(rings.empty(stage), D::block_size / 32);
-            }
+            rings.out.init(1, D::block_size / 32);
             platform::fence_mbarrier_init();
         }
         platform::fence_proxy_async();

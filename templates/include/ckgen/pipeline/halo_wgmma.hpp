@@ -11,7 +11,7 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/halo_strips.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
-#include "ckgen/platform/tma.hpp"
+#include "ckgen/pipeline/stage_ring.hpp"
 
 namespace ckgen::pipeline {
 
@@ -41,29 +41,21 @@ struct HaloWgmmaKernel {
     // Whether the output's rows pass through the buffer.
     static CKGEN_DEVICE bool buffered(const conv::HaloStrips& g) { return limits.buffers && g.buffer_bytes > 0; }
 
-    // Where the stages and their barriers lie in shared memory, and which is next.
-    struct Ring {
-        uint32 base;
-        int stage_bytes, stages;
+    // In order of addresses: the stages, the buffer of output rows, its barrier, the barriers of the stages. A stage
+    // has the input rows, the output rows and the rest of the output's channels.
+    struct Ring : StageRing {
         uint32 buffer_bytes, out_offset, rest_offset;
-        int stage = 0;
-        int parity = 0;
 
         CKGEN_DEVICE Ring(const conv::HaloStrips& g, uint32 start)
-            : base(start), stage_bytes(g.stage_bytes), stages(g.stages), buffer_bytes(bytes(g.buffer_bytes)),
-              out_offset(bytes(g.in_positions * conv::kStripInPitch)),
+            : StageRing(start, g.stage_bytes, g.stages,
+                        start + bytes(g.stages * g.stage_bytes) + bytes(g.buffer_bytes) + 16),
+              buffer_bytes(bytes(g.buffer_bytes)), out_offset(bytes(g.in_positions * conv::kStripInPitch)),
               rest_offset(out_offset + bytes(g.out_positions * out_channels * 2)) {}
-        CKGEN_DEVICE uint32 in() const { return base + bytes(stage * stage_bytes); }
+        CKGEN_DEVICE uint32 in() const { return data(); }
         CKGEN_DEVICE uint32 out() const { return in() + out_offset; }
         CKGEN_DEVICE uint32 rest() const { return in() + rest_offset; }
         CKGEN_DEVICE uint32 buffer() const { return base + bytes(stages * stage_bytes); }
         CKGEN_DEVICE uint32 buffered() const { return buffer() + buffer_bytes; }
-        CKGEN_DEVICE uint32 full() const { return buffered() + 16 + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty() const { return full() + 8; }
-        CKGEN_DEVICE void next() {
-            if(++stage == stages)
-                stage = 0, parity ^= 1;
-        }
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
     };
 
@@ -337,10 +329,7 @@ struct HaloWgmmaKernel {
         for(int i = id; i < args.strips.stages * args.strips.stage_bytes / 16; i += launch_threads)
             thread.lds_store(static_cast<int>(ring.base - start) + i * 16, Vec<uint32, 4>{});
         if(id == 0) {
-            for(Ring each = ring; each.parity == 0; each.next()) {
-                platform::mbarrier_init(each.full(), buffered(args.strips) ? 2 : 1);
-                platform::mbarrier_init(each.empty(), side);
-            }
+            ring.init(buffered(args.strips) ? 2 : 1, side);
             platform::mbarrier_init(ring.buffered(), 1);
             platform::fence_mbarrier_init();
         }
