@@ -160,14 +160,14 @@ STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
     "expects-too-little": Bug(
         "pipeline/bwd_data_wavelet_tma.hpp",
-        "platform::mbarrier_expect(ring.full(), D::m_per_block * 128",
+        "platform::mbarrier_expect(ring.full(), Out::bytes",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
         ("bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
         "pipeline/bwd_data_wavelet_tma.hpp",
-        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
+        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes,",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_halo.hpp. Do not edit; run: ckgen generate
-// Family halo of backward data: gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at
-// the speed of memory. A workgroup has 64 channels of the output, those of several groups. The load role, one thread,
+// Family halo of backward data: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
+// bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread,
 // streams rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them.
 // The weights of all taps stay in registers of the math role.
 //   A[position][k] = dOut seen through a tap     B[k][c] = that tap's weights     D[position][c] = dIn
@@ -47,8 +47,8 @@ struct HaloBwdDataKernel {
         }
     };
 
-    // Brings to the cache what a step's cells will want of D tensors, while the step before is multiplied: not earlier,
-    // for all workgroups share the cache.
+    // Prefetches the D tensors of a step's cells into the cache while the step before is multiplied. Not earlier,
+    // because all workgroups share the cache.
     struct PrefetchRole {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share, int id, int threads) {
             HaloWalk walk(args.ring, places.stages, share.first);

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo.hpp. Do not edit; run: ckgen generate
-// Family halo: weight gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at the speed
-// of memory. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
+// Family halo of backward weight: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
+// bandwidth. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
 // role, one thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the
 // math role each tap reads the same rows at another offset, and the products of all taps stay in registers until the
 // workgroup's share of the images is done.
@@ -9,6 +9,7 @@
 // finds. An infinity or NaN in the input may therefore make NaN of more taps than it belongs to.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
@@ -43,7 +44,9 @@ struct HaloKernel {
     static constexpr int column_blocks = D::m_per_block / 8;
     // More accumulators than an even share of the registers holds.
     static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
-    static_assert(D::out_pitch == 128, "the output's 64 channels are swizzled too");
+    // 64 channels of the input's positions, and of the output's.
+    using Positions = atom::SwizzledRows<T, 64>;
+    static_assert(Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch, "both are swizzled alike");
 
     // Addresses in shared memory: the rings, one for each pair of residues; the output rows; and at the very end, where
     // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
@@ -81,11 +84,12 @@ struct HaloKernel {
                                               row * p.stride[0] + y - p.pad[0], walk.image);
                 platform::tma_load_nd(walk.ring.data(), args.out, full, out_channel, 0, row - g.lead_rows, walk.image);
             }
-            platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
+            platform::pdl_launch_dependents();  // not earlier: its workgroups would crowd on the idle multiprocessors
         }
     };
 
-    // A warp has 16 channels of the input (8 and two taps where paired), all columns, and every so manyth 16 positions.
+    // Each warp owns 16 input channels (8 channels and two taps where paired), all output columns, and every
+    // `shares`-th group of 16 positions.
     class MathRole {
     public:
         CKGEN_DEVICE MathRole(const Args& args, const Rings& rings, int thread)
@@ -111,7 +115,7 @@ struct HaloKernel {
                 // A step's positions begin at a multiple of 8 less lead_rows rows.
                 const int line = position + shift + (tap_shift(p, 0, y) - g.lead_rows) * g.plane;
                 tap_[i] = (tap_ring(p, 0, y) * p.stride[1] + tap_ring(p, 1, x)) * g.ring_bytes +
-                          shift * conv::kHaloPitch + (channel ^ (line & 7)) * 16;
+                          shift * Positions::pitch + Positions::slot_byte(line, channel);
             }
             // B's matrices: positions 0-7 and 8-15 of eight columns, then of the next eight.
             const int out_line = share_ * 16 + matrix % 2 * 8 + line;
@@ -119,8 +123,7 @@ struct HaloKernel {
             CKGEN_UNROLL
             for(int j = 0; j < pairs; ++j) {
                 const int block = 2 * j + 1 < column_blocks ? 2 * j + matrix / 2 : 2 * j;
-                const int slot = (out_channel + block) ^ line;
-                out_line_[j] = Rings::bytes(out_line * D::out_pitch + slot * 16);
+                out_line_[j] = Rings::bytes(Positions::offset(out_line, out_channel + block));
             }
             CKGEN_UNROLL
             for(int i = 0; i < D::acc_registers; ++i)
@@ -159,7 +162,7 @@ struct HaloKernel {
         static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes,
                       "the products of a workgroup fit its LDS");
 
-        // Which ring a tap's row (d 0) or column (d 1) is in, and how far on.
+        // The ring of a tap's row (d 0) or column (d 1), and its shift there.
         static CKGEN_DEVICE int tap_ring(const conv::BwdWeightArgs& p, int d, int i) {
             return i * p.dilation[d] % p.stride[d];
         }
@@ -271,7 +274,7 @@ struct HaloKernel {
         const Rings rings(args, platform::lds_start());
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();
-        // What no copy has written yet is multiplied by B's zeros, so it must not be NaN.
+        // Bytes that no TMA load has written yet are multiplied by zeros of B, so they must not be NaN.
         for(int i = id; i < args.rings.lds_bytes / 16; i += launch_threads)
             thread.lds_store(i * 16, Vec<uint32, 4>{});
         thread.barrier();

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo_walk.hpp. Do not edit; run: ckgen generate
-// How the roles of family halo walk over the steps of all images.
+// The walk of the roles of family halo over the steps of all images.
 #pragma once
 
 #include "ckgen/conv/halo_geometry.hpp"

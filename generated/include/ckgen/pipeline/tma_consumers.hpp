@@ -4,6 +4,7 @@
 // which stores its results while the other multiplies. `View`: see pipeline/tma_roles.hpp.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/wgmma_fixup.hpp"
 #include "ckgen/pipeline/tma_ring.hpp"
@@ -39,7 +40,7 @@ private:
     int unit_;
 };
 
-// What cooperative and ping-pong consumers share: one thread of a math warpgroup.
+// The base of cooperative and ping-pong consumers: one thread of a math warpgroup.
 template <class D, class View>
 class TmaConsumer {
 protected:
@@ -49,7 +50,7 @@ protected:
     using Registers = typename Fixup::Registers;
     static constexpr int consumers = tma_consumers<D>;
     static constexpr bool pingpong = consumers > 1;
-    static constexpr int block_bytes = 64 * 128;  // 64 rows of a stage, 128 bytes each
+    static constexpr int block_bytes = atom::SwizzledTile<typename D::Out, 64, 64>::bytes;  // of A
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int own_blocks = a_blocks * consumers / D::warpgroups;  // of A, per warpgroup
 
@@ -280,13 +281,13 @@ public:
     }
 
 private:
-    // What has been issued: wait_mma() takes `last`; `adds`: earlier sums are in the slot of partials.
+    // Products in flight: wait_mma() takes `last`; `adds`: earlier sums are in the slot of partials.
     struct Pending {
         uint32 last;
         bool adds;
     };
 
-    // Issues the products of the unit when it is this consumer's turn, and passes the turn on.
+    // Issues the products of the unit between this consumer's order barrier and the next consumer's.
     CKGEN_DEVICE Pending issue_in_order(const typename Base::Unit& unit,
                                         typename Base::Registers (&acc)[Base::own_blocks]) {
         platform::mbarrier_wait(ring_.order(consumer_), order_parity_);

@@ -1,5 +1,5 @@
-// What the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) agree on: who has which channels, the
-// order of taps, where things are in shared memory.
+// The layout that the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) share: channels per warp, the
+// order of taps, addresses in shared memory.
 #pragma once
 
 #include "ckgen/conv/halo_taps.hpp"
@@ -47,7 +47,7 @@ struct HaloBwdDataShape {
     static constexpr int math_shares = D::block_size / 32 / units;
     static constexpr bool fused = D::d_tensors > 0;
     static constexpr int rounds =
-        fused || channels == 32 ? 1 : 2;  // of 16 cells a warp, that do not wait for each other
+        fused || channels == 32 ? 1 : 2;  // of 16 cells per warp, which do not wait for each other
     static constexpr int cells_at_once = rounds * 16;
     static constexpr int unit_groups = unit / channels;
     static constexpr int column_blocks = channels / 8;
@@ -66,8 +66,8 @@ struct HaloBwdDataShape {
                                              (fused ? 28 : 227) * 1024,
                                              latency_kib * 1024};
 
-    // Which of a unit's 8x8 matrices has the weights of a group, a slot and 8 channels of each kind. Those that one
-    // instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
+    // The number, among a unit's 8x8 matrices, of the one with the weights of a group, a slot and 8 channels of each
+    // kind. Those that one instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
     static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
         if(channels == 8 && slot < taps - 1)
             return (slot / 2 * unit_groups + group) * 2 + slot % 2;

@@ -1,4 +1,4 @@
-// How the roles of family halo walk over the steps of all images.
+// The walk of the roles of family halo over the steps of all images.
 #pragma once
 
 #include "ckgen/conv/halo_geometry.hpp"

@@ -23,7 +23,7 @@ struct TmaRing : StageRing {
         return static_cast<int>(weight() - platform::lds_start()) + D::lds_weight_bytes +
                D::stages * (D::lds_stage_bytes + stage_barrier_bytes) + 16;
     }
-    // Where a ping-pong consumer waits for its turn to multiply. There is room for two.
+    // The order barrier of a ping-pong consumer, at which it waits before it multiplies. There is room for two.
     CKGEN_DEVICE uint32 order(int consumer) const {
         return barriers + D::stages * stage_barrier_bytes + static_cast<uint32>(consumer) * 8;
     }
