@@ -12,13 +12,6 @@ from dataclasses import dataclass
 
 from ckgen.conv.layout import TensorName
 
-MFMA_FAMILIES = ("xdl", "wavelet")
-STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
-STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
-TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
-HALO_FAMILIES = ("halo",)
-COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
-FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
 BWD_WEIGHT, BWD_DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 
 
@@ -40,7 +33,6 @@ class Operation:
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
     layouts: tuple[str, ...]
-    families: tuple[str, ...]
     dtypes: tuple[str, ...]
     fused: bool  # takes an element-wise function and D tensors
     a_rows: bool
@@ -67,7 +59,6 @@ OPERATIONS: dict[str, Operation] = {
                 "GNHWC/GKYXC/GNHWK",
                 "GNDHWC/GKZYXC/GNDHWK",
             ),
-            (*MFMA_FAMILIES, *STREAMED_FAMILIES, *HALO_FAMILIES),
             ("f16", "bf16", "f32", "bf16_f32_bf16"),
             False,
             False,
@@ -93,7 +84,6 @@ OPERATIONS: dict[str, Operation] = {
                 "NGKHW/GKYXC/NGCHW",
                 "NGKDHW/GKZYXC/NGCDHW",
             ),
-            FAMILIES,
             ("f16", "bf16", "f32"),
             True,
             True,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.instance.derived import derived_names
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
@@ -51,7 +51,7 @@ def arguments() -> list[str]:
 
 @pytest.mark.parametrize(("name", "count"), CLASSES.items())
 def test_every_argument_has_a_place_that_exists(name: str, count: int) -> None:
-    shown = {*Instance.__dataclass_fields__, *derived_names("xdl")}
+    shown = {*Instance.__dataclass_fields__, *FAMILIES["xdl"].formulas.names}
     positions = []
     for numbers, place, names in rows(name):
         positions += numbers
