@@ -108,7 +108,6 @@ class Halo(BulkCopy):
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     struct: str = "Halo"
     all_taps: bool = True
-    header: str = "ckgen/config/derived_halo.hpp"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         if n_per_block == CHANNELS:

@@ -103,7 +103,6 @@ class Hopper(BulkCopy):
     uses_wgmma: bool = True
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
-    header: str = "ckgen/config/derived_tma.hpp"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         return 64

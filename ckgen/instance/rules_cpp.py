@@ -50,7 +50,6 @@ class RuleSet:
     prefix: str
     operation: str
     families: tuple[str, ...]
-    header: str
     names: tuple[str, ...]
     rules: tuple[CppRule, ...]
     arch_names: tuple[str, ...]
@@ -81,11 +80,10 @@ def rule_sets() -> tuple[RuleSet, ...]:
 
 def _rule_set(operation: str, prefix: str, families: tuple[str, ...]) -> RuleSet:
     own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families) and operation in rule.operations]
-    header = FAMILIES[families[0]].header
     prefix = OPERATIONS[operation].prefix + prefix
     general = tuple(rule for rule in own if rule.scope != "arch")
     of_arch = tuple(rule for rule in own if rule.scope == "arch")
-    return RuleSet(prefix, operation, families, header, _members(general), general, _members(of_arch), of_arch)
+    return RuleSet(prefix, operation, families, _members(general), general, _members(of_arch), of_arch)
 
 
 def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:

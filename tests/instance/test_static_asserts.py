@@ -79,7 +79,6 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
-        "sizeof(DataRules<DataDerived<Config>>) > 0": _TABLE,
     },
     "config/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
     "pipeline/halo.hpp": {
@@ -102,8 +101,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "sizeof(V) == 2": ("vector-width",),
     },
 }
-for _name in ("", "_halo", "_bwd_data_halo", "_stationary", "_tma", "_bwd_data_tma"):
-    IMPLIED[f"config/checked{_name}.hpp"] = {}
+IMPLIED["config/checked.hpp.j2"] = {}
 
 
 def conditions_of(path: str, text: str) -> set[str]:

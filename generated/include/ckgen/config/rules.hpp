@@ -68,7 +68,7 @@ struct ArchRules {
     static_assert(has_atom || generic, "atom-exists: the architecture has an MFMA for the data type and atom size");
 };
 
-// D has the fields and derived values of an instance (ckgen/config/derived_tma.hpp), grouped_conv_bwd_weight,
+// D has the fields and derived values of an instance (ckgen/config/derived.hpp), grouped_conv_bwd_weight,
 // family wavelet_tma.
 template <class D>
 struct TmaRules {
@@ -107,7 +107,7 @@ struct TmaArchRules {
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
 };
 
-// D has the fields and derived values of an instance (ckgen/config/derived_halo.hpp), grouped_conv_bwd_weight,
+// D has the fields and derived values of an instance (ckgen/config/derived.hpp), grouped_conv_bwd_weight,
 // family halo.
 template <class D>
 struct HaloRules {
@@ -212,7 +212,7 @@ struct DataArchRules {
     static_assert(has_atom || generic, "atom-exists: the architecture has an MFMA for the data type and atom size");
 };
 
-// D has the fields and derived values of an instance (ckgen/config/derived_tma.hpp), grouped_conv_bwd_data,
+// D has the fields and derived values of an instance (ckgen/config/derived.hpp), grouped_conv_bwd_data,
 // family wavelet_tma.
 template <class D>
 struct DataTmaRules {
@@ -251,7 +251,7 @@ struct DataTmaArchRules {
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
 };
 
-// D has the fields and derived values of an instance (ckgen/config/derived_tma.hpp), grouped_conv_bwd_data,
+// D has the fields and derived values of an instance (ckgen/config/derived.hpp), grouped_conv_bwd_data,
 // family stationary.
 template <class D>
 struct DataStationaryRules {
@@ -291,7 +291,7 @@ struct DataStationaryArchRules {
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
 };
 
-// D has the fields and derived values of an instance (ckgen/config/derived_halo.hpp), grouped_conv_bwd_data,
+// D has the fields and derived values of an instance (ckgen/config/derived.hpp), grouped_conv_bwd_data,
 // family halo.
 template <class D>
 struct DataHaloRules {

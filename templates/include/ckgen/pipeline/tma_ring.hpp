@@ -51,8 +51,8 @@ template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
     const auto workgroups = static_cast<int32>(thread.grid_size());
-    return D::stationary ? conv::units_in_a_row(schedule, workgroup, workgroups)
-                         : conv::units_by_turns(schedule, workgroup, workgroups);
+    return D::weight_rows > 0 ? conv::units_in_a_row(schedule, workgroup, workgroups)
+                              : conv::units_by_turns(schedule, workgroup, workgroups);
 }
 
 // Which B stays, as a role comes to its units. Both roles see it change at the same unit.
