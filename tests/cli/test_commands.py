@@ -282,9 +282,9 @@ def test_check_finds_the_spec_from_another_folder(
     for tree in ("../generated", str(tmp_path / "deep/tree")):
         said = ckgen("check", "--out", tree)
         assert said.code == 0 and "up to date" in said.out
-    (tmp_path / "generated/src/registry.cpp").unlink()
+    (tmp_path / "generated/src/library/registry.cpp").unlink()
     said = ckgen("check", "--out", "../generated")
-    assert said.code == 1 and said.out == "src/registry.cpp: missing\n"
+    assert said.code == 1 and said.out == "src/library/registry.cpp: missing\n"
     assert f"run in {tmp_path}: ckgen generate" in said.err
 
 
@@ -450,7 +450,8 @@ def test_a_signal_is_one_line(number: signal.Signals, said: str, tmp_path: Path)
 def test_a_signal_that_is_to_be_ignored_stays_ignored(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     code = (
-        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from ckgen.cli import main, signals\n"
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from ckgen.cli import main\n"
+        "from ckgen.cli.common import signals\n"
         "with signals.unwinding(): os.kill(os.getpid(), signal.SIGHUP)\n"
         "print(main(['validate', '--json']))"
     )

@@ -19,8 +19,8 @@ LOADED = load(ROOT / "instances.yaml")
 FUNCTIONS = LOADED.expansion.spec.own_functions
 # What lists instances or factories of the whole tree, a line or a block for each.
 LISTS = {
-    *("cmake/CkgenSources.cmake", "src/measured.cpp", "src/registry.cpp"),
-    *(f"include/ckgen/instance/grouped_convolution_backward_{kind}.hpp" for kind in ("weight", "data")),
+    *("cmake/CkgenSources.cmake", "src/library/measured.cpp", "src/library/registry.cpp"),
+    *(f"include/ckgen/library/grouped_convolution_backward_{kind}.hpp" for kind in ("weight", "data")),
 }
 
 
@@ -62,10 +62,10 @@ def test_another_instance_adds_its_own_lines_and_files(at: int, whole: dict[str,
     assert all(added.name in path or path == factory for path in new)
     allowed = LISTS if factory in new else {*LISTS, factory} - {path for path in LISTS if path.startswith("include/")}
     found = changed(before, whole)
-    assert {"src/registry.cpp", "src/measured.cpp", "cmake/CkgenSources.cmake"} <= found <= allowed
+    assert {"src/library/registry.cpp", "src/library/measured.cpp", "cmake/CkgenSources.cmake"} <= found <= allowed
     for path in found - {factory}:
         assert all(line[0] == "+" for line in differences(before[path], whole[path])), path
-    assert len(differences(before["src/registry.cpp"], whole["src/registry.cpp"])) == 2
+    assert len(differences(before["src/library/registry.cpp"], whole["src/library/registry.cpp"])) == 2
 
 
 @pytest.mark.parametrize("text", ["dtype=f16", "family=wavelet", "operation=grouped_conv_bwd_weight"])
