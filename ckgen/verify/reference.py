@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, element_of
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, element_of
 from ckgen.conv.problem import ConvProblem
 
 Tensor = TypeVar("Tensor", bound=Any)
@@ -44,18 +44,18 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
     return np.moveaxis(wei, -1, 2)
 
 
-def summing_allowance(accumulations: int, scale: float) -> float:
-    """How far a kernel's f32 sum of ``accumulations`` products may lie from the exact sum; ``scale`` is the largest
+def summing_allowance(accumulations: int, scale: float, accumulator: str = "f32") -> float:
+    """How far a kernel's sum of ``accumulations`` products may lie from the exact sum; ``scale`` is the largest
     magnitude that a product can have.
 
-    A kernel multiplies and adds in float32, whose rounding error is u = 2**-24 of the partial sum at hand.
+    A kernel multiplies and adds in the accumulator type, whose rounding error is u (2**-24 for f32) of the partial sum.
     Products of random sign with magnitudes up to ``scale`` make partial sums of about scale/3 * sqrt(i) after
     i of them, and n independent errors of that size add up to 0.14 * u * n * scale (standard deviation) for
     the worst order, one after the other; blocked orders and split-K err less. The allowance of 2 * u * n *
     scale is therefore 15 standard deviations for large n, and at least the guaranteed bound for n of 1 and 2.
     A product left out or counted twice is scale/4 on average and stands far outside while n < 2**20.
     """
-    return 2.0 * ELEMENTS["f32"].unit_roundoff * accumulations * scale
+    return 2.0 * ELEMENTS[accumulator].unit_roundoff * accumulations * scale
 
 
 def rounding_allowance(element: Element, expected: Tensor, before: Any) -> Tensor:
@@ -73,4 +73,5 @@ def tolerance(dtype: str, accumulations: int, scale: float, expected: Tensor) ->
     was given, a numpy array or anything else with its arithmetic (a PyTorch tensor). The sum is rounded once, to the
     weight's type.
     """
-    return rounding_allowance(element_of(dtype, "wei"), expected, summing_allowance(accumulations, scale))
+    summing = summing_allowance(accumulations, scale, DTYPES[dtype].accumulator)
+    return rounding_allowance(element_of(dtype, "wei"), expected, summing)

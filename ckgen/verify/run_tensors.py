@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, decode, element_of, encode
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, decode, element_of, encode
 from ckgen.conv.layout import TENSORS, TensorName, logical_axes
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function
@@ -82,7 +82,7 @@ def make_data(
     seen = {name: decode(tensors[name], elements[name]) for name in read}
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
     gradient = _GRADIENTS[operation](problem, seen)
-    error = summing_allowance(accumulations(operation, problem), scale)
+    error = summing_allowance(accumulations(operation, problem), scale, DTYPES[dtype].accumulator)
     if not OPERATIONS[operation].fused:
         return Data(tensors, (), None, gradient, error, scale)
     ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)
