@@ -18,3 +18,4 @@ lint-imports --no-cache >/dev/null || lint-imports --no-cache
 [ -z "$cxx" ] || clang-format --dry-run -Werror $cxx
 shellcheck scripts/*.sh .ci/run
 python scripts/check_budgets.py
+python scripts/check_words.py

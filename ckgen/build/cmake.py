@@ -20,8 +20,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Literal
 
-from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, need
+from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.generate.view_models import guard_of
 
 Platform = Literal["host", "amd", "nvidia"]

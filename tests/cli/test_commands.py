@@ -450,7 +450,8 @@ def test_a_signal_is_one_line(number: signal.Signals, said: str, tmp_path: Path)
 def test_a_signal_that_is_to_be_ignored_stays_ignored(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     code = (
-        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from ckgen.cli import main, signals\n"
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from ckgen.cli import main\n"
+        "from ckgen.cli.common import signals\n"
         "with signals.unwinding(): os.kill(os.getpid(), signal.SIGHUP)\n"
         "print(main(['validate', '--json']))"
     )
