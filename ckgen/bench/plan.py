@@ -11,7 +11,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.instance.instance import Instance
 from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import NamedProblem
 
 SPLIT_KS = (-1, 1, 2, 4, 8, 16, 32)
@@ -32,7 +32,8 @@ def make_jobs(
     cuts down) are measured once. Raises LibraryError for unknown names.
     """
     instances = [library.instance(name) for name in names]
-    kinds = sorted({_kind(instance) for instance in instances}, key=lambda kind: (kind[0] != BWD_WEIGHT, kind))
+    rank = {operation: at for at, operation in enumerate(OPERATIONS)}
+    kinds = sorted({_kind(instance) for instance in instances}, key=lambda kind: (rank[kind[0]], kind))
     jobs: list[Job] = []
     for problem in problems:
         for kind in kinds:

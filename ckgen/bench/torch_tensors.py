@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ckgen.bench import job as bench_job
-from ckgen.bench.torch_reference import GRADIENTS
 from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, element_of
-from ckgen.conv.layout import CHANNELS_LAST, TENSORS, TensorName, logical_axes, to_logical, to_physical
+from ckgen.conv.layout import CHANNELS_LAST, TensorName, logical_axes, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, RESULT, Function, Kind
@@ -47,13 +46,13 @@ class TorchData:
         self._torch, self.problem, self.operation, self.function = torch, problem, operation, function
         self._random = torch.Generator(device).manual_seed(seed << 32 | zlib.crc32(str(problem).encode()))
         home, self._device = CHANNELS_LAST[problem.ndim], device
-        self.read = tuple(tensor for tensor in TENSORS if tensor != OPERATIONS[operation].written)
+        self.read = OPERATIONS[operation].read
         self._copies: dict[tuple[TensorName, str], Any] = {}
         for tensor in self.read:
             kind = torch_type(torch, dtype, tensor)
             self._copies[tensor, home] = self._uniform(problem.shape(tensor, home)).to(kind)
         logical = {tensor: self._logical(tensor) for tensor in self.read}
-        self.expected = GRADIENTS[operation](torch, problem, logical)
+        self.expected = OPERATIONS[operation].torch_reference(torch, problem, logical)
         self.scale = prod(float(values.abs().max()) for values in logical.values())
         self.error: Any = summing_allowance(accumulations(operation, problem), self.scale, DTYPES[dtype].accumulator)
         self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]

@@ -7,41 +7,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import numpy as np
-
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, element_of
-from ckgen.conv.problem import ConvProblem
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, element_of
 
 Tensor = TypeVar("Tensor", bound=Any)
-
-
-def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
-    """The gradient of the weights, float64, logical shape (G, K, C, filter), channels fastest in memory.
-
-    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output, the gradient of the convolution's output) are real
-    arrays in logical order; views with any strides will do. Each weight is
-
-        wei[g, k, c, x] = sum over n, o of out[g, n, k, o] * in_[g, n, c, o * stride + x * dilation - pad]
-
-    with positions outside the input counting as zero. Raises ValueError when a shape is not the problem's.
-    """
-    if in_.shape != problem.lengths("in") or out.shape != problem.lengths("out"):
-        needed = problem.lengths("in"), problem.lengths("out")
-        raise ValueError(f"in and out have shapes {in_.shape} and {out.shape}, the problem needs {needed}")
-    pads = [(0, 0), (0, 0), *zip(problem.left_pads, problem.right_pads, strict=True), (0, 0)]
-    channels_last = np.pad(np.moveaxis(in_, 2, -1).astype(np.float64), pads)  # (G, N, padded input, C)
-    # (G, K, N * output)
-    gradient = np.moveaxis(out, 2, 1).reshape(problem.groups, problem.k, -1).astype(np.float64)
-    wei = np.empty((problem.groups, problem.k, *problem.filter, problem.c), dtype=np.float64)
-    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
-    for tap in np.ndindex(*problem.filter):
-        window = tuple(
-            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
-            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
-        )
-        seen = channels_last[(slice(None), slice(None), *window)].reshape(problem.groups, -1, problem.c)
-        wei[(slice(None), slice(None), *tap)] = gradient @ seen
-    return np.moveaxis(wei, -1, 2)
 
 
 def summing_allowance(accumulations: int, scale: float, accumulator: str = "f32") -> float:
