@@ -21,7 +21,7 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element type, and all that any part of ckgen has to know of it.
+    """One element type, with its names in C++ and other libraries.
 
     ``precision`` counts significand bits with the hidden one; ``least`` is the smallest positive value, which is also
     the spacing of the subnormal numbers. numpy keeps elements as ``storage``, which holds the upper bits of ``wide``;
@@ -40,7 +40,7 @@ class Element:
 
     def __post_init__(self) -> None:
         assert self.dlpack[1] == 8 * self.bytes, f"{self.name}: {self.dlpack[1]} bits in {self.bytes} bytes"
-        assert self.wide.kind == "f", f"{self.name}: {self.wide} is no floating-point type"
+        assert self.wide.kind == "f", f"{self.name}: {self.wide} is not floating-point"
         assert self.storage in (self.wide, np.dtype(f"u{self.bytes}")), f"{self.name}: kept as {self.storage}"
 
     @property

@@ -52,12 +52,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """Whether neighbouring channels of input and output lie side by side; the weight's always do."""
+        """True if neighbouring channels of input and output lie side by side; the weight's always do."""
         return self.axes("in")[-1] == "C"
 
     @cached_property
     def groups_outermost(self) -> bool:
-        """Whether each group's tensors lie by themselves."""
+        """True if each group's tensors lie by themselves."""
         return self.axes("in")[0] == "G"
 
 

@@ -57,7 +57,7 @@ class Checker:
         } | {
             (operation.name, family)
             for operation in OPERATIONS.values()
-            if len({operation.a_rows_in(layout) for layout in operation.layouts}) > 1
+            if len({operation.a_k_major(layout) for layout in operation.layouts}) > 1
             for family in FAMILIES
         }
 

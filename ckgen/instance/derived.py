@@ -63,7 +63,7 @@ class Derived(HaloDerived):
     @property
     def a_rows(self) -> bool:
         """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
-        return OPERATIONS[self.operation].a_rows_in(self.layout)
+        return OPERATIONS[self.operation].a_k_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:

@@ -17,6 +17,6 @@ def accumulations(operation: str, problem: ConvProblem) -> int:
     return max((k for _, _, k in products(operation, problem)), default=0)
 
 
-def least_bytes(operation: str, problem: ConvProblem, dtype: str) -> int:
+def compulsory_bytes(operation: str, problem: ConvProblem, dtype: str) -> int:
     """The least memory traffic of any kernel, without D tensors."""
-    return OPERATIONS[operation].least_bytes(problem, dtype)
+    return OPERATIONS[operation].compulsory_bytes(problem, dtype)

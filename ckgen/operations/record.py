@@ -1,4 +1,4 @@
-"""What an operation is: everything that the rest of ckgen asks of one."""
+"""The record of an operation: everything that differs between operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
 STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
 TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
 HALO_FAMILIES = ("halo",)
-COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
+COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # TMA fills shared memory
 FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
 
 
@@ -26,13 +26,13 @@ FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
 class Operation:
     """One operation, as matrix products C = A x B.
 
-    `short` stands in names after the number of dimensions, `words` is what a sentence calls it, `results` what a title
+    `short` is in names after the number of dimensions, `words` is what a sentence calls it, `results` what a title
     calls its results. `written` is the tensor that is C, `a` and `b` are those that are read. `order` is that of the
     tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of the axes of A that
     GEMM-K runs over.
 
     `products` gives (M, N, K) of each matrix product of one group, none where no filter tap sees an input position;
-    `longest_sum` the factors of the terms of the longest sum, as the selector counts them; `least_bytes` the least
+    `longest_sum` the factors of the terms of the longest sum, as the selector counts them; `compulsory_bytes` the least
     memory traffic of any kernel, without D tensors. `reference` is the result in float64, in logical order, of the
     tensors that are read, by numpy; `torch_reference` the same by PyTorch, which is its first argument.
 
@@ -54,7 +54,7 @@ class Operation:
     small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
     longest_sum: Callable[[ConvProblem], tuple[int, ...]] = field(repr=False)
-    least_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
+    compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
     reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)
     torch_reference: Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any] = field(repr=False)
     operator: str
@@ -82,17 +82,17 @@ class Operation:
         """The layout in which it is asked for where nothing else is said: channels last, images outermost."""
         return self.layouts[ndim - 1]
 
-    def a_rows_in(self, layout: str) -> bool:
-        """Whether a slot of LDS along GEMM-K is filled without transposing A in registers: A is K-major, or its
+    def a_k_major(self, layout: str) -> bool:
+        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: A is K-major, or its
         channels are not last, so that it is read element by element."""
-        return self._a_rows[layout]
+        return self._k_major[layout]
 
     @property
     def a_rows(self) -> bool:
-        """`a_rows_in` channels-last layouts."""
-        return self._a_rows[self.layouts[0]]
+        """`a_k_major` in channels-last layouts."""
+        return self._k_major[self.layouts[0]]
 
     @cached_property
-    def _a_rows(self) -> dict[str, bool]:
+    def _k_major(self) -> dict[str, bool]:
         rows = {name: LAYOUTS[name] for name in self.layouts}
         return {name: row.axes(self.a)[-1] in self.gemm_k or not row.channels_last for name, row in rows.items()}

@@ -63,7 +63,7 @@ def unit_of(itemsize: int) -> int:
 
 
 def fill_of(pattern: int, itemsize: int) -> int:
-    """What a fill pattern is in the units of such elements. The bit in which the patterns of two runs differ becomes
+    """The fill pattern in the units of such elements. The bit in which the patterns of two runs differ becomes
     the sign of a NaN of 8 bits."""
     return pattern if unit_of(itemsize) == 2 else 0x7F | (pattern & 4) << 5
 

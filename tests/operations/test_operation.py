@@ -1,4 +1,4 @@
-"""What the rest of ckgen asks of an operation, for each of them."""
+"""The records of operations and layouts, and what follows from them."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_a_form_has_one_layout_for_each_number_of_dimensions() -> None:
     ],
 )
 def test_a_layout_says_whether_slots_of_a_are_filled_as_they_are(operation: str, layout: str, rows: bool) -> None:
-    assert OPERATIONS[operation].a_rows_in(layout) is rows
+    assert OPERATIONS[operation].a_k_major(layout) is rows
 
 
 def test_derived_values_know_no_more_of_a_layout_than_the_checker_says() -> None:
     for instance in random_instances(seed=1, count=60).instances:
         for layout in OPERATIONS[instance.operation].layouts:
             other = dataclasses.replace(instance, layout=layout)
-            names = (*derived_names(instance.family), "a_rows")
+            names = derived_names(instance.family)
             assert {name for name in names if getattr(instance, name) != getattr(other, name)} <= set(LAYOUT_NAMES)
