@@ -80,7 +80,7 @@ def rules_page() -> str:
     parts = [NOTICE.format(source="ckgen/instance/rule_table.py"), "# Rules\n"]
     parts.append(
         "Each rule is one expression. Python checks it before a compiler sees anything, and the generated\n"
-        "header `ckgen/instance/rules.hpp` asserts it again. Its words are fields and derived values of an\n"
+        "header `ckgen/config/rules.hpp` asserts it again. Its words are fields and derived values of an\n"
         "instance; `ckgen explain NAME` shows them with their numbers.\n"
     )
     for rule in RULES:

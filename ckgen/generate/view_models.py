@@ -16,7 +16,7 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
-TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
+TABLE_TEMPLATE = "templates/src/library/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
 def guard_of(archs: Sequence[str]) -> str:

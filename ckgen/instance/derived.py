@@ -1,6 +1,6 @@
 """What follows from an instance's fields: integers with the same names and formulas as in C++.
 
-AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_tma.hpp and derived_halo.hpp beside it.
+AMD's families: templates/include/ckgen/config/derived.hpp. Hopper's: derived_tma.hpp and derived_halo.hpp beside it.
 """
 
 from __future__ import annotations

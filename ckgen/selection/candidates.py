@@ -11,8 +11,8 @@ The chain of candidates, best first:
 4. generic: takes every valid problem. It comes last, but where it was measured on this very problem.
 
 All but the first are predictions, and a time is given for the problem itself alone. A library then takes the first
-one that it holds and that supports the problem. The same chain in C++ is templates/src/selector.cpp; all arithmetic is
-in integers, so that both agree to the last candidate.
+one that it holds and that supports the problem. The same chain in C++ is templates/src/library/selector.cpp; all
+arithmetic is in integers, so that both agree to the last candidate.
 """
 
 from __future__ import annotations

@@ -371,11 +371,11 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     command = drift_of(out, render_tree([XDL], context(SMALL_TEMPLATES, command="ckgen generate family=xdl")))
     assert command[gone] == "orphan: command" and command[MANIFEST_NAME] == "changed: command"
     assert source not in command, "another selection leaves the files of both as they are"
-    measured = {"src/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
+    measured = {"src/library/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
     outputs.apply(render_tree([XDL, WAVELET], context(Templates(measured))), out)
     tables = {"t.json": table_text(Table("grouped_conv_bwd_weight", "sm_90a", TABLE_ORIGIN, (MEASURED,)))}
     table = drift_of(out, render_tree([XDL, WAVELET], replace(context(Templates(measured)), tables=tables)))
-    assert table == {"src/measured.cpp": "changed: table", MANIFEST_NAME: "changed: table"}
+    assert table == {"src/library/measured.cpp": "changed: table", MANIFEST_NAME: "changed: table"}
     outputs.apply(base, out)
     both = render_tree([XDL, WAVELET], context(Templates(other), spec_text="other"))
     (out / source).write_text("by hand\n")

@@ -133,8 +133,8 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 positions of GEMM-K instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, HALO_16))
-    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
-    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    replace_once(tree / "include/ckgen/plan/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/plan/problem_checks.cpp", "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
     problem = TMA_PROBLEMS["ragged"]
     assert problem.gemm[2] == 270
@@ -248,7 +248,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "device/impl/grouped_conv_bwd_weight_halo.hpp",
+        "op/impl/grouped_conv_bwd_weight_halo.hpp",
         "                p.in_length[0],\n",
         "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/halo.hpp"),
@@ -392,7 +392,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
         "image.images = p.k;",
         "image.images = 2 * p.k;",
         ("global read of 128 bytes out of bounds", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
@@ -406,14 +406,14 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "the-walk-ends-too-late": Bug(
-        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
         "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
         "image.upper[d] = p.out_length[s] * p.stride[s]",
         (),
         TMA_STEPS,
     ),
     "a-descriptor-of-another-stride": Bug(
-        "atom/wgmma.hpp",
+        "atom/wgmma_operands.hpp",
         "constexpr uint32 eight_rows = 8 * Columns * 2;",
         "constexpr uint32 eight_rows = 8 * Columns * 4;",
         ("LDS", "the matrix unit of warpgroup"),

@@ -28,10 +28,10 @@ from tests.support.objects import compiled
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
 RUNTIME = (
-    *("bwd_data_copy_engine", "bwd_data_core", "bwd_data_fusion", "bwd_data_halo", "bwd_data_plan"),
-    *("problem_checks", "runner"),
-    *("repack", "repack_plan", "tile_schedule", "memory_overlap"),
-    *("host_copy_engine", "host_matrix_units", "host_runtime"),
+    *("plan/bwd_data_copy_engine", "op/bwd_data_core", "plan/bwd_data_fusion", "plan/bwd_data_halo"),
+    *("plan/bwd_data_plan", "plan/problem_checks", "op/runner"),
+    *("kernels/repack", "plan/repack_plan", "plan/tile_schedule", "plan/memory_overlap"),
+    *("host/copy_engine", "host/matrix_units", "host/runtime"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/bwd_weight_args.hpp. Do not edit; run: ckgen generate
-// Kernel arguments of grouped convolution backward weight, filled by conv/bwd_weight_plan.hpp on the host.
+// Kernel arguments of grouped convolution backward weight, filled by plan/bwd_weight_plan.hpp on the host.
 //
 // The GEMM of one group: M = K (output channels), N = C * taps, GEMM-K = images * output positions.
 //   A[k][m] = dOut(position k, channel m)            B[k][n] = In(position k seen through tap n / C, channel n % C)

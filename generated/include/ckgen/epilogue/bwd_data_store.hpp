@@ -3,8 +3,8 @@
 // tap sees get theirs.
 #pragma once
 
-#include "ckgen/conv/bwd_data_view.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
+#include "ckgen/load/bwd_data_view.hpp"
 
 namespace ckgen::epilogue {
 

@@ -10,8 +10,8 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_strips.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/platform/copy_engine.hpp"
 
 namespace ckgen::pipeline {

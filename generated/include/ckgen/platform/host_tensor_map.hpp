@@ -3,7 +3,7 @@
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/platform/tensor_map_shapes.hpp"
 
 namespace ckgen::platform {
 

@@ -1,4 +1,4 @@
-// Kernel arguments of grouped convolution backward data, filled by conv/bwd_data_plan.hpp on the host.
+// Kernel arguments of grouped convolution backward data, filled by plan/bwd_data_plan.hpp on the host.
 //
 // The positions of a dimension fall into classes by what taps see them (docs/backward_data.md). With
 //     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
@@ -109,3 +109,14 @@ CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {
 }
 
 }  // namespace ckgen::conv
+
+namespace ckgen {
+
+// The kernel's argument: the plan, and what the function needs. Derives from the plan, which so comes first.
+template <class Function, int DTensors>
+struct BwdDataKernelArgs : conv::BwdDataArgs {
+    Function function;
+    conv::BwdDataTensor d[max_of(1, DTensors)];
+};
+
+}  // namespace ckgen

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/halo_walk.hpp"
 #include "ckgen/platform/copy_engine.hpp"
 

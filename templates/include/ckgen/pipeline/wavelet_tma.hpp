@@ -2,8 +2,8 @@
 // dOut as a matrix and the input in im2col order; see pipeline/tma_roles.hpp for the rest.
 #pragma once
 
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/epilogue/wgmma_store.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
 
 namespace ckgen::pipeline {

@@ -5,8 +5,8 @@
 
 #include "ckgen/types.hpp"
 
-// The architectures of ckgen/hardware/archs.py. What is wrong for another one would not be told by its compiler: the form of
-// a buffer resource, and matrix instructions that it may have.
+// The architectures of ckgen/hardware/archs.py. What is wrong for another one would not be told by its compiler: the
+// form of a buffer resource, and matrix instructions that it may have.
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define CKGEN_AMD_MFMA 1
 #define CKGEN_AMD_WMMA 0

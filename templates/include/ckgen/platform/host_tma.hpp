@@ -1,7 +1,7 @@
 // The host's copy engine and warps, with the functions of platform/nvidia_tma.hpp. Copies are done some time after they
 // were issued, at the latest when nothing else can move; with a seed at a random moment. What they write counts as
 // written for a thread that has waited for the mbarrier that counts them. The engine is
-// templates/src/host_copy_engine.cpp.
+// templates/src/host/copy_engine.cpp.
 #pragma once
 
 #include "ckgen/platform/host.hpp"
