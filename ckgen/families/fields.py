@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS
 from ckgen.operations.operation import OPERATIONS
 
 
@@ -36,17 +37,17 @@ class Fields:
     @property
     def a_rows(self) -> bool:
         """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
-        return OPERATIONS[self.operation].a_rows
+        return OPERATIONS[self.operation].a_k_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:
         """True where each group's tensor lies by itself, as in GNHWC."""
-        return self.layout.startswith("G")
+        return LAYOUTS[self.layout].groups_outermost
 
     @property
     def channels_last(self) -> bool:
         """True where neighbouring channels lie side by side, as in NHWGC; the weight's always do."""
-        return self.layout[self.ndim + 2] in "CK"
+        return LAYOUTS[self.layout].channels_last
 
     @property
     def pointwise(self) -> bool:

@@ -21,7 +21,7 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # all that derived values tell of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # what else than a_rows derived values tell of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -52,6 +52,7 @@ class Checker:
             kind
             for kind, kept in own.items()
             if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
+            or len({OPERATIONS[kind[0]].a_k_major(layout) for layout in OPERATIONS[kind[0]].layouts}) > 1
         }
 
     def goes_by_layout(self, operation: str, family: str) -> bool:
