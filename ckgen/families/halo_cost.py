@@ -3,8 +3,8 @@
 A tile is the positions that the math warps take at once (k_per_block), 16 per warp. The reads and products of a warp
 for them are in templates/include/ckgen/pipeline/halo.hpp: one ldmatrix of 512 bytes for each block of 16 rows (a tap's
 16 channels, or two taps' 8) and for each pair of blocks of 8 columns; halo_wgmma.hpp has it where a warpgroup has a row
-of the filter. Rows are wider than the output's by the reach of the taps (conv/halo_geometry.hpp); how far they are rounded
-up beyond that is left out. No function has state.
+of the filter. Rows are wider than the output's by the reach of the taps (conv/halo_geometry.hpp); how far they are
+rounded up beyond that is left out. No function has state.
 """
 
 from __future__ import annotations

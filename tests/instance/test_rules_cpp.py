@@ -26,9 +26,10 @@ TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 
 HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
 WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
-DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
-HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
-TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
+BWD_DATA_LAYOUT = "NHWGK/GKYXC/NHWGC"
+DATA = replace(XDL, operation=BWD_DATA, layout=BWD_DATA_LAYOUT)
+HALO_DATA = replace(HALO, operation=BWD_DATA, layout=BWD_DATA_LAYOUT, k_per_block=64, c_vector=8)
+TMA_DATA = replace(TMA, operation=BWD_DATA, layout=BWD_DATA_LAYOUT, b_vector=8, c_vector=8)
 STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
 
 SOUND = {
@@ -89,7 +90,9 @@ def test_the_translation_keeps_values(include: Path) -> None:
     """The header's expressions are those of ckgen/families, translated: some instances of every family show how."""
     narrow = replace(XDL, dtype="f32", m_per_block=256, n_per_block=64, k_per_block=16, math_waves=2, b_vector=4)
     parts = [CHECKED]
-    for number, instance in enumerate((*SOUND.values(), narrow, replace(narrow, operation=BWD_DATA, math_waves=8))):
+    for number, instance in enumerate(
+        (*SOUND.values(), narrow, replace(narrow, operation=BWD_DATA, layout=BWD_DATA_LAYOUT))
+    ):
         parts.append(f"{cpp_struct(f'C{number}', instance)}\nusing D{number} = {derived_of(instance, f'C{number}')};")
         for name, value in derived(instance).items():
             parts.append(f'static_assert(D{number}::{name} == {value}, "{name} of {instance.name}");')
