@@ -16,8 +16,6 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
-TABLE_TEMPLATE = "templates/src/library/measured.cpp.j2"  # the one template that tables of measurements go into
-
 
 def guard_of(archs: Sequence[str]) -> str:
     """The macro of ckgen/config.h without which instances for these architectures are not in a library.
@@ -191,10 +189,7 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSource:
-    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds.
-
-    ``first`` is the position of its first candidate among those of all problems.
-    """
+    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds."""
 
     operation: str
     arch: str
@@ -203,25 +198,21 @@ class MeasuredSource:
     predicted: bool
     problem: str
     numbers: str
-    first: int
-    candidates: tuple[tuple[int, Candidate], ...]
+    candidates: tuple[Candidate, ...]
 
 
 def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[MeasuredSource, ...]:
-    """What tables hold of the instances of a tree, table by table; a candidate comes with the position of its
-    instance in name order. Problems without a candidate in the tree are left out."""
-    positions = {name: at for at, name in enumerate(sorted(source.name for source in sources))}
+    """What tables hold of the instances of a tree, table by table; problems without a candidate in it are left out."""
+    names = {source.name for source in sources}
     found: list[MeasuredSource] = []
-    first = 0
     for file, text in tables.items():
         table = parse_table(text, file)
         for row in table.rows:
-            own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
+            own = tuple(candidate for candidate in row.candidates if candidate.name in names)
             if own:
                 numbers = _initialisers(problem_fields(row.problem))
                 where = (table.operation, table.arch, tensors_first_to_last(row.layout), row.dtype, table.predicted)
-                found.append(MeasuredSource(*where, row.problem, numbers, first, own))
-                first += len(own)
+                found.append(MeasuredSource(*where, row.problem, numbers, own))
     return tuple(found)
 
 
