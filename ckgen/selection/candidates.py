@@ -96,8 +96,9 @@ def chain(
     """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
     to say. ``instances`` need their ``archs``, as they come out of a spec. ``operation`` is the one that has the layout
     unless given."""
-    key = (operation or operation_in(layout), layout, dtype, function)
-    alike = (i for i in instances if (i.operation, i.layout, i.dtype, i.function) == key)
+    known = tuple(instances)
+    key = (operation or operation_in(layout, {i.operation for i in known}), layout, dtype, function)
+    alike = (i for i in known if (i.operation, i.layout, i.dtype, i.function) == key)
     own = {i.name: i for i in alike if runs_on(i.archs, arch)}
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
