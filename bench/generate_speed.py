@@ -135,7 +135,9 @@ def versus(cutlass: Path, spec: Path, repeat: int) -> bool:
         words = ("--operations", "conv2d", "--kernels", "all", "--build-dir", str(out), "--curr-build-dir", str(out))
         spent, said = command_cost(generator, *words, folder=folder)
         note("CUTLASS", said.count(":Emitting "), spent)
-    medians = {name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in rates.items()}
+    medians = {
+        name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in rates.items()
+    }
     kept = True
     for name, (wall, cpu) in medians.items():
         print(f"  {name:16}{wall:8,.0f} a second, {cpu:8,.0f} a CPU second", end="")

@@ -259,7 +259,7 @@ def _refuse_read_only(out: Path, todo: Plan) -> None:
     """By mode (which binds root too: somebody meant it) or for this user."""
     parents = {folder for path in (*todo.write, *todo.prune) for folder in _parents(path)}
     for folder in (out, *(out / parent for parent in sorted(parents))):
-        if folder.exists() and not (folder.stat().st_mode & 0o222 and os.access(folder, os.W_OK | os.X_OK)):
+        if folder.is_dir() and not (folder.stat().st_mode & 0o222 and os.access(folder, os.W_OK | os.X_OK)):
             raise _error(f"{folder} is read-only", f"chmod u+w {folder}, or choose another --out")
 
 
