@@ -1,4 +1,4 @@
-"""Files of a tree change only where their instance changed: another instance adds lines, another FILTER removes some."""
+"""Files change only where their instance changed: another instance adds lines, another FILTER removes some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree that a run of `ckgen generate` did not finish: CMake refuses it, `ckgen check` says so, the next run finishes."""
+"""A tree that `ckgen generate` did not finish: CMake refuses it, `ckgen check` says so, the next run finishes it."""
 
 from __future__ import annotations
 
