@@ -72,7 +72,7 @@ def test_a_signal_at_any_moment_leaves_whole_files(number: signal.Signals, tmp_p
         (out / "mine.txt").write_text("mine")
         with pytest.raises((signals.Ended, KeyboardInterrupt)) as caught, signals.unwinding():
             run_with_signal(lambda: writer.apply(new, out), number, moment)
-        kept.append(caught)  # with its frames: no lock is held by what they refer to
+        kept.append(caught)  # with its frames: nothing in them may hold the lock
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
         found.pop(".ckgen-new", None)

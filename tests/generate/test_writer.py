@@ -218,7 +218,7 @@ def test_a_failed_write_leaves_whole_files_that_the_next_run_makes_one_tree(
 
 
 def states(out: Path, old: dict[str, str], new: dict[str, str]) -> Counter[str]:
-    """How many files of a folder have the text of one tree or both; a text of neither is an error."""
+    """Count the files of a folder that have the text of one tree or both; a text of neither is an error."""
     found: Counter[str] = Counter()
     for path, text in contents(out).items():
         if path not in {**old, **new}:
@@ -314,7 +314,7 @@ def test_killed_at_any_line_leaves_whole_files_and_the_next_run_finishes(tmp_pat
     assert seen["old"] > 2 and seen["new"] > 1 and seen["unfinished"] > 5, seen
 
 
-def test_what_a_killed_run_left_of_a_file_is_taken_by_the_next(tmp_path: Path) -> None:
+def test_half_a_file_of_a_killed_run_is_replaced_by_the_next(tmp_path: Path) -> None:
     out = tmp_path / "generated"
     write(out)
     (out / ".ckgen-new").write_text("// half a fi")
