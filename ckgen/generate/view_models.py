@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
@@ -15,8 +15,6 @@ from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
-
-CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
 
 
 def guard_of(archs: Sequence[str]) -> str:
@@ -134,7 +132,7 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 def _types(instance: Instance, function: Function) -> Types:
     operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
     ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
-    ds_data_type = ", ".join(CPP_TYPES[kind.dtype or written] for kind in function.kinds)
+    ds_data_type = ", ".join(ELEMENTS[kind.dtype or written].cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
     if operation.fused:
         types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
