@@ -287,7 +287,9 @@ def test_context_of_this_installation() -> None:
     assert "instance.cpp.j2" in loaded.templates.texts
     assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
     files = input_files()
-    assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(files)
+    assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
+        files
+    )
 
 
 @pytest.mark.parametrize("case", golden.cases())
