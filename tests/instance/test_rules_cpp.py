@@ -18,6 +18,8 @@ from ckgen.spec.expand import expand_document
 from ckgen.text import source
 from tests.instance.test_checker import EXAMPLES, example
 
+pytestmark = pytest.mark.compiles
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)

@@ -20,6 +20,8 @@ from ckgen.verify.run_tensors import make_data
 from tests.support.cxx import CHECKED, link, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGK/GKYXC/NHWGC"
 HALO_8 = Instance(
     *("halo", LAYOUT, "f16", "Default", 8, 8, 64, 16, 2, 4, 8, 8, 8, 6), archs=("sm_90a",), operation=BWD_DATA

@@ -21,6 +21,8 @@ from ckgen.verify.run_tensors import make_data
 from tests.support.cxx import CHECKED, link, replace_once, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
+pytestmark = pytest.mark.compiles
+
 TMA = Instance(
     *("wavelet_tma", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 8, 8, 6),
     operation=BWD_DATA,

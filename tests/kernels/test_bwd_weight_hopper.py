@@ -16,6 +16,8 @@ from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, link, replace_once, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 64, 2, 6, archs=("sm_90a",))
 TMA_SMALL = replace(TMA, m_per_block=64, math_waves=2)

@@ -16,6 +16,8 @@ from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError
 from tests.support.cxx import compile_with, link, replace_once, run_instance, write_tree
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
 XDL_TWO_STAGES = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 2)

@@ -9,8 +9,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from ckgen.instance.instance import Instance
 from tests.support.cxx import ROOT, link, replace_once, write_tree
+
+pytestmark = pytest.mark.compiles
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 GENERIC = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 1, 1, 1, 1, generic=True)
