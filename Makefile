@@ -16,7 +16,7 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 	@$(RUN) scripts/demo.sh
 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
-	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not (compiles or slow)"
+	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not compiles"
 
 test-all: $(READY) ## every test
 	@$(RUN) python -m pytest -q -n auto --dist loadfile

@@ -1,4 +1,4 @@
-"""Which tests start compilers is known from their markers: `make test` leaves most of them out."""
+"""The tests that start compilers are known from their markers: `make test` leaves most of them out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_test_with_the_marker_may() -> None:
 
 
 def test_fixtures_that_are_compiled_mark_their_tests(request: pytest.FixtureRequest) -> None:
-    """Of the tests that are collected here: whoever takes a library has the marker."""
+    """Every collected test that takes a library has the marker."""
     libraries = {"stub", "make_stub", "quick_library", "host_library", "torch_library"}
     for item in request.session.items:
         if libraries & set(getattr(item, "fixturenames", ())):

@@ -1,4 +1,4 @@
-"""Which tests may start compilers: those with the marker `compiles`. A test without it that starts one fails."""
+"""Keep compilers to the tests with the marker `compiles`. A test without it fails when it starts one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The host library of set `quick`: every kind of kernel on a handful of small problems. What test_proof_bwd_weight.py and
-test_proof_bwd_data.py show of real layers takes minutes; this is the part that `make test` runs."""
+"""The host library of set `quick`: every kind of kernel on a few small problems. `make test` runs this; test_proof_*.py
+beside it run real layers, which takes minutes."""
 
 from __future__ import annotations
 
