@@ -11,7 +11,7 @@ import pytest
 from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, UnsupportedProblem
-from tests.support.cxx import compile_with, ending, link, replace_once, run_instance, write_tree
+from tests.support.cxx import compile_with, ending, link, replace_once, run_instance, source, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
@@ -25,7 +25,7 @@ INSTANCES = (XDL, POINTWISE, F32, WAVELET)
 def test_windows_move_on(tmp_path: Path) -> None:
     """With 64 KiB instead of 1 GiB a window, every workgroup moves its windows several times."""
     tree = write_tree(tmp_path, INSTANCES)
-    plan = tree / "src/plan/bwd_weight_plan.cpp"
+    plan = source(tree, "bwd_weight_plan.cpp")
     replace_once(plan, "constexpr int64 kMaxChunkBytes = int64{1} << 30;", "constexpr int64 kMaxChunkBytes = 65536;")
     library = Library(link(tmp_path, tree))
     default = make_problem(groups=2, batch=30, k=24, c=8, filter=[3, 3], input=[9, 11], pad=1)
