@@ -200,9 +200,9 @@ BUGS = {
     ),
     "barriers-are-not-published": Bug(
         KERNEL,
-        "            platform::mbarrier_publish();\n",
+        "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no mbarrier_publish made visible", KERNEL),
+        ("which no fence_mbarrier_init made visible", KERNEL),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(
