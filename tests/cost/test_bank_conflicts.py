@@ -189,6 +189,8 @@ int main() {
 """
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
     """The same bytes as block/tile_copy.hpp and row_copy.hpp give, for every 16-bit shape."""

@@ -18,6 +18,8 @@ from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
 from ckgen.operations.operation import BWD_DATA
 from tests.instance.test_checker import EXAMPLES, example
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)

@@ -74,6 +74,8 @@ def test_the_row_of_the_page_is_its_entry() -> None:
     assert len(compared) == 16 and {"function", "conv_spec", "k1", "m_xdl_per_wave", "c_vector"} <= set(compared)
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_the_program_of_the_page_compiles(tmp_path: Path) -> None:
     block = re.search(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
     assert block is not None
