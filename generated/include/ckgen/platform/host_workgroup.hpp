@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 
+#include "ckgen/platform/host_banks.hpp"
 #include "ckgen/platform/host_copy_engine.hpp"
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_matrix_units.hpp"
@@ -42,6 +43,7 @@ public:
     void wake(int mbarrier);
 
     CheckedLds lds;
+    BankCounter banks;
     CopyEngine copies{*this};
     MatrixUnits matrix{*this};
 
