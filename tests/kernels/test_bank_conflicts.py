@@ -44,7 +44,7 @@ HOPPER = tuple(i for i in lds_classes("wavelet_tma", "stationary", "halo") if no
 
 
 def on_hopper(instance: Instance) -> ConvProblem:
-    """A small problem, for family halo one whose steps begin at positions of every remainder modulo 8."""
+    """A small problem, for family halo one whose steps begin at an odd number of positions from each other."""
     channels = instance.n_per_block if instance.is_halo else 64
     return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "ckgen/platform/host_banks.hpp"
+#include "ckgen/platform/host_bank_conflicts.hpp"
 #include "ckgen/platform/process_mutex.hpp"
 
 namespace ckgen::platform {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ckgen/platform/host_banks.hpp"
+#include "ckgen/platform/host_bank_conflicts.hpp"
 
 namespace {
 

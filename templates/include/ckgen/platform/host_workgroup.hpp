@@ -4,7 +4,7 @@
 
 #include <setjmp.h>
 
-#include "ckgen/platform/host_banks.hpp"
+#include "ckgen/platform/host_bank_conflicts.hpp"
 #include "ckgen/platform/host_copy_engine.hpp"
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_matrix_units.hpp"

@@ -1,4 +1,4 @@
-// Copied by ckgen from templates/include/ckgen/platform/host_banks.hpp. Do not edit; run: ckgen generate
+// Copied by ckgen from templates/include/ckgen/platform/host_bank_conflicts.hpp. Do not edit; run: ckgen generate
 // LDS bank conflicts on the host platform: what the accesses of a kernel's waves cost in the LDS of an architecture.
 // An access that a wave's lanes do together is found again as the same occurrence of one line of the kernel in each
 // lane, counted from the workgroup's last barrier; lanes that skip a turn of a loop which others take would be
