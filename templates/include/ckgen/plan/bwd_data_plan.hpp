@@ -34,7 +34,7 @@ struct BwdDataTraits {
     bool copy_engine;  // tiles come through tensor maps, which have limits of their own and need no windows
     bool persistent;   // `resident` workgroups a compute unit take tiles in turn
     int resident;
-    int teams;        // tiles that such a workgroup has under way
+    int consumers;    // tiles that such a workgroup has under way
     int weight_rows;  // of GEMM-K that stay in LDS while such a workgroup goes through neighbouring tiles, else 0
     HaloLimits halo;  // of family halo
 

@@ -19,7 +19,7 @@ struct TmaDataFamily : CopyEngineDataFamily {
         conv::BwdDataTraits traits = CopyEngineDataFamily::traits<D>();
         traits.persistent = true;
         traits.resident = pipeline::tma_resident<D>;
-        traits.teams = pipeline::tma_teams<D>;
+        traits.consumers = pipeline::tma_consumers<D>;
         traits.weight_rows = D::weight_rows;
         return traits;
     }
@@ -46,7 +46,7 @@ struct TmaDataFamily : CopyEngineDataFamily {
     template <class Kernel>
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Those without a unit help to add up.
-        const int needed = Kernel::has_second_half(args) ? INT_MAX : args.units.schedule.units();
+        const int needed = Kernel::needs_fixup(args) ? INT_MAX : args.units.schedule.units();
         return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
     }
 
@@ -72,7 +72,7 @@ private:
 
     // The output as the positions of a class walk through it under the class's last tap.
     template <class Kernel>
-    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::BwdDataClasses& seen) {
+    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
         platform::ImageMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;

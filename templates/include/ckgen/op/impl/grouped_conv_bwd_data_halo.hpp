@@ -15,7 +15,7 @@ struct HaloDataFamily : CopyEngineDataFamily {
     template <class D>
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = CopyEngineDataFamily::traits<D>();
-        traits.halo = pipeline::HaloDataShape<D>::limits;
+        traits.halo = pipeline::HaloBwdDataShape<D>::limits;
         return traits;
     }
 
@@ -76,4 +76,4 @@ private:
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedHaloData, ::ckgen::tensor_operation::device::HaloDataFamily, \
-                                    ::ckgen::pipeline::HaloDataKernel)
+                                    ::ckgen::pipeline::HaloBwdDataKernel)

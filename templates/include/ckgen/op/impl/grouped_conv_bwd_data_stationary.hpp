@@ -12,4 +12,4 @@
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedStationary,                                                  \
                                     ::ckgen::tensor_operation::device::TmaDataFamily,                                  \
-                                    ::ckgen::pipeline::WaveletTmaDataKernel)
+                                    ::ckgen::pipeline::WaveletTmaBwdDataKernel)

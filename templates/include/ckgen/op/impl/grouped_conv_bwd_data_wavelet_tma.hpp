@@ -11,4 +11,4 @@
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
     CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedTmaData, ::ckgen::tensor_operation::device::TmaDataFamily,   \
-                                    ::ckgen::pipeline::WaveletTmaDataKernel)
+                                    ::ckgen::pipeline::WaveletTmaBwdDataKernel)
