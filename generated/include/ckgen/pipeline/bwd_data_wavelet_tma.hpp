@@ -39,7 +39,7 @@ struct WaveletTmaBwdDataLoadRole {
             if(tile.k_tiles == 0)
                 continue;
             const platform::TensorMap& out = args.out[tile.class_number];
-            const bool changes = D::stationary && weight.changes(tile);
+            const bool changes = D::weight_rows > 0 && weight.changes(tile);
             if(changes && weight.changed > 1)
                 platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
             const Rows rows(args, tile);
@@ -115,12 +115,12 @@ private:
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
-        const int weight_bytes = D::stationary ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
+        const int weight_bytes = D::weight_rows > 0 ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
         platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
-        if constexpr(!D::stationary)
+        if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
     }
     // Rows: from a box of 64 input channels to the next.
@@ -179,7 +179,7 @@ struct WaveletTmaBwdDataView {
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         using T = typename D::Out;
         const atom::SwizzledTile<T, 64, 64> a_tile(a);
-        const atom::SwizzledTile<T, (D::stationary ? D::weight_rows : D::k_per_block), 64> b_tile(b);
+        const atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64> b_tile(b);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
             atom::wgmma<T, D::n_per_block, atom::Major::k>(acc, a_tile.k_major_descriptor(16 * k),

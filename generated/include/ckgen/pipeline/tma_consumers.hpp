@@ -69,7 +69,7 @@ protected:
 
     // Says that the stationary B is no longer read, if this tile needs another one.
     CKGEN_DEVICE void release_weight(const Tile& tile) {
-        if constexpr(D::stationary)
+        if constexpr(D::weight_rows > 0)
             if(weight_.changes(tile) && weight_.changed > 1 && id_ == 0)
                 platform::mbarrier_arrive(ring_.weight_empty());
     }
@@ -163,7 +163,7 @@ protected:
 
 private:
     CKGEN_DEVICE TmaWeightTile weight_tile(int k) const {
-        if constexpr(D::stationary) {
+        if constexpr(D::weight_rows > 0) {
             const uint32 bytes = View::weight_tile_bytes(args_);
             return {k, weight_.parities >> k, TmaRing<D>::weight() + static_cast<uint32>(k) * bytes, bytes};
         } else {
@@ -175,14 +175,14 @@ private:
     CKGEN_DEVICE uint32 issue_stages(TmaWeightTile weight, int k_tiles, Registers (&acc)[own_blocks]) {
         uint32 previous = 0;  // the empty barrier of the stage whose products may still run
         for(int k = 0; k < k_tiles; ++k, ring_.next(), weight.next()) {
-            if constexpr(D::stationary)
+            if constexpr(D::weight_rows > 0)
                 platform::mbarrier_wait(ring_.weight_full(weight.tile), weight.parity());
             platform::mbarrier_wait(ring_.full(), ring_.parity);
             atom::wgmma_fence();
             CKGEN_UNROLL
             for(int b = 0; b < own_blocks; ++b)
                 View::template multiply<Steps>(ring_.data() + (first_block_ + b) * block_bytes,
-                                               D::stationary ? weight.data : ring_.data() + a_blocks * block_bytes,
+                                               D::weight_rows > 0 ? weight.data : ring_.data() + a_blocks * block_bytes,
                                                acc[b], !pingpong || k > 0);
             atom::wgmma_commit();
             atom::wgmma_wait<1>();

@@ -81,7 +81,7 @@ private:
         if constexpr(pingpong)
             for(int consumer = 0; consumer < tma_consumers<D>; ++consumer)
                 platform::mbarrier_init(ring.order(consumer), 1);
-        if constexpr(D::stationary) {
+        if constexpr(D::weight_rows > 0) {
             for(int tile = 0; tile < D::weight_rows / 16; ++tile)
                 platform::mbarrier_init(ring.weight_full(tile), 1);
             platform::mbarrier_init(ring.weight_empty(), D::warpgroups);

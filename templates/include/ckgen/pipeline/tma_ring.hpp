@@ -38,8 +38,8 @@ template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
     const auto workgroups = static_cast<int32>(thread.grid_size());
-    return D::stationary ? conv::contiguous_units(schedule, workgroup, workgroups)
-                         : conv::strided_units(schedule, workgroup, workgroups);
+    return D::weight_rows > 0 ? conv::contiguous_units(schedule, workgroup, workgroups)
+                              : conv::strided_units(schedule, workgroup, workgroups);
 }
 
 // The stationary B of a role's current unit. Both roles see it change at the same units.
