@@ -30,11 +30,8 @@ struct SwizzledTile : SwizzledRows<T, Columns> {
     uint32 base;
 
     CKGEN_DEVICE explicit SwizzledTile(uint32 address) : base(address) {}
-    // Address of a row, and of a slot of it.
+    // Address of a row.
     CKGEN_DEVICE uint32 row(int i) const { return base + static_cast<uint32>(i * SwizzledRows<T, Columns>::pitch); }
-    CKGEN_DEVICE uint32 address(int row, int slot) const {
-        return base + static_cast<uint32>(SwizzledRows<T, Columns>::offset(row, slot));
-    }
     // Descriptor of 16 rows from `first` on as an MN-major operand: rows are positions of GEMM-K. The next tile begins
     // where this one ends and has the next Columns of M or N.
     CKGEN_DEVICE uint64 descriptor(int first) const { return wgmma_descriptor<Columns>(row(first), bytes); }
