@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 
@@ -13,7 +14,7 @@ from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import MFMA_FAMILIES, OPERATIONS, TMA_FAMILIES
 from ckgen.selection.measured import Candidate, parse_table
 
 CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
@@ -48,6 +49,19 @@ class Types:
 
 
 @dataclass(frozen=True, slots=True)
+class Kernel:
+    """What C++ has for an operation's family.
+
+    `header` in ckgen/op/impl has the struct `family`, which binds a kernel to an instance; `macro` defines the kernels
+    and the operator.
+    """
+
+    header: str
+    family: str
+    macro: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One instance and the file that holds it; what templates see."""
 
@@ -63,6 +77,10 @@ class Source:
     @property
     def guard(self) -> str:
         return guard_of(self.instance.archs)
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(self.instance.operation, self.instance.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +148,16 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
             known[key] = _types(instance, functions[instance.function])
         found.append(Source(instance.name, path_of(instance), instance, known[key]))
     return tuple(found)
+
+
+@cache
+def _kernel(operation: str, family: str) -> Kernel:
+    short, mfma = OPERATIONS[operation].short, family in MFMA_FAMILIES
+    header = "mfma" if mfma else "tma" if family in TMA_FAMILIES else family
+    struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
+    own_reduction = mfma and OPERATIONS[operation].fused  # it applies the function
+    macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
+    return Kernel(f"{short}_{header}.hpp", struct, macro)
 
 
 def _types(instance: Instance, function: Function) -> Types:

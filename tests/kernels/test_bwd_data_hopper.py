@@ -187,14 +187,14 @@ BUGS = {
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "op/impl/bwd_data_tma_family.hpp",
+        "op/impl/bwd_data_tma.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "op/impl/bwd_data_tma_family.hpp",
+        "op/impl/bwd_data_tma.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),

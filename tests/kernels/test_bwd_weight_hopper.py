@@ -248,7 +248,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "op/impl/grouped_conv_bwd_weight_halo.hpp",
+        "op/impl/bwd_weight_halo.hpp",
         "                p.in_length[0],\n",
         "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/halo.hpp"),
@@ -392,7 +392,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/bwd_weight_tma.hpp",
         "image.images = p.k;",
         "image.images = 2 * p.k;",
         ("global read of 128 bytes out of bounds", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
@@ -406,7 +406,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "the-walk-ends-too-late": Bug(
-        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/bwd_weight_tma.hpp",
         "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
         "image.upper[d] = p.out_length[s] * p.stride[s]",
         (),
