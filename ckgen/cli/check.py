@@ -27,8 +27,8 @@ def check_command(
     """Fail if the generated tree is not what instances.yaml says, and tell what moved.
 
     Without FILTER, --spec and --set the tree's own manifest says how it was generated, and the spec is looked for
-    where that was. Exit 1 comes with a unified diff and the cause of each difference: spec, template, table, tool,
-    command or a hand edit. A file that ckgen did not write is only pointed out.
+    where that was. Exit 1 comes with a unified diff and the cause of each difference: another spec, template or command,
+    a hand edit, else the tool, which writes it in another way. A file that ckgen did not write is only pointed out.
 
     \b
     Examples:

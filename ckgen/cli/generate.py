@@ -22,8 +22,8 @@ def generate_command(
 ) -> int:
     """Write the library's source tree. FILTER is explained by `ckgen list --help`.
 
-    Only what changed is written and only files that ckgen made are removed, in one step: a run that is killed
-    leaves the old tree or the new one.
+    Only what changed is written and only files that ckgen made are removed. A run that is killed leaves whole files and
+    a manifest that says that the tree is unfinished: CMake refuses it, and the next run finishes it.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def generate_command(
 
 
 def _list_inputs(spec: Path) -> int:
-    """For build systems: the spec and every file of this ckgen that decides what the tree holds."""
+    """For build systems: the spec and every file of this ckgen that may decide what the tree holds."""
     from ckgen.generate.inputs import input_files
 
     for path in (spec.resolve(), *input_files()):

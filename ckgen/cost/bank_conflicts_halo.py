@@ -50,7 +50,7 @@ def _data_accesses(instance: Instance) -> Iterator[Access]:
 
 
 def cell_byte(instance: Instance, start: int, half: int, warp: int, lane: int) -> int:
-    """`HaloDataMath::place`: positions 0-7 and 8-15 of eight channels, then of the next eight; `half` the 16 of 32."""
+    """`HaloBwdDataMath::place`: positions 0-7 and 8-15 of eight channels, then of the next eight; `half` the 16 of 32."""
     line = start + lane % 16
     chunk = warp % instance.units * (instance.unit_channels // 8) + half * 2 + lane // 16
     return line * IN_PITCH + swizzled(chunk, line) * 16

@@ -146,9 +146,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    tables = {name: digest(text.encode()) for name, text in context.tables.items()}
-    spec_sha256, tool_sha256 = context.spec_sha256, context.tool_sha256
-    origin = Origin(__version__, context.spec, context.command, spec_sha256, tool_sha256, templates, tables)
+    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

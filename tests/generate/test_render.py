@@ -253,7 +253,7 @@ def test_two_instances_with_one_name_are_an_error() -> None:
 
 
 def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
-    """Problems without such an instance are left out, and the manifest knows the table's digest."""
+    """Problems without such an instance are left out."""
     rows = (
         MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
         MeasuredProblem(
@@ -268,13 +268,13 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     with_table = replace(context(), tables={table.file_name: table_text(table)})
     tree = render_tree((WAVELET, XDL), with_table)
     text = tree["src/library/measured.cpp"]
-    assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
     numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
-    row = f'{{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}}'
-    assert f"    {row},\n}};" in text
+    row = f'    {{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, {{\n'
+    candidate = f"        {{{XDL.name}, 4, 2.5f, 70}},\n    }}}},\n}};"
+    assert f"    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n{row}{candidate}" in text
+    assert f"    {WAVELET.name},\n    {XDL.name},\n}};" in text
     assert "1x1 on 9x8" not in text
-    assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
-    assert "candidates" not in render_tree((WAVELET, XDL), context())["src/library/measured.cpp"]
+    assert "Position" not in render_tree((WAVELET, XDL), context())["src/library/measured.cpp"]
 
 
 def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
@@ -287,9 +287,7 @@ def test_context_of_this_installation() -> None:
     assert "instance.cpp.j2" in loaded.templates.texts
     assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
     files = input_files()
-    assert {PACKAGE / "generate" / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
-        files
-    )
+    assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(files)
 
 
 @pytest.mark.parametrize("case", golden.cases())

@@ -198,9 +198,9 @@ BUGS = {
     ),
     "barriers-are-not-published": Bug(
         KERNEL,
-        "            platform::mbarrier_publish();\n",
+        "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no mbarrier_publish made visible", f"ckgen/{KERNEL}"),
+        ("which no fence_mbarrier_init made visible", f"ckgen/{KERNEL}"),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(

@@ -18,8 +18,11 @@ import numpy as np
 from ckgen.conv.dtypes import ELEMENTS, decode, encode
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.operations.bwd_data import backward_data
+from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, accumulations, allowance, backward_data, fused
+from ckgen.verify.reference_bwd_data import DTensor, allowance, fused
 from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -222,7 +225,7 @@ def check(
     exact_out, exact_wei = logical("out", out), logical("wei", wei)
     gradient = backward_data(problem, exact_out, exact_wei)
     scale = float(np.abs(exact_out).max() * np.abs(exact_wei).max())
-    error = summing_allowance(accumulations(problem), scale)
+    error = summing_allowance(accumulations(BWD_DATA, problem), scale)
     tensors = {key: DTensor(one.array, one.dtype, one.layout) for key, one in d.items()}
     expected = fused(gradient, error, fusion.function, tensors, fusion.scalars)
     limit = allowance(element, expected)

@@ -266,11 +266,11 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     plan.split_k = split_of_units(t, a, p, workgroups);
     plan.units = units_of(t, a, p, plan.split_k, workgroups);
     const TileSchedule& schedule = plan.units.schedule;
-    if(int64{schedule.tail} * schedule.split > kMostRows)
+    if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
         return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
     const bool pieces = most_taps(a, p.ndim) * a.k_chunks > plan.units.k_tiles_per_chunk;
-    plan.workspace.partial_bytes =
-        partial_slots(schedule, pieces, workgroups * t.teams) * t.m_per_block * t.n_per_block * int64{sizeof(float)};
+    plan.workspace.partial_bytes = partial_slots(schedule, pieces, workgroups * t.consumers) * t.m_per_block *
+                                   t.n_per_block * int64{sizeof(float)};
     return {};
 }
 

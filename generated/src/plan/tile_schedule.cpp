@@ -11,7 +11,7 @@ namespace ckgen::conv {
 namespace {
 
 constexpr int64 kMostSplits = 128;
-constexpr int64 kMostTailSplits = 8;
+constexpr int64 kMostStreamKSplits = 8;
 
 double units_ns(const TileWork& work, int64 waves, int64 k_tiles) {
     const double blocks =
@@ -25,10 +25,10 @@ double split_ns(const TileWork& work, int64 tiles, int64 units, int64 split) {
     return split > 1 ? main + 2500. + partials / 3200. : main;
 }
 
-// Of the last wave's tiles: how many share one.
-int64 tail_split(const TileWork& work, int64 tiles, int64 units) {
+// Splits per stream-K tile, for the `tiles` of the last round.
+int64 stream_k_splits(const TileWork& work, int64 tiles, int64 units) {
     int64 best = 1;
-    for(int64 split = 2; split <= std::min(work.k_tiles, kMostTailSplits); ++split)
+    for(int64 split = 2; split <= std::min(work.k_tiles, kMostStreamKSplits); ++split)
         if(split_ns(work, tiles, units, split) < split_ns(work, tiles, units, best))
             best = split;
     return divide_up(work.k_tiles, divide_up(work.k_tiles, best));  // no split without a tile
@@ -39,7 +39,7 @@ double persistent_ns(const TileWork& work, int64 units, int64 split_k) {
     if(split_k > 1 || work.tiles < units || rest == 0)
         return split_ns(work, work.tiles, units, split_k);
     return units_ns(work, work.tiles / units, work.k_tiles) +
-           split_ns(work, rest, units, tail_split(work, rest, units));
+           split_ns(work, rest, units, stream_k_splits(work, rest, units));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ TileSchedule share_tiles(const TileWork& work, int split_k, int compute_units) {
     const int32 rest = tiles % compute_units;
     if(tiles < compute_units || rest == 0)
         return {tiles, 0, 1};
-    const auto split = static_cast<int32>(tail_split(work, rest, compute_units));
+    const auto split = static_cast<int32>(stream_k_splits(work, rest, compute_units));
     return split > 1 ? TileSchedule{tiles - rest, rest, split} : TileSchedule{tiles, 0, 1};
 }
 

@@ -243,7 +243,7 @@ void barrier_of(int number, int threads, Site site) {
     group.named_barrier(group.current(), number, threads, site);
 }
 
-void publish_lds_to_copies(Site) {
+void fence_proxy_async(Site) {
     Workgroup& group = Workgroup::running();
     group.lds.track();
     group.lds.clocks.publish(group.current());

@@ -209,7 +209,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
             continue;
         const Sizes other = sizes_of(row);
         Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
-        std::copy_if(row.candidates, row.candidates + row.count, std::back_inserter(neighbour.candidates),
+        std::copy_if(row.candidates.begin(), row.candidates.end(), std::back_inserter(neighbour.candidates),
                      [&](const MeasuredCandidate& c) {
                          const bool measured = neighbour.exact && !row.predicted;
                          return own[static_cast<std::size_t>(c.instance)] &&

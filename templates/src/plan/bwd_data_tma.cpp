@@ -14,7 +14,7 @@ bool aligned(int64 elements, const BwdDataTraits& t) { return elements * t.elem_
 std::string check_walks(const Problem& p, const BwdDataArgs& a) {
     for(int d = 0; d < p.ndim; ++d)
         for(int first = 0; first < std::min(a.tilde[d], a.filter[d]); ++first) {
-            const BwdDataClass seen = class_of_tap(a, d, first);
+            const AxisClass seen = class_of_tap(a, d, first);
             const int64 reach = int64{a.shift[d]} * (seen.taps - 1);
             const int64 lower = seen.origin - reach;
             std::string reason = check_walk(p.ndim, d, lower, lower + seen.count - a.out_length[d], reach);
@@ -88,15 +88,15 @@ TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
 bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
 
 // The class with number `number` of all dimensions.
-BwdDataClasses class_of_all(const BwdDataArgs& a, int number, int ndim) {
-    BwdDataClasses seen{};
+SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
+    SubGemm seen{};
     seen.rows = a.images;
     seen.all_taps = 1;
     for(int d = ndim - 1; d >= 0; --d) {
         const int classes = std::min(a.tilde[d], a.filter[d]);
         seen.first[d] = number % classes;
         number /= classes;
-        const BwdDataClass one = class_of_tap(a, d, seen.first[d]);
+        const AxisClass one = class_of_tap(a, d, seen.first[d]);
         seen.start[d] = one.start;
         seen.count[d] = one.count;
         seen.origin[d] = one.origin;

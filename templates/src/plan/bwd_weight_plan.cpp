@@ -248,7 +248,7 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
         a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
     }
     a.schedule = tile_schedule(t, p, split_k, compute_units);
-    const int splits = t.persistent && a.schedule.tail > 0 ? a.schedule.split : split_k;
+    const int splits = t.persistent && a.schedule.stream_k_tiles > 0 ? a.schedule.splits : split_k;
     a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, splits), t.tiles_per_half) * t.tiles_per_half;
     return a;
 }

@@ -23,7 +23,7 @@ struct BwdWeightArgs {
     int32 group_tiles, groups_per_block;  // a workgroup of family halo has several groups, of others one
     int32 k_tiles;                        // tiles of k_per_block that cover GEMM-K
     int32 k_tiles_per_split;
-    // Neighbouring tiles whose offsets fit 31 bits. With a copy engine: tiles that the matrix unit sums by itself; then
+    // Neighbouring tiles whose offsets fit 31 bits. With TMA: tiles that the matrix unit sums by itself; then
     // its sum is put to the partials, and starts anew.
     int32 k_tiles_per_chunk;
 

@@ -174,7 +174,7 @@ public:
     }
     CKGEN_DEVICE void advance(const platform::Thread& thread) {
         if(--tiles_left_ == 0) {
-            const BwdWeightArgs& args = thread.arguments(args_);
+            const BwdWeightArgs& args = thread.reload_kernel_args(args_);
             first_.advance(args, step_);
             row_.advance(args, step_);
             CKGEN_UNROLL

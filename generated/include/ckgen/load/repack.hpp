@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/load/repack.hpp. Do not edit; run: ckgen generate
-// Copies a tensor of 16-bit elements into rows that start at multiples of 16 bytes, for kernels whose copy engine needs
+// Copies a tensor of 16-bit elements into rows that start at multiples of 16 bytes, for kernels whose TMA needs
 // that. Memory-bound: every access is 16 bytes wide and neighbouring threads have neighbouring ones. A row of the
 // source starts anywhere, so a thread reads the two aligned vectors that its eight elements lie in and shifts them into
 // place; the second one is its neighbour's first, and comes from the cache.

@@ -11,8 +11,8 @@ namespace ckgen::pipeline {
 
 // The warps that multiply. Each has 32 channels and 16 or 32 cells at a time.
 template <class D>
-class HaloDataMath {
-    using Shape = HaloDataShape<D>;
+class HaloBwdDataMath {
+    using Shape = HaloBwdDataShape<D>;
     using Args = typename Shape::Args;
     using Places = typename Shape::Places;
     using Share = typename Shape::Share;
@@ -29,8 +29,8 @@ class HaloDataMath {
     static CKGEN_DEVICE uint32 bytes(int count) { return Shape::bytes(count); }
 
 public:
-    CKGEN_DEVICE HaloDataMath(const platform::Thread& thread, const Args& args, const Places& places,
-                              const Share& share, int id)
+    CKGEN_DEVICE HaloBwdDataMath(const platform::Thread& thread, const Args& args, const Places& places,
+                                 const Share& share, int id)
         : thread_(thread), args_(args), places_(places), share_(share), exchange_lane_(id % platform::kExchangeLanes),
           lane_(id % 32), unit_(id / 32 % units), math_share_(id / 32 / units), strided_(args.problem.stride[0] == 2) {
         point_at_taps();

@@ -5,12 +5,12 @@
 
 #include "ckgen/conv/halo_taps.hpp"
 #include "ckgen/pipeline/halo_walk.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::pipeline {
 
 template <class Problem>
-struct HaloDataArgs {
+struct HaloBwdDataArgs {
     platform::TensorMap out;  // boxes of a step's rows
     Problem problem;
     conv::HaloGeometry ring;
@@ -37,8 +37,8 @@ struct HaloPosition {
 };
 
 template <class D>
-struct HaloDataShape {
-    using Args = HaloDataArgs<typename D::KernelArgs>;
+struct HaloBwdDataShape {
+    using Args = HaloBwdDataArgs<typename D::KernelArgs>;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
     static constexpr int window = 64;  // channels of a workgroup

@@ -12,7 +12,7 @@ namespace ckgen::conv {
 // What planning of backward data needs to know of an instance.
 struct BwdDataTraits : InstanceTraits {
     int resident;     // workgroups of a persistent kernel a compute unit
-    int teams;        // tiles that such a workgroup has under way
+    int consumers;    // tiles that such a workgroup has under way
     int weight_rows;  // of GEMM-K that stay in LDS while such a workgroup goes through neighbouring tiles, else 0
 };
 

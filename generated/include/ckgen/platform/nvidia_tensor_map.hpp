@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/nvidia_tensor_map.hpp. Do not edit; run: ckgen generate
-// Tensor maps for the copy engine, made on the host through the driver (no -lcuda: the runtime finds the entry points).
+// Tensor maps for TMA, made on the host through the driver (no -lcuda: the runtime finds the entry points).
 #pragma once
 
 #include <cuda.h>

@@ -55,7 +55,7 @@ struct BwdDataArgs {
 };
 
 // A class of positions of all dimensions together, as a kernel takes it.
-struct BwdDataClasses {
+struct SubGemm {
     int32 start[3], count[3];  // positions start + stride * t of a dimension
     int32 origin[3], taps[3], first[3];
     Divider by[3];  // of count
@@ -73,7 +73,7 @@ struct BwdDataUnits {
     int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
     int32 class_count;        // with the residues of the stride, where positions have no tap
     Divider n_tiles, groups, m_tiles, all_classes;
-    BwdDataClasses classes[kMostClasses];
+    SubGemm classes[kMostClasses];
 };
 
 struct BwdDataTensor {
@@ -82,12 +82,12 @@ struct BwdDataTensor {
 };
 
 // The positions of dimension d that tap `first`, below tilde and the filter's length, sees, and what else sees them.
-struct BwdDataClass {
+struct AxisClass {
     int32 start, count;  // positions start + stride * t
     int32 origin, taps;
 };
-CKGEN_HD BwdDataClass class_of_tap(const BwdDataArgs& args, int d, int first) {
-    BwdDataClass seen;
+CKGEN_HD AxisClass class_of_tap(const BwdDataArgs& args, int d, int first) {
+    AxisClass seen;
     const int stride = args.stride[d];
     const int ahead = first * args.dilation[d] - args.pad[d];
     const int rest = ahead % stride;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 
 #include "ckgen/conv/problem.hpp"
 
@@ -42,8 +43,7 @@ struct MeasuredProblem {
     int ndim;
     int64 groups, batch, k, c;
     int64 filter[3], input[3], strides[3], dilations[3], left_pads[3], right_pads[3];
-    const MeasuredCandidate* candidates;
-    std::size_t count;
+    std::initializer_list<MeasuredCandidate> candidates;
 };
 
 // Of the whole tree, also of instances that a library leaves out on its platform.

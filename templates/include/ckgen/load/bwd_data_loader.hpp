@@ -227,7 +227,7 @@ public:
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
         a_.load(thread, registers.a);
         b_.load(thread, registers.b);
-        const BwdDataArgs& args = thread.arguments(args_);
+        const BwdDataArgs& args = thread.reload_kernel_args(args_);
         a_.next_chunk(args);
         b_.next_chunk(args);
         ++taps_.chunk;

@@ -93,11 +93,11 @@ struct BwdDataTile {
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_unit(const BwdDataArgs& args, const BwdDataUnits& units, int unit) {
         const TileSchedule& schedule = units.schedule;
-        const bool direct = unit < schedule.direct;
-        const int split = direct ? 0 : (unit - schedule.direct) / schedule.tail;
-        BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.tail);
+        const bool direct = unit < schedule.data_parallel_tiles;
+        const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
+        BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.stream_k_tiles);
         if(!direct) {  // a division: only tiles that are shared come here
-            const int share = ceil_div(tile.k_tiles, schedule.split);
+            const int share = ceil_div(tile.k_tiles, schedule.splits);
             tile.k_tile_first = split * share;
             tile.k_tiles = max_of(0, min_of(share, tile.k_tiles - tile.k_tile_first));
         }
@@ -141,7 +141,7 @@ private:
         return index;
     }
 
-    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, const BwdDataClasses& seen) {
+    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, const SubGemm& seen) {
         rows = seen.rows;
         k_tiles = seen.all_taps;
         CKGEN_UNROLL
@@ -187,7 +187,7 @@ private:
         const int classes = min_of(args.tilde[d], args.filter[d]);
         const int next = number / classes;
         first[d] = number - next * classes;
-        const BwdDataClass seen = class_of_tap(args, d, first[d]);
+        const AxisClass seen = class_of_tap(args, d, first[d]);
         start[d] = seen.start;
         step[d] = stride;
         origin[d] = seen.origin;

@@ -31,10 +31,10 @@ struct BwdWeightTile {
     template <class D>
     static CKGEN_DEVICE BwdWeightTile of_unit(const BwdWeightArgs& args, int unit) {
         const TileSchedule& schedule = args.schedule;
-        const bool direct = unit < schedule.direct;
-        const int split = direct ? 0 : (unit - schedule.direct) / schedule.tail;
+        const bool direct = unit < schedule.data_parallel_tiles;
+        const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
         // Blocks count all tiles of a split, then those of the next.
-        BwdWeightTile tile = of_block<D>(args, static_cast<uint32>(unit + split * schedule.direct));
+        BwdWeightTile tile = of_block<D>(args, static_cast<uint32>(unit + split * schedule.data_parallel_tiles));
         if(direct)
             tile.k_tiles = args.k_tiles;
         return tile;
@@ -66,7 +66,7 @@ public:
                                                           : 0;
         const platform::GlobalBuffer window(base_, static_cast<uint32>(bytes));
         // A register for each row's offset, but for narrow accesses, of which there are many.
-        const int row_bytes = Copy::slices * Copy::rows <= 4 ? row_bytes_ : thread.anew(row_bytes_);
+        const int row_bytes = Copy::slices * Copy::rows <= 4 ? row_bytes_ : thread.rematerialize(row_bytes_);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL

@@ -13,8 +13,8 @@
 namespace ckgen::pipeline {
 
 template <class D>
-struct HaloDataKernel {
-    using Shape = HaloDataShape<D>;
+struct HaloBwdDataKernel {
+    using Shape = HaloBwdDataShape<D>;
     using Args = typename Shape::Args;
     using Places = typename Shape::Places;
     using Share = typename Shape::Share;
@@ -39,9 +39,9 @@ struct HaloDataKernel {
                 const uint32 full = places.full(walk.stage);
                 platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);
                 platform::mbarrier_expect(full, block_bytes);
-                platform::copy_image_box(places.ring + Shape::bytes(walk.block * block_bytes), args.out, full,
-                                         share.window * window, args.taps[1].first,
-                                         walk.step * g.rows + args.taps[0].first, walk.image);
+                platform::tma_load_nd(places.ring + Shape::bytes(walk.block * block_bytes), args.out, full,
+                                      share.window * window, args.taps[1].first,
+                                      walk.step * g.rows + args.taps[0].first, walk.image);
             }
         }
     };
@@ -132,23 +132,23 @@ struct HaloDataKernel {
                 platform::mbarrier_init(places.full(stage), 1);
                 platform::mbarrier_init(places.empty(stage), D::block_size / 32);
             }
-            platform::mbarrier_publish();
+            platform::fence_mbarrier_init();
         }
         thread.barrier();
         if(id < load_threads) {
-            platform::give_registers<40>();
+            platform::setmaxnreg_dec<40>();
             if(id == 0)
                 LoadRole::run(args, places, share);
             if(Shape::fused && id >= 32)
                 PrefetchRole::run(args, places, share, id - 32, load_threads - 32);
         } else {
-            platform::take_registers<232>();
+            platform::setmaxnreg_inc<232>();
             const int math_id = id - load_threads;
             if(math_id < Shape::zero_bytes / 16)
                 thread.lds_store(static_cast<int>(base - start) + math_id * 16, Vec<uint32, 4>{});
             stage_weights(thread, args, places, share, math_id);
             platform::barrier_of(1, D::block_size);
-            HaloDataMath<D>(thread, args, places, share, math_id).run();
+            HaloBwdDataMath<D>(thread, args, places, share, math_id).run();
         }
     }
 };

@@ -1,5 +1,5 @@
 // Family wavelet_tma of backward data. Rows of the product are positions of a class (conv/bwd_data_args.hpp), which
-// walk through the output one by one whatever the stride was: the copy engine's im2col order with steps of 1, a tensor
+// walk through the output one by one whatever the stride was: TMA's im2col order with steps of 1, a tensor
 // map for each class. The weight comes as boxes of 64 output by 64 input channels of a tap. See pipeline/tma_roles.hpp.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace ckgen::pipeline {
 
 template <class D>
-struct WaveletTmaDataArgs {
+struct WaveletTmaBwdDataArgs {
     platform::TensorMap out[conv::kMostClasses];  // by class
     platform::TensorMap wei;
     typename D::KernelArgs problem;
@@ -20,8 +20,8 @@ struct WaveletTmaDataArgs {
 
 // As in pipeline/wavelet_tma.hpp all lanes of one warp do the same, and one issues the copies.
 template <class D>
-struct WaveletTmaDataLoadRole {
-    using Args = WaveletTmaDataArgs<D>;
+struct WaveletTmaBwdDataLoadRole {
+    using Args = WaveletTmaBwdDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
 
@@ -112,8 +112,9 @@ private:
                                        const Tile& tile, const Rows& rows, const Step& step) {
         const int weight_bytes = D::stationary ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + weight_bytes);
-        platform::copy_pixels<ndim>(ring.data(), out, ring.full(), tile.group * args.out_group_channels + step.channel,
-                                    rows.position, rows.image, step.offset);
+        platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
+                                        tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
+                                        step.offset);
         if constexpr(!D::stationary)
             copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128, ring.full(), tile, step);
     }
@@ -123,8 +124,8 @@ private:
                                          const Step& step) {
         CKGEN_UNROLL
         for(int j = 0; j < D::n_per_block / 64; ++j)
-            platform::copy_image_box(target + j * Rows * 128, args.wei, full, step.column + 64 * j, step.channel,
-                                     tile.group, 0);
+            platform::tma_load_nd(target + j * Rows * 128, args.wei, full, step.column + 64 * j, step.channel,
+                                  tile.group, 0);
     }
     static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
                                                  const Step& step, int k) {
@@ -135,9 +136,9 @@ private:
 };
 
 template <class D>
-struct WaveletTmaDataView {
+struct WaveletTmaBwdDataView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
-    using Args = WaveletTmaDataArgs<D>;
+    using Args = WaveletTmaBwdDataArgs<D>;
     using Tile = conv::BwdDataTile<D::Layout::ndim>;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
     static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
@@ -181,7 +182,7 @@ struct WaveletTmaDataView {
 };
 
 template <class D>
-struct WaveletTmaDataKernel : TmaRoles<D, WaveletTmaDataView<D>, WaveletTmaDataLoadRole<D>> {
+struct WaveletTmaBwdDataKernel : TmaRoles<D, WaveletTmaBwdDataView<D>, WaveletTmaBwdDataLoadRole<D>> {
     using T = typename D::Out;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;

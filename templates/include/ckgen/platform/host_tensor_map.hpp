@@ -1,4 +1,4 @@
-// Tensor maps of the host's copy engine. What CUDA's driver would refuse is refused here too: CUDA driver API,
+// Tensor maps of the host's TMA unit. What CUDA's driver would refuse is refused here too: CUDA driver API,
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 

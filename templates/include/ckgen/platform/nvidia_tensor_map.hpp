@@ -1,4 +1,4 @@
-// Tensor maps for the copy engine, made on the host through the driver (no -lcuda: the runtime finds the entry points).
+// Tensor maps for TMA, made on the host through the driver (no -lcuda: the runtime finds the entry points).
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// What the copy engine is told about a tensor, on the platforms that have one. matrix_map(), box_map() and image_map()
+// What TMA is told about a tensor, on the platforms that have one. matrix_map(), box_map() and image_map()
 // make a TensorMap on the host side, or throw TensorMapRefused.
 #pragma once
 

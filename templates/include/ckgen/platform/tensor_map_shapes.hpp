@@ -1,7 +1,7 @@
 // Inputs of a tensor map: the memory that it describes and the box that one TMA copy reads.
 #pragma once
 
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::platform {
 

@@ -13,7 +13,7 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     template <class Config>
     using Checked = CheckedHaloData<Config>;
     template <class D>
-    using Kernel = pipeline::HaloDataKernel<D>;
+    using Kernel = pipeline::HaloBwdDataKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     static constexpr const char* type_suffix = "_Halo";
@@ -21,7 +21,7 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     template <class D>
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = TmaFamily::traits<D>();
-        traits.halo = pipeline::HaloDataShape<D>::limits;
+        traits.halo = pipeline::HaloBwdDataShape<D>::limits;
         return traits;
     }
 

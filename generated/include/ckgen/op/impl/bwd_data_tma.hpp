@@ -18,7 +18,7 @@ namespace ckgen::instances {
 // Starts as many workgroups as multiprocessors hold at most.
 struct BwdDataTma : TmaFamily<BwdDataFamily> {
     template <class D>
-    using Kernel = pipeline::WaveletTmaDataKernel<D>;
+    using Kernel = pipeline::WaveletTmaBwdDataKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     static constexpr const char* type_suffix = "_Wgmma_WaveletModel";
@@ -28,7 +28,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         conv::BwdDataTraits traits = TmaFamily::traits<D>();
         traits.persistent = true;
         traits.resident = pipeline::tma_resident<D>;
-        traits.teams = pipeline::tma_teams<D>;
+        traits.consumers = pipeline::tma_consumers<D>;
         traits.weight_rows = D::weight_rows;
         return traits;
     }
@@ -42,14 +42,14 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
         for(int number = 0; number < p.classes; ++number)
-            if(const conv::BwdDataClasses& seen = plan.units.classes[number]; seen.rows > 0)
+            if(const conv::SubGemm& seen = plan.units.classes[number]; seen.rows > 0)
                 args.out[number] = platform::image_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
         return args;
     }
     template <class Kernel>
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Those without a unit help to add up.
-        const int needed = Kernel::has_second_half(args) ? INT_MAX : args.units.schedule.units();
+        const int needed = Kernel::needs_fixup(args) ? INT_MAX : args.units.schedule.units();
         return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
     }
 
@@ -75,7 +75,7 @@ private:
 
     // The output as the positions of a class walk through it under the class's last tap.
     template <class Kernel>
-    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::BwdDataClasses& seen) {
+    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
         platform::ImageMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;

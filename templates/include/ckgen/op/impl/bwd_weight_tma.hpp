@@ -51,7 +51,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     template <class Kernel>
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Those without a unit help to add up.
-        const int units = Kernel::has_second_half(args) ? INT_MAX : args.problem.schedule.units();
+        const int units = Kernel::needs_fixup(args) ? INT_MAX : args.problem.schedule.units();
         return static_cast<uint32>(std::min(units, platform::compute_units()));
     }
 

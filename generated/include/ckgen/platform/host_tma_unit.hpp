@@ -1,3 +1,4 @@
+// Copied by ckgen from templates/include/ckgen/platform/host_tma_unit.hpp. Do not edit; run: ckgen generate
 // The mbarriers of a workgroup and the copies on their way. Internal to the host platform's engine.
 #pragma once
 
@@ -8,19 +9,19 @@ namespace ckgen::platform {
 
 class Workgroup;
 
-class CopyEngine {
+class TmaUnit {
 public:
-    explicit CopyEngine(Workgroup& group) : group_(group) {}
+    explicit TmaUnit(Workgroup& group) : group_(group) {}
 
     // A workgroup begins.
     void begin();
 
     void init(int id, uint32 address, int arrivals, Site site);
-    void publish(Site site);
+    void fence_init(Site site);
     void expect(int id, uint32 address, int bytes, Site site);
     void arrive(int id, uint32 address, Site site);
     void wait(int id, uint32 address, int parity, Site site);
-    void start(int id, const CopyRequest& request);
+    void start(int id, const TmaRequest& request);
 
     // Does a few of the copies on their way, chosen at random.
     void do_some(uint64& random);
@@ -46,7 +47,7 @@ private:
         Clocks::Row arriving, released;
     };
     struct Copy {
-        CopyRequest request;
+        TmaRequest request;
         int mbarrier;
         uint32 phase;
         Clocks::Row known;  // to the thread that issued it
@@ -55,10 +56,10 @@ private:
     static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
     int find(int id, uint32 address, const char* what, Site site);
     void arrived(int id, Mbarrier& barrier, Site site);
-    void settle(int index);
+    void try_complete(int index);
     void execute(const Copy& copy);
-    int64 copy_box(const Copy& copy);
-    int64 copy_pixels(const Copy& copy);
+    int64 load_tiled(const Copy& copy);
+    int64 load_im2col(const Copy& copy);
     // One run of channels at a position; outside the tensor zeros.
     void copy_row(const Copy& copy, int64 row, const int64* position);
 

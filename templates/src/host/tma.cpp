@@ -1,15 +1,15 @@
-// The host platform's mbarriers and bulk tensor copies: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.9.27 (cp.async.bulk.
+// The host platform's mbarriers and TMA loads: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.9.27 (cp.async.bulk.
 // tensor) and 5.5 (tensor modes: tiled and im2col boxes, what lies outside, swizzles).
 #include "ckgen/platform/host_workgroup.hpp"
 
 namespace ckgen::platform {
 
-void CopyEngine::begin() {
+void TmaUnit::begin() {
     mbarriers_.clear();
     copies_.clear();
 }
 
-void CopyEngine::init(int id, uint32 address, int arrivals, Site site) {
+void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
     const int offset = static_cast<int>(address - lds_start());
@@ -39,12 +39,12 @@ void CopyEngine::init(int id, uint32 address, int arrivals, Site site) {
     mbarriers_.push_back(made);
 }
 
-void CopyEngine::publish(Site) {
+void TmaUnit::fence_init(Site) {
     for(Mbarrier& barrier : mbarriers_)
         barrier.published = true;
 }
 
-int CopyEngine::find(int id, uint32 address, const char* what, Site site) {
+int TmaUnit::find(int id, uint32 address, const char* what, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
     const int offset = static_cast<int>(address - lds_start());
@@ -63,22 +63,22 @@ int CopyEngine::find(int id, uint32 address, const char* what, Site site) {
              lds.said(access));
 }
 
-void CopyEngine::expect(int id, uint32 address, int bytes, Site site) {
+void TmaUnit::expect(int id, uint32 address, int bytes, Site site) {
     const int index = find(id, address, "mbarrier_expect", site);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     barrier.bytes += bytes;
     barrier.expect_site = site;
     arrived(id, barrier, site);
-    settle(index);
+    try_complete(index);
 }
 
-void CopyEngine::arrive(int id, uint32 address, Site site) {
+void TmaUnit::arrive(int id, uint32 address, Site site) {
     const int index = find(id, address, "mbarrier_arrive", site);
     arrived(id, mbarriers_[static_cast<size_t>(index)], site);
-    settle(index);
+    try_complete(index);
 }
 
-void CopyEngine::arrived(int id, Mbarrier& barrier, Site site) {
+void TmaUnit::arrived(int id, Mbarrier& barrier, Site site) {
     if(barrier.missing == 0)
         group_.lds.fail("arrival number " + std::to_string(barrier.arrivals + 1) + " in one phase of the " +
                         name(barrier) + ", which is for " + std::to_string(barrier.arrivals) + ", " +
@@ -88,7 +88,7 @@ void CopyEngine::arrived(int id, Mbarrier& barrier, Site site) {
 }
 
 // Ends the phase if nothing is missing any more.
-void CopyEngine::settle(int index) {
+void TmaUnit::try_complete(int index) {
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     if(barrier.missing == 0 && barrier.bytes < 0)
         group_.lds.fail("copies brought " + std::to_string(-barrier.bytes) + " bytes more than the phase of the " +
@@ -103,7 +103,7 @@ void CopyEngine::settle(int index) {
     group_.wake(index);
 }
 
-void CopyEngine::wait(int id, uint32 address, int parity, Site site) {
+void TmaUnit::wait(int id, uint32 address, int parity, Site site) {
     for(;;) {
         const int index = find(id, address, "mbarrier_wait", site);
         const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
@@ -116,13 +116,13 @@ void CopyEngine::wait(int id, uint32 address, int parity, Site site) {
     }
 }
 
-void CopyEngine::start(int id, const CopyRequest& request) {
+void TmaUnit::start(int id, const TmaRequest& request) {
     CheckedLds& lds = group_.lds;
     const int index = find(id, request.barrier, "a copy that counts", request.site);
     const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     const Access access = lds.by_thread(id, request.site);
     if(!barrier.published)
-        lds.fail("a copy counts on the " + name(barrier) + ", which no mbarrier_publish made visible, " +
+        lds.fail("a copy counts on the " + name(barrier) + ", which no fence_mbarrier_init made visible, " +
                  lds.said(access));
     const TensorMap& map = *request.map;
     if(request.target % 128 != 0)
@@ -134,7 +134,7 @@ void CopyEngine::start(int id, const CopyRequest& request) {
     copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
 }
 
-void CopyEngine::do_some(uint64& random) {
+void TmaUnit::do_some(uint64& random) {
     for(size_t left = copies_.size(); left > 0; --left)
         if(next_random(random) % 4 == 0) {
             const auto chosen = static_cast<std::ptrdiff_t>(next_random(random) % copies_.size());
@@ -144,7 +144,7 @@ void CopyEngine::do_some(uint64& random) {
         }
 }
 
-bool CopyEngine::do_one() {
+bool TmaUnit::do_one() {
     if(copies_.empty())
         return false;
     const Copy copy = copies_.front();
@@ -153,17 +153,17 @@ bool CopyEngine::do_one() {
     return true;
 }
 
-void CopyEngine::execute(const Copy& copy) {
-    const int64 bytes = copy.request.map->im2col ? copy_pixels(copy) : copy_box(copy);
+void TmaUnit::execute(const Copy& copy) {
+    const int64 bytes = copy.request.map->im2col ? load_im2col(copy) : load_tiled(copy);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(copy.mbarrier)];
     if(barrier.phase != copy.phase)
         group_.lds.fail("a copy issued at " + text(copy.request.site) + " counts on a phase of the " + name(barrier) +
                         " that was over before it came; what that expects is said at " + text(barrier.expect_site));
     barrier.bytes -= bytes;
-    settle(copy.mbarrier);
+    try_complete(copy.mbarrier);
 }
 
-int64 CopyEngine::copy_box(const Copy& copy) {
+int64 TmaUnit::load_tiled(const Copy& copy) {
     const TensorMap& map = *copy.request.map;
     int64 counts[5] = {1, 1, 1, 1, 1};
     int64 rows = 1;
@@ -186,7 +186,7 @@ int64 CopyEngine::copy_box(const Copy& copy) {
 
 // Positions begin at the one given and go on by the steps, from the box's upper corner to the lower one of the next
 // row, and so on to the next image; what is copied lies a tap's offset further.
-int64 CopyEngine::copy_pixels(const Copy& copy) {
+int64 TmaUnit::load_im2col(const Copy& copy) {
     const TensorMap& map = *copy.request.map;
     int64 base[5];
     for(int d = 0; d < map.rank; ++d)
@@ -206,7 +206,7 @@ int64 CopyEngine::copy_pixels(const Copy& copy) {
     return map.pixels * map.box[0] * map.strides[0];
 }
 
-void CopyEngine::copy_row(const Copy& copy, int64 row, const int64* position) {
+void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
     const TensorMap& map = *copy.request.map;
     CheckedLds& lds = group_.lds;
     const int64 element = map.strides[0];
@@ -237,29 +237,29 @@ void CopyEngine::copy_row(const Copy& copy, int64 row, const int64* position) {
     }
 }
 
-std::string CopyEngine::describe(int index) const {
+std::string TmaUnit::describe(int index) const {
     const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     return "for phase " + std::to_string(barrier.phase) + " of the " + name(barrier) + ", where " +
            std::to_string(barrier.missing) + " of " + std::to_string(barrier.arrivals) + " arrivals and " +
            std::to_string(barrier.bytes) + " bytes are missing";
 }
 
-std::string CopyEngine::unfinished() const {
+std::string TmaUnit::unfinished() const {
     return copies_.empty()
                ? ""
                : "the workgroup ends while a copy issued at " + text(copies_.front().request.site) + " is on its way";
 }
 
 namespace {
-CopyEngine& engine() { return Workgroup::running().copies; }
+TmaUnit& engine() { return Workgroup::running().copies; }
 int self() { return Workgroup::running().current(); }
 }  // namespace
 
 void mbarrier_init(uint32 barrier, int arrivals, Site site) { engine().init(self(), barrier, arrivals, site); }
-void mbarrier_publish(Site site) { engine().publish(site); }
+void fence_mbarrier_init(Site site) { engine().fence_init(site); }
 void mbarrier_expect(uint32 barrier, int bytes, Site site) { engine().expect(self(), barrier, bytes, site); }
 void mbarrier_arrive(uint32 barrier, Site site) { engine().arrive(self(), barrier, site); }
 void mbarrier_wait(uint32 barrier, int parity, Site site) { engine().wait(self(), barrier, parity, site); }
-void start_copy(const CopyRequest& request) { engine().start(self(), request); }
+void start_tma(const TmaRequest& request) { engine().start(self(), request); }
 
 }  // namespace ckgen::platform

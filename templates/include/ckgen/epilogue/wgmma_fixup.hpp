@@ -11,7 +11,7 @@ namespace ckgen::epilogue {
 
 // View: of an operation; see pipeline/tma_roles.hpp.
 template <class D, class View>
-struct WgmmaPartials {
+struct WgmmaFixup {
     using Args = typename View::Args;
     using Tile = typename View::Tile;
     static constexpr int rows = D::m_per_block / 64;  // of warpgroups
@@ -47,7 +47,7 @@ struct WgmmaPartials {
     // Adds up the splits of the tail and writes its results: all workgroups, a share of every tile each. It is bound by
     // the latency of the cache, so that a thread has eight loads under way.
     static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
-        if(View::schedule(args).split < 8)
+        if(View::schedule(args).splits < 8)
             finish_parts<View::Store::blocks_at_once>(thread, args, id);
         else
             finish_parts<1>(thread, args, id);
@@ -59,8 +59,8 @@ private:
     static CKGEN_DEVICE void finish_parts(const platform::Thread& thread, const Args& args, int id) {
         constexpr int parts = blocks / PartBlocks;
         const conv::TileSchedule& schedule = View::schedule(args);
-        const int items = schedule.tail * parts * rows;
-        const int64 split_floats = schedule.tail * slot_floats;
+        const int items = schedule.stream_k_tiles * parts * rows;
+        const int64 split_floats = schedule.stream_k_tiles * slot_floats;
         const int first = static_cast<int>(thread.block_id()) * D::warpgroups + id / 128;
         const int stride = static_cast<int>(thread.grid_size()) * D::warpgroups;
         for(int item = first; item < items; item += stride) {
@@ -70,8 +70,8 @@ private:
             const float* source = slot(args, tail, owner) + part * PartBlocks * step;
             constexpr int at_once = 8 / PartBlocks;
             float sums[4 * PartBlocks] = {};
-            const Tile tile = View::tile(args, schedule.direct + tail);
-            int left = has_rows(args, tile, owner) ? schedule.split : 0;
+            const Tile tile = View::tile(args, schedule.data_parallel_tiles + tail);
+            int left = has_rows(args, tile, owner) ? schedule.splits : 0;
             for(; left >= at_once; left -= at_once)
                 source = add<at_once, PartBlocks>(thread, source, split_floats, sums);
             for(; left > 0; --left)
