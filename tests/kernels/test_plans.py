@@ -20,7 +20,7 @@ from tests.support.trees import XDL
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *(*PLANNED_SOURCES, "kernels/reduce"),
-    *("host/copy_engine", "host/matrix_units", "host/runtime"),
+    *("host/matrix_units", "host/runtime", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"
