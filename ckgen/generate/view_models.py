@@ -12,9 +12,10 @@ from ckgen.conv.dtypes import DTYPES, ELEMENTS
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import MFMA_FAMILIES, OPERATIONS, TMA_FAMILIES
+from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
 
@@ -70,6 +71,16 @@ class Source:
     @property
     def dtype(self) -> str:
         return self.instance.dtype
+
+    @property
+    def kept_rows(self) -> int:
+        """Rows of GEMM-K of B that stay in LDS, for the selector."""
+        return FAMILIES[self.instance.family].kept_rows(self.instance)
+
+    @property
+    def all_taps(self) -> bool:
+        """Whether a tile has all taps, for the selector."""
+        return FAMILIES[self.instance.family].all_taps
 
     @property
     def guard(self) -> str:
@@ -149,12 +160,12 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 
 @cache
 def _kernel(operation: str, family: str) -> Kernel:
-    short, mfma = OPERATIONS[operation].short, family in MFMA_FAMILIES
-    header = "mfma" if mfma else "tma" if family in TMA_FAMILIES else family
+    short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
-    own_reduction = mfma and OPERATIONS[operation].fused  # it applies the function
+    # Kernels without TMA leave partials to a second kernel: where there is a function, one of the instance's own.
+    own_reduction = OPERATIONS[operation].fused and not record.uses_tma
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
-    return Kernel(f"{short}_{header}.hpp", struct, macro)
+    return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 
 
 def _types(instance: Instance, function: Function) -> Types:

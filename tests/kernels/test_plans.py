@@ -17,10 +17,12 @@ from tests.support.bwd_data_library import PLANNED_SOURCES
 from tests.support.cxx import CHECKED, ROOT, shared_library, write_tree
 from tests.support.trees import XDL
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *(*PLANNED_SOURCES, "kernels/reduce"),
-    *("host/matrix_units", "host/runtime", "host/tma"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"

@@ -2,7 +2,7 @@
 // Families xdl and wavelet of grouped convolution backward data, whose partials a second kernel adds up.
 #pragma once
 
-#include "ckgen/config/derived_bwd_data.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/epilogue/bwd_data_reduce.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/mfma_family.hpp"

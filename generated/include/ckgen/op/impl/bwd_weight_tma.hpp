@@ -2,7 +2,7 @@
 // Family wavelet_tma of grouped convolution backward weight (sm_90a).
 #pragma once
 
-#include "ckgen/config/checked_tma.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/wavelet_tma.hpp"

@@ -1,7 +1,7 @@
 // Family halo of grouped convolution backward data (sm_90a).
 #pragma once
 
-#include "ckgen/config/checked_bwd_data_halo.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/bwd_data_halo.hpp"
@@ -10,7 +10,7 @@ namespace ckgen::instances {
 
 struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     template <class Config>
-    using Checked = CheckedHaloData<Config>;
+    using Checked = CheckedDataHalo<Config>;
     template <class D>
     using Kernel = pipeline::HaloBwdDataKernel<D>;
 

@@ -1,8 +1,7 @@
 // Families wavelet_tma and stationary of grouped convolution backward data (sm_90a).
 #pragma once
 
-#include "ckgen/config/checked_bwd_data_tma.hpp"
-#include "ckgen/config/checked_stationary.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/bwd_data_wavelet_tma.hpp"
@@ -99,12 +98,12 @@ private:
 
 struct BwdDataWaveletTma : BwdDataTma {
     template <class Config>
-    using Checked = CheckedTmaData<Config>;
+    using Checked = CheckedDataTma<Config>;
 };
 
 struct BwdDataStationary : BwdDataTma {
     template <class Config>
-    using Checked = CheckedStationary<Config>;
+    using Checked = CheckedDataStationary<Config>;
 };
 
 }  // namespace ckgen::instances

@@ -1,7 +1,7 @@
 // Family halo of grouped convolution backward weight (sm_90a).
 #pragma once
 
-#include "ckgen/config/checked_halo.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/halo.hpp"
