@@ -164,7 +164,7 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
         listener.bind(str(name))
         with pytest.raises(CkgenError, match="it is a socket"):
             load(name)
-    with pytest.raises(CkgenError, match="it is no name of a file"):
+    with pytest.raises(CkgenError, match="it is not a file name"):
         load("a\0b")
 
 
