@@ -98,7 +98,7 @@ def test_every_example_parses(command: str, ckgen: Ckgen) -> None:
 def test_no_arguments_print_the_help_and_are_wrong_use(ckgen: Ckgen) -> None:
     said = ckgen()
     assert said.code == 2
-    assert "A first walk:" in said.err + said.out
+    assert "First steps:" in said.err + said.out
 
 
 def test_an_unknown_command_names_the_nearest(ckgen: Ckgen) -> None:
@@ -296,7 +296,7 @@ def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) ->
         (tmp_path / "generated" / path).write_text("")
     said = ckgen("check")
     assert said.code == 0 and "up to date" in said.out
-    assert said.err == "ckgen: warning: src/stray.cpp is not generated and part of no library\n"
+    assert said.err == "ckgen: warning: src/stray.cpp is not generated and is not in the library\n"
     assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
 
 
