@@ -93,8 +93,8 @@ def isa(options: IsaOptions) -> int:
 
 
 def _default_archs(options: IsaOptions) -> tuple[str, ...]:
-    """Architectures without --arch: with --check those that have a table; with --write, or if there are no tables, those
-    that should have one; else one."""
+    """Choose the architectures if there is no --arch: those with a table for --check; those that should have one for
+    --write, or if there are no tables; else one."""
     if options.check and (there := tuple(load_tables(options.tables, tuple(ARCHES)))):
         return there
     return TABLE_ARCHS if options.check or options.write else (DEFAULT_ARCH,)
@@ -118,7 +118,7 @@ def _write(options: IsaOptions, found: Sequence[Found]) -> int:
         made, old = make_table(item.arch, item.release, item.reports), load_table(options.tables, item.arch)
         if options.filters and old is not None:
             if old.compiler != item.release:
-                message = f"{path} is of {old.compiler}, this is {item.release}: single rows cannot be replaced"
+                message = f"{path} is of {old.compiler}, not {item.release}: single rows cannot be replaced"
                 raise CkgenError([Diagnostic(None, "isa-table", message, "leave the FILTERs out")])
             made = replace(made, rows={**old.rows, **made.rows})
         write_new(path, table_text(made), replace=True)
