@@ -296,7 +296,7 @@ def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) ->
         (tmp_path / "generated" / path).write_text("")
     said = ckgen("check")
     assert said.code == 0 and "up to date" in said.out
-    assert said.err == "ckgen: warning: src/stray.cpp is not generated and is not in the library\n"
+    assert said.err == "ckgen: warning: src/stray.cpp is not a generated file and is not in the library\n"
     assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
 
 

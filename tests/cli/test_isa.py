@@ -57,7 +57,7 @@ def test_the_table_is_checked_where_the_compiler_is_its_own(folder: Path, capsys
     assert f"gfx942 {NAME}: vgprs {int(registers) + 8} -> {registers}" in capsys.readouterr().out
     table.write_text(table.read_text().replace(head, "# gfx942, clang 1.0"))
     assert main(check) == 0
-    assert "the table is of clang 1.0" in capsys.readouterr().err
+    assert "the table is made with clang 1.0" in capsys.readouterr().err
 
 
 def test_filters_say_which_rows_are_compared_and_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +95,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr().err
         assert "none of the 1 chosen instances is for gfx1100" in said and "for gfx90a, gfx942, gfx950;" in said
     assert main(["isa", "--compiler", "g++"]) == 2
-    assert "is no clang" in capsys.readouterr().err
+    assert "is not a clang" in capsys.readouterr().err
     (folder / "instances.yaml").write_text(spec_text(TMA))
     assert main(["isa"]) == 2
 

@@ -37,9 +37,9 @@ def test_shared_memory_limits_blocks() -> None:
 
 
 def test_other_output_is_refused() -> None:
-    with pytest.raises(CkgenError, match="told nothing about the kernel"):
+    with pytest.raises(CkgenError, match="reported nothing about the kernel"):
         read_report("ptxas info : 0 bytes gmem", XDL, "sm_90a", SM_90A)
-    with pytest.raises(CkgenError, match="is no nvcc"):
+    with pytest.raises(CkgenError, match="is not nvcc"):
         release_of(("true",))
 
 
