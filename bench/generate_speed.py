@@ -1,10 +1,10 @@
-"""How fast a spec becomes a tree: a synthetic spec of more than 10,000 instances, one source file each.
+"""Measure the speed of generation with a synthetic spec of more than 10,000 instances, one source file each.
 
     python bench/generate_speed.py [--repeat 5]
 
-Times the whole way in one process, from the YAML's text to files on disk: `generate` into an empty folder, a
-second run that finds nothing to do, and `check`. Prints the median of the runs in instances a second beside
-its bar, and how the time of `generate` divides. Start-up of the interpreter is in bench/spec_startup.py.
+Times all steps in one process, from the YAML text to files on disk: `generate` into an empty folder, a second run that
+has nothing to do, and `check`. Prints the median in instances per second beside its bar, and the time of each phase of
+`generate`. bench/spec_startup.py measures whole processes, with the start of the interpreter.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ groups:
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall and CPU seconds of one run; on a busy machine only the second means much."""
+    """Wall and CPU seconds of one run; on a busy machine only the CPU seconds are meaningful."""
 
     wall: float
     cpu: float
 
 
 def cost(work: Callable[[], object]) -> Cost:
-    """What one call costs."""
+    """Measure one call."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, str]]:
-    """The number of instances of a spec and its tree; adds the seconds of each phase to `phases`."""
+    """Return the number of instances of a spec and its tree; add the seconds of each phase to `phases`."""
     marks = [time.perf_counter()]
     document = load(spec)
     expansion = expand_document(document)
@@ -75,13 +75,14 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
 
 
 def generate(spec: Path, out: Path, phases: dict[str, list[float]]) -> None:
-    """The whole of `ckgen generate`; adds the seconds of each phase to `phases`."""
+    """Do what `ckgen generate` does; add the seconds of each phase to `phases`."""
     tree = tree_of(spec, phases)[1]
     phases.setdefault("write", []).append(cost(lambda: writer.apply(tree, out)).wall)
 
 
 def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cost]], dict[str, list[float]]]:
-    """Instances, costs of each command, and wall seconds of the phases of `generate`, each `repeat` times."""
+    """Measure each command `repeat` times. Returns the number of instances, the costs per command, and the wall seconds
+    per phase of `generate`."""
     count, _ = tree_of(spec, {})
     commands: dict[str, list[Cost]] = {name: [] for name in BARS}
     phases: dict[str, list[float]] = {}
@@ -108,7 +109,7 @@ def main() -> int:
         cpu = statistics.median(each.cpu for each in costs)
         ok = count / wall >= BARS[command]
         kept &= ok
-        rates = f"{count / wall:8,.0f} instances/s, {count / cpu:8,.0f} a CPU second"
+        rates = f"{count / wall:8,.0f} instances/s, {count / cpu:8,.0f} per CPU second"
         print(f"  {command:12}{wall:6.2f} s {rates}   bar {BARS[command]:,}/s  {'ok' if ok else 'MISSED'}")
     for phase, times in phases.items():
         print(f"    {phase:16} {statistics.median(times):6.2f} s")

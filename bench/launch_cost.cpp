@@ -1,4 +1,4 @@
-// Host time of one launch through the operators, without the launch: argument, support, workspace, plan, run.
+// Host time of one run through the operators: argument, support check, workspace, plan, run. The launch itself is empty.
 //
 //   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
 //   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
@@ -51,7 +51,7 @@ BwdWeightKernel kernel_of(bool copy_engine) {
     return {traits, &entry, 1024, &launch, &reduce};
 }
 
-// Microseconds, the median of several thousand.
+// Median of several thousand runs, in microseconds.
 double microseconds(const BwdWeightKernel& kernel, const conv::Problem& problem) {
     alignas(16) static char memory[64];
     std::vector<double> times;

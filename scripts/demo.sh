@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole chain on this machine: instances.yaml -> generated/ -> host and AMD libraries -> one table of verdicts.
+# Run the whole chain on this machine: instances.yaml -> generated/ -> host and AMD libraries -> a table of verdicts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,6 @@ step ckgen build --platform host --set ci
 if command -v hipcc /opt/rocm/bin/hipcc >/dev/null 2>&1; then
   step ckgen build --platform amd --arch gfx90a
 else
-  printf '\nhipcc is not here (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is left out\n'
+  printf '\nhipcc is not installed (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is not built\n'
 fi
 step ckgen smoke --platform host --set ci --split-k -1 --split-k 7 --brief
