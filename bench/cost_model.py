@@ -95,7 +95,7 @@ def page(points: Sequence[Point], rows: Path) -> str:
             ],
         ),
         "## Quality of its choice\n",
-        "Measured time of the instance and split-K factor that the model ranks first, divided by the best measured time,\n"
+        "Measured time of the model's first choice of instance and split-K factor, divided by the best measured time,\n"
         "per shape and type; among all rows, and among the rows of each family.\n",
         _table(
             ("among", "shapes x types", "geometric mean", "worst", "where", "within 1.1x", "within 1.5x"),

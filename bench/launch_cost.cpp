@@ -1,4 +1,4 @@
-// Host time of one run through the operators: argument, support check, workspace, plan, run. The launch itself is empty.
+// Host time of one run through the operators: argument, support check, workspace, plan, run. The launch is empty.
 //
 //   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
 //   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
