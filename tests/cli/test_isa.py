@@ -1,4 +1,4 @@
-"""ckgen isa from the command line: the table, its check, limits, and what it refuses."""
+"""ckgen isa from the command line: the table, its check, limits and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ckgen isa on what compilers really write: resources, roles, tiles, and LLVM's own numbers as a second opinion."""
+"""ckgen isa on real compiler output: resources, roles and tiles, compared with LLVM's own numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(tree: Path, instance: Instance, arch: str) -> tuple[CodeReport, str]:
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
 @pytest.mark.parametrize("instance", [WAVELET, SMALL, XDL, GENERIC], ids=lambda i: f"{i.family}-{i.m_per_block}")
 def test_roles_and_tiles_of_real_code(tree: Path, instance: Instance, arch: str) -> None:
-    """An iteration holds a whole number of tiles, and the accesses of that many tiles."""
+    """An iteration has a whole number of tiles, and as many accesses as these need."""
     report, _ = read(tree, instance, arch)
     assert [loop.role for loop in report.loops] == (["math", "load"] if instance.load_waves else ["main"])
     for loop in report.loops:

@@ -1,4 +1,4 @@
-"""The committed tables: what is written is read, and what changed is told column by column."""
+"""The committed tables: writing and reading back, and differences by column."""
 
 from __future__ import annotations
 

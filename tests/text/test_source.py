@@ -1,4 +1,7 @@
-"""YAML is read with places; what its versions read differently is refused (the corpus shows the messages)."""
+"""Reading of YAML with places; scalars that YAML versions read differently are refused.
+
+tests/data/bad_specs has the messages.
+"""
 
 from __future__ import annotations
 

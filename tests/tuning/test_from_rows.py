@@ -1,4 +1,4 @@
-"""From rows to the table: only right ones, the best of each kind, and drift is found."""
+"""Rows -> table: only correct rows, the best of each kind; drift is found."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
 
 
 def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not in any table: neither the generic instance nor a neighbour's time."""
+    """A problem in no table gets neither the generic instance nor a neighbour's time."""
     words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -195,7 +195,7 @@ def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFi
 
 
 def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Without a spec here: what no instance of the tables is for has a row that says so, and the exit code tells."""
+    """Without a spec, a problem that no instance of the tables takes gets a row that says so, and exit code 1."""
     problems = tmp_path / "problems.yaml"
     line = "{name: x, out_channels: 64, in_channels: 64, filter: [3], input: [14], pad: 1}"
     deep = line.replace("[3]", "[3, 3]").replace("[14]", "[14, 14]")
