@@ -1,22 +1,31 @@
 """Measure the speed of generation with a synthetic spec of more than 10,000 instances, one source file each.
 
-    python bench/generate_speed.py [--repeat 5]
+    python bench/generate_speed.py [--repeat 5] [--cutlass FOLDER]
 
 Times all steps in one process, from the YAML text to files on disk: `generate` into an empty folder, a second run that
 has nothing to do, and `check`. Prints the median in instances per second beside its bar, and the time of each phase of
 `generate`. bench/spec_startup.py measures whole processes, with the start of the interpreter.
+
+With --cutlass, the folder of CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked), whole
+commands are timed alternately in new processes instead: `ckgen generate` and `ckgen check` against CUTLASS's generator
+with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
+
+Each run has its own folder, and all folders are deleted at the end: a file system that has just deleted many files
+creates new ones more slowly.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ckgen.generate import writer
@@ -26,6 +35,7 @@ from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 
 BARS = {"generate": 6_000, "second run": 6_000, "check": 12_000}
+RATIOS = {"ckgen generate": 3, "ckgen check": 6}
 SPEC = """\
 version: 1
 groups:
@@ -80,28 +90,80 @@ def generate(spec: Path, out: Path, phases: dict[str, list[float]]) -> None:
     phases.setdefault("write", []).append(cost(lambda: writer.apply(tree, out)).wall)
 
 
+def check(spec: Path, out: Path) -> None:
+    """Do what `ckgen check` does."""
+    writer.check(tree_of(spec, {})[1], out)
+
+
 def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cost]], dict[str, list[float]]]:
     """Measure each command `repeat` times. Returns the number of instances, the costs per command, and the wall seconds
     per phase of `generate`."""
     count, _ = tree_of(spec, {})
     commands: dict[str, list[Cost]] = {name: [] for name in BARS}
     phases: dict[str, list[float]] = {}
-    for _ in range(repeat):
-        shutil.rmtree(out, ignore_errors=True)
-        commands["generate"].append(cost(lambda: generate(spec, out, phases)))
-        commands["second run"].append(cost(lambda: generate(spec, out, {})))
-        commands["check"].append(cost(lambda: writer.check(tree_of(spec, {})[1], out)))
+    for at in range(repeat):
+        tree = out / str(at)
+        commands["generate"].append(cost(partial(generate, spec, tree, phases)))
+        commands["second run"].append(cost(partial(generate, spec, tree, {})))
+        commands["check"].append(cost(partial(check, spec, tree)))
     return count, commands, phases
+
+
+def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
+    """Run a command in a new process; return its cost and its output."""
+    wall, before = time.perf_counter(), os.times()
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
+    wall, after = time.perf_counter() - wall, os.times()
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Cost(wall, cpu), done.stdout + done.stderr
+
+
+def versus(cutlass: Path, spec: Path, repeat: int) -> bool:
+    """Print the rates of whole commands beside CUTLASS's, measured alternately. Returns True if all ratios of medians
+    meet their bars."""
+    count, folder = len(expand_document(load(spec)).instances), spec.parent
+    rates: dict[str, list[tuple[float, float]]] = {name: [] for name in ("CUTLASS", *RATIOS)}
+
+    def note(name: str, made: int, spent: Cost) -> None:
+        rates[name].append((made / spent.wall, made / spent.cpu))
+
+    for at in range(repeat):
+        note("ckgen generate", count, command_cost("-m", "ckgen", "generate", "--out", f"tree{at}", folder=folder)[0])
+        note("ckgen check", count, command_cost("-m", "ckgen", "check", "--out", f"tree{at}", folder=folder)[0])
+        (out := folder / f"cutlass{at}").mkdir()
+        generator = str(cutlass.resolve() / "cutlass_library" / "generator.py")
+        words = ("--operations", "conv2d", "--kernels", "all", "--build-dir", str(out), "--curr-build-dir", str(out))
+        spent, said = command_cost(generator, *words, folder=folder)
+        note("CUTLASS", said.count(":Emitting "), spent)
+    medians = {
+        name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in rates.items()
+    }
+    kept = True
+    for name, (wall, cpu) in medians.items():
+        print(f"  {name:16}{wall:8,.0f} per second, {cpu:8,.0f} per CPU second", end="")
+        if name in RATIOS:
+            ratio, ratio_cpu = wall / medians["CUTLASS"][0], cpu / medians["CUTLASS"][1]
+            kept &= (ok := ratio >= RATIOS[name])
+            verdict = f"bar {RATIOS[name]}  {'ok' if ok else 'MISSED'}"
+            print(f"   {ratio:.1f} times CUTLASS's, {ratio_cpu:.1f} by CPU; {verdict}", end="")
+        print()
+    return kept
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5)
-    repeat = parser.parse_args().repeat
+    parser.add_argument("--cutlass", type=Path, help="a folder with cutlass_library, to compare with")
+    options = parser.parse_args()
+    repeat = options.repeat
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as name:
         spec = Path(name, "instances.yaml")
         spec.write_text(SPEC, encoding="utf-8")
-        count, commands, phases = measure(spec, Path(name, "tree"), repeat)
+        if options.cutlass:
+            return 0 if versus(options.cutlass, spec, repeat) else 1
+        count, commands, phases = measure(spec, Path(name), repeat)
     print(f"{count} instances, one source file each; median of {repeat}")
     kept = True
     for command, costs in commands.items():

@@ -2,15 +2,15 @@
 //
 //   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
 //   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
-//     generated/src/runtime/{bwd_weight_core,bwd_weight_plan,bwd_weight_split,repack}.cpp
-//     generated/src/runtime/host_{copy_engine,matrix_units,runtime}.cpp
+//     generated/src/{plan,host}/*.cpp generated/src/kernels/repack.cpp
+//     generated/src/op/{bwd_weight_core,runner}.cpp
 //     -lpthread -o build/launch_cost/run && build/launch_cost/run
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>
 
-#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/op/bwd_weight_core.hpp"
 
 namespace {
 

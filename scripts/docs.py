@@ -80,7 +80,7 @@ def rules_page() -> str:
     parts = [NOTICE.format(source="ckgen/instance/rule_table.py"), "# Rules\n"]
     parts.append(
         "Each rule is one expression. Python checks it before a compiler runs, and the generated header\n"
-        "`ckgen/instance/rules.hpp` asserts it again. Its names are fields and derived values of an instance;\n"
+        "`ckgen/config/rules.hpp` asserts it again. Its names are fields and derived values of an instance;\n"
         "`ckgen explain NAME` prints their values.\n"
     )
     for rule in RULES:

@@ -7,15 +7,14 @@ from math import prod
 from typing import Any
 
 from ckgen.bench.job import Job
+from ckgen.conv.dtypes import DTYPES
 from ckgen.instance.instance import Instance
 from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import NamedProblem
 
 SPLIT_KS = (-1, 1, 2, 4, 8, 16, 32)
-# The types a reference library has a counterpart for: three tensors of one type.
-REFERENCE_DTYPES = ("f16", "bf16", "f32")
 
 
 def make_jobs(
@@ -33,7 +32,8 @@ def make_jobs(
     cuts down) are measured once. Raises LibraryError for unknown names.
     """
     instances = [library.instance(name) for name in names]
-    kinds = sorted({_kind(instance) for instance in instances}, key=lambda kind: (kind[0] != BWD_WEIGHT, kind))
+    rank = {operation: at for at, operation in enumerate(OPERATIONS)}
+    kinds = sorted({_kind(instance) for instance in instances}, key=lambda kind: (rank[kind[0]], kind))
     jobs: list[Job] = []
     for problem in problems:
         for kind in kinds:
@@ -45,7 +45,7 @@ def make_jobs(
             d_bytes = sum(prod(slot.shape(problem.problem)) * slot.element.bytes for slot in slots)
             work: dict[str, Any] = {"operation": operation, "function": function, "d_bytes": d_bytes}
             own = [job for i in alike for job in _of_instance(library, i.name, dtype, problem, split_ks, work)]
-            if own and dtype in REFERENCE_DTYPES and problem.problem.left_pads == problem.problem.right_pads:
+            if own and DTYPES[dtype].by_pytorch and problem.problem.left_pads == problem.problem.right_pads:
                 jobs += [Job("reference", name, dtype, problem, **work) for name in references]
             jobs += own
     return jobs

@@ -20,7 +20,7 @@ from ckgen.bench.job import Job, Outcome
 from ckgen.bench.store_check import ResultCheck, damaged
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.operations.gemm import least_bytes
+from ckgen.operations.gemm import compulsory_bytes
 from ckgen.operations.operation import BWD_WEIGHT
 
 SCHEMA_VERSION = 2
@@ -135,7 +135,7 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
         split_k=job.split_k,
         automatic=job.automatic,
         flops=named.problem.flops,
-        least_bytes=least_bytes(job.operation, named.problem, job.dtype) + job.d_bytes,
+        least_bytes=compulsory_bytes(job.operation, named.problem, job.dtype) + job.d_bytes,
         operation=job.operation,
         function=job.function,
         **dataclasses.asdict(outcome),

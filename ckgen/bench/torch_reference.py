@@ -1,4 +1,4 @@
-"""Gradients by PyTorch: in float64 to judge by, and by cuDNN (MIOpen on ROCm) to be measured against.
+"""Gradients by cuDNN (MIOpen on ROCm), to be measured against.
 
 PyTorch is passed in as ``torch``, so that nothing here needs it to be imported.
 """
@@ -6,65 +6,11 @@ PyTorch is passed in as ``torch``, so that nothing here needs it to be imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import Any
 
 from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
-
-
-def backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) -> Any:
-    """The gradient of the weights in float64, logical shape (G, K, C, filter), on the device of ``in_``.
-
-    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output) are in logical order, with any strides. It is the
-    sum of ``ckgen.verify.reference.backward_weight`` as one batched product a filter tap, over groups and images.
-    """
-    pads = [0, 0]
-    for left, right in reversed(list(zip(problem.left_pads, problem.right_pads, strict=True))):
-        pads += [left, right]
-    seen = torch.nn.functional.pad(in_.double().movedim(2, -1), pads)  # (G, N, padded input, C)
-    gradient = out.flatten(3).double()  # (G, N, K, output)
-    wei = torch.empty(problem.lengths("wei"), dtype=torch.float64, device=in_.device)
-    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
-    for tap in product(*map(range, problem.filter)):
-        window = tuple(
-            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
-            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
-        )
-        positions = seen[(slice(None), slice(None), *window)].flatten(2, -2)  # (G, N, output, C)
-        wei[(..., *tap)] = (gradient @ positions).sum(1)
-    return wei
-
-
-def backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) -> Any:
-    """The gradient of the input in float64, logical shape (G, N, C, input), on the device of ``out``.
-
-    ``out`` (G, N, K, output) and ``wei`` (G, K, C, filter) are in logical order, with any strides. It is the sum of
-    ``ckgen.verify.reference_bwd_data.backward_data`` as one batched product a filter tap, over groups and images.
-    """
-    pads = list(zip(problem.left_pads, problem.right_pads, strict=True))
-    padded = [edge + left + right for edge, (left, right) in zip(problem.input, pads, strict=True)]
-    shape = (problem.groups, problem.batch, *padded, problem.c)
-    in_ = torch.zeros(shape, dtype=torch.float64, device=out.device)
-    gradient = out.double().movedim(2, -1).flatten(2, -2)  # (G, N, output, K)
-    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
-    for tap in product(*map(range, problem.filter)):
-        window = tuple(
-            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
-            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
-        )
-        seen = gradient @ wei[(..., *tap)].double().unsqueeze(1)  # (G, N, output, C)
-        here = in_[(slice(None), slice(None), *window)]
-        here += seen.reshape(here.shape)
-    image = tuple(slice(left, left + edge) for edge, (left, _) in zip(problem.input, pads, strict=True))
-    return in_[(slice(None), slice(None), *image)].movedim(-1, 2)
-
-
-GRADIENTS: dict[str, Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any]] = {
-    BWD_WEIGHT: lambda torch, problem, seen: backward_weight(torch, problem, seen["in"], seen["out"]),
-    BWD_DATA: lambda torch, problem, seen: backward_data(torch, problem, seen["out"], seen["wei"]),
-}
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 
 def prepare(torch: Any) -> None:

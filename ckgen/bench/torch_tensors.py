@@ -11,25 +11,21 @@ from typing import Any
 import numpy as np
 
 from ckgen.bench import job as bench_job
-from ckgen.bench.torch_reference import GRADIENTS
-from ckgen.conv.dtypes import Element, element_of
-from ckgen.conv.layout import CHANNELS_LAST, TENSORS, TensorName, logical_axes, to_logical, to_physical
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, element_of
+from ckgen.conv.layout import CHANNELS_LAST, TensorName, logical_axes, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, RESULT, Function, Kind
 from ckgen.library.d_tensors import DSlot
 from ckgen.operations.gemm import accumulations
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
-from ckgen.verify.guarded import GUARD, GUARD_BYTES
+from ckgen.verify.guarded import GUARD, GUARD_BYTES, fill_of, unit_of
 from ckgen.verify.reference import rounding_allowance, summing_allowance
-
-_UNITS = GUARD_BYTES // 2
 
 
 def torch_type(torch: Any, dtype: str, tensor: TensorName) -> Any:
     """PyTorch's name of an element type."""
-    names = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
-    return getattr(torch, names[element_of(dtype, tensor).name])
+    return getattr(torch, element_of(dtype, tensor).torch)
 
 
 class TorchData:
@@ -50,15 +46,15 @@ class TorchData:
         self._torch, self.problem, self.operation, self.function = torch, problem, operation, function
         self._random = torch.Generator(device).manual_seed(seed << 32 | zlib.crc32(str(problem).encode()))
         home, self._device = CHANNELS_LAST[problem.ndim], device
-        self.read = tuple(tensor for tensor in TENSORS if tensor != OPERATIONS[operation].written)
+        self.read = OPERATIONS[operation].read
         self._copies: dict[tuple[TensorName, str], Any] = {}
         for tensor in self.read:
             kind = torch_type(torch, dtype, tensor)
             self._copies[tensor, home] = self._uniform(problem.shape(tensor, home)).to(kind)
         logical = {tensor: self._logical(tensor) for tensor in self.read}
-        self.expected = GRADIENTS[operation](torch, problem, logical)
+        self.expected = OPERATIONS[operation].torch_reference(torch, problem, logical)
         self.scale = prod(float(values.abs().max()) for values in logical.values())
-        self.error: Any = summing_allowance(accumulations(operation, problem), self.scale)
+        self.error: Any = summing_allowance(accumulations(operation, problem), self.scale, DTYPES[dtype].accumulator)
         self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]
         if function.name != PASS_THROUGH:
             self._fuse()
@@ -94,9 +90,8 @@ class TorchData:
         """A D tensor with its axes."""
         sizes = dict(zip(logical_axes("in", self.problem.ndim), self.problem.lengths("in"), strict=True))
         axes = "GC" if kind.layout in ("GC", "G_C") else "".join(sizes)
-        names = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
         values = self._uniform([sizes[axis] for axis in axes])
-        return axes, values.to(getattr(self._torch, names[kind.dtype or own.name]))
+        return axes, values.to(getattr(self._torch, ELEMENTS[kind.dtype or own.name].torch))
 
     def _fuse(self) -> None:
         """Carry result and error through the function, on the CPU, where it is known how errors grow."""
@@ -119,12 +114,15 @@ class TorchData:
 
 
 class GuardedTensor:
-    """``tensor`` lies in a larger buffer, between guards, and every 16-bit unit of it is ``poison``."""
+    """``tensor`` lies in a larger buffer, between guards, and every unit of it is ``poison``."""
 
     def __init__(self, torch: Any, device: str, shape: tuple[int, ...], dtype: Any, poison: int, size: int) -> None:
-        self._torch, self._poison, units = torch, _signed(poison), -(-size // 2)
-        self._buffer = torch.full((2 * _UNITS + units,), _signed(GUARD), dtype=torch.int16, device=device)
-        self._body = self._buffer[_UNITS : _UNITS + units]
+        self._torch, self._unit = torch, unit_of(dtype.itemsize)
+        self._guard, self._poison = (self._signed(fill_of(pattern, dtype.itemsize)) for pattern in (GUARD, poison))
+        self._ends, units = GUARD_BYTES // self._unit, -(-size // self._unit)
+        kind = torch.int8 if self._unit == 1 else torch.int16
+        self._buffer = torch.full((2 * self._ends + units,), self._guard, dtype=kind, device=device)
+        self._body = self._buffer[self._ends : self._ends + units]
         self._body.fill_(self._poison)
         self.tensor = self._body.view(dtype).reshape(shape)
 
@@ -135,14 +133,18 @@ class GuardedTensor:
 
     def fault(self, name: str, *, whole: bool) -> str | None:
         """What was written outside the tensor, or, where the ``whole`` has to be, not written inside it."""
-        torch, guard = self._torch, _signed(GUARD)
-        ends = torch.cat((self._buffer[:_UNITS], self._buffer[_UNITS + self._body.numel() :]))
-        outside = int((ends != guard).sum())
+        ends = self._torch.cat((self._buffer[: self._ends], self._buffer[self._ends + self._body.numel() :]))
+        outside = int((ends != self._guard).sum())
         if outside:
-            return f"{name}: {2 * outside} bytes written in front of or behind it"
-        untouched = (self._body.reshape(-1, self.tensor.element_size() // 2) == self._poison).all(1)
+            return f"{name}: {self._unit * outside} bytes written in front of or behind it"
+        untouched = (self._body.reshape(-1, self.tensor.element_size() // self._unit) == self._poison).all(1)
         missing = int(untouched.sum()) if whole else 0
         return f"{missing} of {self.tensor.numel()} elements were never written" if missing else None
+
+    def _signed(self, pattern: int) -> int:
+        """The unit's pattern as the signed integer that has it."""
+        top = 1 << 8 * self._unit
+        return pattern - top if pattern >= top // 2 else pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +171,3 @@ def judge(torch: Any, data: TorchData, result: Any, dtype: str) -> Judgement:
     if worst > allowed:
         return Judgement(bench_job.WRONG, f"error {worst:.3g} is more than {allowed:.3g}", worst, allowed)
     return Judgement(bench_job.OK, "", worst, allowed)
-
-
-def _signed(pattern: int) -> int:
-    """The 16-bit pattern as the int16 that has it."""
-    return pattern - 0x10000 if pattern >= 0x8000 else pattern

@@ -27,8 +27,9 @@ def check_command(
     """Compare the generated tree with what instances.yaml generates now, and fail if they differ.
 
     Without FILTER, --spec and --set, uses the command that the tree's manifest records, and searches the spec in the
-    folder where that command ran. On a difference, prints a unified diff and the cause of each one (spec, template,
-    table, tool, command or a hand edit) and exits with 1. A file that ckgen did not write only causes a warning.
+    folder where that command ran. If they differ, prints a unified diff and the cause of each difference (spec,
+    template, command or a hand edit, else the tool, which now writes the file differently) and exits with 1. A file
+    that ckgen did not write only causes a warning.
 
     \b
     Examples:

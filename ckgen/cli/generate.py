@@ -22,8 +22,8 @@ def generate_command(
 ) -> int:
     """Write the library's source tree. For FILTER see `ckgen list --help`.
 
-    Writes only files that changed and removes only files that ckgen wrote. The tree is replaced in one step: if the
-    run is killed, either the old tree or the new one is left.
+    Writes only files that changed and removes only files that ckgen wrote. If the run is killed, every
+    file is whole and the manifest says that the tree is unfinished: CMake refuses it, and the next run finishes it.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def generate_command(
 
 
 def _list_inputs(spec: Path) -> int:
-    """Print the spec and all files of ckgen that the tree depends on, for build systems."""
+    """Print the spec and all files of ckgen that the tree may depend on, for build systems."""
     from ckgen.generate.inputs import input_files
 
     for path in (spec.resolve(), *input_files()):

@@ -1,4 +1,4 @@
-"""How numbers of the library's element types are kept in numpy arrays, and how exactly they are rounded.
+"""The element types and data types, one row each, and how their numbers are kept in numpy arrays.
 
 numpy has no bfloat16, so bf16 travels as uint16 holding the upper half of a float32. A kernel's dtype names
 one element type for each tensor: ``f16`` means all three, ``bf16_f32_bf16`` means bf16 input and output with
@@ -21,13 +21,27 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element type. ``precision`` counts significand bits with the hidden one; ``least`` is the smallest
-    positive value, which is also the spacing of the subnormal numbers."""
+    """One element type, with its names in C++ and other libraries.
+
+    ``precision`` counts significand bits with the hidden one; ``least`` is the smallest positive value, which is also
+    the spacing of the subnormal numbers. numpy keeps elements as ``storage``, which holds the upper bits of ``wide``;
+    both are one type where numpy has it. ``cpp`` is the type in C++, ``torch`` the one of PyTorch, ``dlpack`` DLPack's
+    type code and bits.
+    """
 
     name: str
     storage: np.dtype[Any]
+    wide: np.dtype[Any]
     precision: int
     least: float
+    cpp: str
+    torch: str
+    dlpack: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        assert self.dlpack[1] == 8 * self.bytes, f"{self.name}: {self.dlpack[1]} bits in {self.bytes} bytes"
+        assert self.wide.kind == "f", f"{self.name}: {self.wide} is not floating-point"
+        assert self.storage in (self.wide, np.dtype(f"u{self.bytes}")), f"{self.name}: kept as {self.storage}"
 
     @property
     def bytes(self) -> int:
@@ -39,50 +53,71 @@ class Element:
         """Largest relative error of rounding to nearest: half a unit in the last place."""
         return float(2.0**-self.precision)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the types that tensors of such elements may have: numpy's storage, PyTorch's own."""
+        return tuple(dict.fromkeys((str(self.storage), self.torch)))
+
 
 ELEMENTS = {
     element.name: element
     for element in (
-        Element("f16", np.dtype(np.float16), 11, 2.0**-24),
-        Element("bf16", np.dtype(np.uint16), 8, 2.0**-133),
-        Element("f32", np.dtype(np.float32), 24, 2.0**-149),
+        Element("f16", np.dtype("f2"), np.dtype("f2"), 11, 2.0**-24, "half_t", "float16", (2, 16)),
+        Element("bf16", np.dtype("u2"), np.dtype("f4"), 8, 2.0**-133, "bhalf_t", "bfloat16", (4, 16)),
+        Element("f32", np.dtype("f4"), np.dtype("f4"), 24, 2.0**-149, "float", "float32", (2, 32)),
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """Element types of one problem: In and dOut (B and A of the GEMM) share one, the weight may be wider."""
+    """Element types of one problem: In and dOut share one, the weight may be wider.
+
+    ``small_vector`` counts the elements of a global access of CK's least demanding tuned rows: two where all tensors
+    are 16 bit (its packed 16-bit atomics need pairs) and one elsewhere. ``by_pytorch`` is true where PyTorch's own
+    gradients (cuDNN, MIOpen) take these types, to be measured against. Products are summed in ``accumulator``.
+    ``operations`` are the names of those that have the data type; empty for all.
+    """
 
     name: str
     in_type: str
     wei_type: str
     out_type: str
-    elem_bytes: int  # of in_type and out_type
-    wei_bytes: int
-    small_vector: int  # elements a global access of the least demanding tuned row: see below
+    small_vector: int
+    by_pytorch: bool = True
+    accumulator: str = "f32"
+    operations: tuple[str, ...] = ()
+
+    @property
+    def elem_bytes(self) -> int:
+        """Bytes of an element of In and dOut."""
+        return ELEMENTS[self.in_type].bytes
+
+    def element(self, tensor: TensorName) -> Element:
+        """The element type of a tensor."""
+        return ELEMENTS[{"in": self.in_type, "wei": self.wei_type, "out": self.out_type}[tensor]]
 
     def bytes_of(self, tensor: TensorName) -> int:
         """Bytes of an element of a tensor."""
-        return self.wei_bytes if tensor == "wei" else self.elem_bytes
+        return self.element(tensor).bytes
 
     def __post_init__(self) -> None:
-        sizes = {"f16": 2, "bf16": 2, "f32": 4}
         assert self.in_type == self.out_type, f"{self.name}: In and dOut must have one type"
-        assert self.elem_bytes == sizes[self.in_type], f"{self.name}: elem_bytes {self.elem_bytes}"
-        assert self.wei_bytes == sizes[self.wei_type], f"{self.name}: wei_bytes {self.wei_bytes}"
+        assert {self.in_type, self.wei_type, self.accumulator} <= set(ELEMENTS), f"{self.name}: unknown element type"
         assert self.small_vector in (1, 2), f"{self.name}: small_vector {self.small_vector}"
 
 
-# small_vector: CK's least demanding tuned rows access two elements at once where all tensors are 16 bit (its
-# packed 16-bit atomics need pairs) and one element elsewhere.
 DTYPES: dict[str, DType] = {
     dtype.name: dtype
     for dtype in (
-        DType("f16", "f16", "f16", "f16", 2, 2, 2),
-        DType("bf16", "bf16", "bf16", "bf16", 2, 2, 2),
-        DType("f32", "f32", "f32", "f32", 4, 4, 1),
-        DType("bf16_f32_bf16", "bf16", "f32", "bf16", 2, 4, 1),
+        DType("f16", "f16", "f16", "f16", 2),
+        DType("bf16", "bf16", "bf16", "bf16", 2),
+        DType("f32", "f32", "f32", "f32", 1),
+        DType(
+            *("bf16_f32_bf16", "bf16", "f32", "bf16", 1),
+            by_pytorch=False,
+            operations=("grouped_conv_bwd_weight",),  # the one that writes the weight
+        ),
     )
 }
 
@@ -90,8 +125,7 @@ DTYPES: dict[str, DType] = {
 def element_of(dtype: str, tensor: TensorName) -> Element:
     """The element type of ``tensor`` for kernel dtype ``dtype``. Raises KeyError for a dtype that does not
     exist."""
-    kinds = DTYPES[dtype]
-    return ELEMENTS[{"in": kinds.in_type, "wei": kinds.wei_type, "out": kinds.out_type}[tensor]]
+    return DTYPES[dtype].element(tensor)
 
 
 def encode(values: Array, element: Element) -> Array:
@@ -101,13 +135,16 @@ def encode(values: Array, element: Element) -> Array:
     Values too large for the type become infinity, NaN stays NaN.
     """
     with np.errstate(over="ignore"):
-        if element.name != "bf16":
-            return np.asarray(values, dtype=element.storage)
-        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
-    rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
-    nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    quiet = (bits >> np.uint32(16)) | np.uint32(0x0040)
-    return np.where(nan, quiet, rounded).astype(np.uint16)
+        wide: Array = np.asarray(values, dtype=element.wide)
+    if element.storage == element.wide:
+        return wide
+    unit = np.dtype(f"u{wide.itemsize}").type
+    bits, cut = wide.view(unit), unit(8 * (wide.itemsize - element.bytes))
+    half = (unit(1) << (cut - unit(1))) - unit(1)
+    rounded = (bits + (half + ((bits >> cut) & unit(1)))) >> cut
+    quiet = (bits >> cut) | unit(1 << (element.precision - 2))
+    result: Array = np.where(np.isnan(wide), quiet, rounded).astype(element.storage)
+    return result
 
 
 def decode(stored: Array, element: Element) -> Float64:
@@ -115,6 +152,10 @@ def decode(stored: Array, element: Element) -> Float64:
     type."""
     if stored.dtype != element.storage:
         raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
-    if element.name == "bf16":
-        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    return stored.astype(np.float64)
+    if element.storage == element.wide:
+        return stored.astype(np.float64)
+    unit = np.dtype(f"u{element.wide.itemsize}")
+    cut = unit.type(8 * (unit.itemsize - element.bytes))
+    wide: Array = (stored.astype(unit) << cut).view(element.wide)
+    exact: Float64 = wide.astype(np.float64)
+    return exact

@@ -5,19 +5,18 @@ to the fastest. Operators that write the input name the output first: ``NHWGK/GK
 which is which. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout
 says, as in Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K,
 spatial for the output. The layout then shows only in the strides. This module converts between the two
-orders; it knows nothing of sizes.
+orders; it knows nothing of sizes. `LAYOUTS` are those that operations have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 TensorName = Literal["in", "wei", "out"]
 TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
-
-# The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
-CHANNELS_LAST = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 
 # Layouts that a D tensor may have whatever the result's is. As arrays G_NHW_C has the axes of GNHWC, and so in other
 # dimensions. GC and G_C hold one value a channel, for every image and position.
@@ -26,6 +25,72 @@ OWN_LAYOUTS = ("GC", "G_C", "G_NHW_C")
 _HEAD: dict[TensorName, str] = {"in": "GNC", "wei": "GKC", "out": "GNK"}
 _IMAGE = {1: "W", 2: "HW", 3: "DHW"}
 _FILTER = {1: "X", 2: "YX", 3: "ZYX"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout that operations have. `form` is what it is called in two dimensions, `operations` are the names of the
+    operations that have it, where these are not all that name their tensors in its order."""
+
+    name: str
+    form: str
+    operations: tuple[str, ...] = ()
+
+    def axes(self, tensor: TensorName) -> str:
+        """The axis letters of a tensor from slowest to fastest."""
+        return physical_axes(tensor, self.name)
+
+    @cached_property
+    def ndim(self) -> int:
+        """The number of spatial dimensions."""
+        return ndim_of(self.name)
+
+    @cached_property
+    def order(self) -> tuple[TensorName, ...]:
+        """The tensors in the order in which the layout names them."""
+        return TENSORS if "C" in self.name.split("/")[0] else TENSORS[::-1]
+
+    @cached_property
+    def channels_last(self) -> bool:
+        """True if neighbouring channels of input and output lie side by side; the weight's always do."""
+        return self.axes("in")[-1] == "C"
+
+    @cached_property
+    def groups_outermost(self) -> bool:
+        """True if each group's tensors lie by themselves."""
+        return self.axes("in")[0] == "G"
+
+
+def _rows(form: str, *operations: str) -> Iterator[Layout]:
+    """The layouts of one form in one, two and three dimensions."""
+    for ndim, image in _IMAGE.items():
+        yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form, operations)
+
+
+# A row is a form in two dimensions; operators that write the input name the output first. Those that operations have
+# by default come first.
+LAYOUTS: dict[str, Layout] = {
+    layout.name: layout
+    for layout in (
+        *_rows("NHWGC/GKYXC/NHWGK"),
+        *_rows("GNHWC/GKYXC/GNHWK"),
+        *_rows("NHWGK/GKYXC/NHWGC"),
+        *_rows("GNHWK/GKYXC/GNHWC"),
+        *_rows("NGKHW/GKYXC/NGCHW", "grouped_conv_bwd_data"),
+    )
+}
+
+
+def layouts_of(operation: str, order: tuple[TensorName, ...]) -> tuple[str, ...]:
+    """The layouts of the operation of this name, which names its tensors in this order."""
+    rows = (row for row in LAYOUTS.values() if row.order == order)
+    return tuple(row.name for row in rows if not row.operations or operation in row.operations)
+
+
+def same_form(layout: str, ndim: int) -> str | None:
+    """The layout that orders its axes alike in another number of dimensions, if there is one."""
+    forms = (row.name for row in LAYOUTS.values() if row.form == LAYOUTS[layout].form and row.ndim == ndim)
+    return next(forms, None)
 
 
 def logical_axes(tensor: TensorName, ndim: int) -> str:
@@ -95,3 +160,7 @@ def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> t
         strides[axis] = step
         step *= lengths[axis]
     return tuple(strides)
+
+
+# The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
+CHANNELS_LAST = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NHWGC/GKYXC/NHWGK"}

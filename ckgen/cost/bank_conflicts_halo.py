@@ -3,7 +3,7 @@
 Its copies are the copy engine's, with the 128-byte swizzle that reads undo; so are those of family wavelet_tma, where
 wgmma reads too: none of them is an access of lanes, and there is nothing to count. A position of the input takes 128
 bytes, all banks once, so what a lane reads depends on its position modulo 8 alone, and not on the image or the tap. In
-backward data (halo_data_math.hpp) it is the output's positions that are read so, and weights once.
+backward data (bwd_data_halo_math.hpp) it is the output's positions that are read so, and weights once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _data_accesses(instance: Instance) -> Iterator[Access]:
 
 
 def cell_byte(instance: Instance, start: int, half: int, warp: int, lane: int) -> int:
-    """`HaloDataMath::place`: positions 0-7 and 8-15 of eight channels, then of the next eight; `half` the 16 of 32."""
+    """`HaloBwdDataMath::place`: positions 0-7 and 8-15 of eight channels, then of the next eight; `half` the 16 of 32."""
     line = start + lane % 16
     chunk = warp % instance.units * (instance.unit_channels // 8) + half * 2 + lane // 16
     return line * IN_PITCH + swizzled(chunk, line) * 16

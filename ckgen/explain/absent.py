@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import same_form
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.filters import Term, matching
@@ -144,7 +145,7 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
     """What a wish means for the axes. Raises ValueError for a value that no spec could hold."""
     tile: Tile = values["tile"]
     if key == "ndim":
-        yield "layout", _layout(base.layout, int(text))
+        yield "layout", _one(filter(None, [same_form(base.layout, int(text))]))
     elif key in _TABLES:
         yield key, _one(word for word in _TABLES[key] if fnmatch(word.casefold(), text.casefold()))
     elif key == "tile":
@@ -186,12 +187,6 @@ def _waves(key: str, waves: int, base: Instance) -> Iterator[tuple[str, Any]]:
         yield "wave_ratio", (ratio["load_waves"], ratio["math_waves"])
     else:
         yield "block_size", WAVE_SIZE * ratio["math_waves"]
-
-
-def _layout(layout: str, ndim: int) -> str:
-    """The layout of the same order (groups first or last) in another number of dimensions."""
-    grouped = layout.startswith("G")
-    return _one(name for name in LAYOUTS if name.index("/") - 3 == ndim and name.startswith("G") == grouped)
 
 
 def _one(words: Iterable[str]) -> str:

@@ -1,8 +1,7 @@
-"""Why a file on disk is not what ckgen would write now: spec, template, table, tool, command or a hand edit.
+"""Why a file on disk is not what ckgen would write now: a hand edit, another command, spec, template or ckgen.
 
-The manifest on disk says what each file was when ckgen wrote it and what it was made from; the new one says
-what it would be and what it would be made from. What differs between disk and old manifest was done by hand;
-what differs between the manifests was done by whichever digest moved.
+The manifest on disk says what each file was when ckgen wrote it and what it was made from, so what is told is known:
+bytes that differ from the manifest were changed by hand; of what a file is made from, that is named which moved.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ckgen.generate.manifest import MANIFEST_NAME, Manifest, digest
-from ckgen.generate.view_models import TABLE_TEMPLATE
 
 Kind = Literal["changed", "missing", "orphan"]
 
@@ -21,9 +19,10 @@ Kind = Literal["changed", "missing", "orphan"]
 class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
-    `causes` are some of "spec", "template", "table", "tool", "command" and "hand edit"; "not generated" where there is
-    no manifest to compare with; none where a file was deleted that should be as it was. `diff` leads from the file on
-    disk to the text it should have; only changed files have one.
+    `causes` are some of "spec", "template", "command" and "hand edit", or "tool" where none of these moved and so this
+    ckgen writes the file in another way; "not generated" where there is no manifest to compare with, "unfinished" where
+    it is that of a run that was interrupted; none where a file was deleted that should be as it was. `diff` leads from
+    the file on disk to the text it should have; only changed files have one.
     """
 
     path: str
@@ -48,38 +47,32 @@ def describe_drift(
 
 
 def _causes(path: str, actual: bytes | None, previous: Manifest | None, current: Manifest) -> tuple[str, ...]:
-    if previous is None:
-        return ("not generated",)
+    if previous is None or previous.unfinished:
+        return ("unfinished" if previous else "not generated",)
+    was, now = previous.files.get(path), current.files.get(path)
     if path == MANIFEST_NAME:
-        edited = not previous.intact
-        moved = True
+        edited, moved = not previous.intact, previous.intact or previous.origin != current.origin
     else:
-        was = previous.files.get(path)
-        now = current.files.get(path)
-        edited = (None if actual is None else digest(actual)) != (was.sha256 if was else None)
-        moved = (was.sha256 if was else None) != (now.sha256 if now else None)
-    causes = _generator_causes(path, previous, current) if moved else []
-    if actual is not None and (edited or not causes):
-        causes.append("hand edit")
-    return tuple(causes)
+        edited = actual is not None and (was is None or digest(actual) != was.sha256)
+        moved = (was and was.sha256) != (now and now.sha256)
+    causes = _moved(path, previous, current) if moved else []
+    if moved and not (causes or edited):
+        causes.append("tool")
+    return (*causes, "hand edit") if edited else tuple(causes)
 
 
-def _generator_causes(path: str, previous: Manifest, current: Manifest) -> list[str]:
-    """What moved between two generations of one file, as far as digests can tell."""
+def _moved(path: str, previous: Manifest, current: Manifest) -> list[str]:
+    """What is another than it was, of all that one file is made from."""
     old, new = previous.origin, current.origin
     record = current.files.get(path) or previous.files.get(path)
-    if record is None:
-        templates = old.templates != new.templates
-        copied = False
-    else:
-        templates = old.templates.get(record.template) != new.templates.get(record.template)
-        copied = not record.template.endswith(".j2")
-    table = old.tables != new.tables and (record is None or record.template == TABLE_TEMPLATE)
-    spec = not copied and (old.spec_sha256 != new.spec_sha256 or old.spec != new.spec)
-    tool = old.tool_sha256 != new.tool_sha256 or old.tool_version != new.tool_version
-    command = not copied and old.command != new.command
-    moved = {"spec": spec, "template": templates, "table": table, "tool": tool, "command": command}
-    return [cause for cause, is_so in moved.items() if is_so]
+    template = old.templates != new.templates
+    if record is not None:
+        template = old.templates.get(record.template) != new.templates.get(record.template)
+        if not record.template.endswith(".j2"):  # a copy
+            return ["template"] if template else []
+    spec = (old.spec_sha256, old.spec) != (new.spec_sha256, new.spec)
+    causes = {"spec": spec, "template": template, "command": old.command != new.command}
+    return [cause for cause, is_so in causes.items() if is_so]
 
 
 def _diff(path: str, actual: bytes, expected: str) -> str:

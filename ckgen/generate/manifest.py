@@ -1,8 +1,8 @@
 """manifest.json: what a generated tree holds and what it was made from.
 
-It is the tree's only catalogue (build, smoke test and docs read it) and the generator's memory: which files
-are its own, what their bytes were, and the digests of spec, templates and tool that tell why a file differs.
-One file, function or instance a line, so that a diff of it can be read.
+It is the tree's only catalogue (build, smoke test and docs read it) and the generator's memory: which files are its
+own, what their bytes were, and the digests of spec and templates that tell why a file differs. One file, function or
+instance a line, so that a diff of it can be read.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ _SHAPE: dict[str, Any] = {
     "spec": str,
     "command": str,
     "spec_sha256": str,
-    "tool_sha256": str,
+    "unfinished?": bool,
     "templates": {str: str},
-    "tables?": {str: str},  # not in trees of before there were tables
     "files": {str: {"sha256": str, "template": str}},
     "functions?": [FUNCTION_SHAPE],
     "instances": [
@@ -53,6 +52,7 @@ _SHAPE: dict[str, Any] = {
     ],
 }
 _SEAL = ',\n"sha256": "'
+_FILES, _UNFINISHED = '"files": ', '"unfinished"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,13 @@ class InstanceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template, `tables` one for
-    each table of measurements."""
+    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template."""
 
     tool_version: str
     spec: str
     command: str
     spec_sha256: str
-    tool_sha256: str
     templates: Mapping[str, str]
-    tables: Mapping[str, str]
 
 
 _ORIGIN = tuple(item.name for item in fields(Origin))
@@ -96,13 +93,15 @@ _ORIGIN = tuple(item.name for item in fields(Origin))
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A manifest as read: `functions` are those of the spec, None in trees of before they were told. `intact` is false
-    when its own digest does not hold, so somebody edited it."""
+    when its own digest does not hold, so somebody edited it. `unfinished` is true while its tree is written, so for
+    good when that was interrupted."""
 
     origin: Origin
     files: Mapping[str, FileRecord]
     functions: tuple[Function, ...] | None
     instances: tuple[InstanceRecord, ...]
     intact: bool
+    unfinished: bool
 
     def owns(self, path: str, data: bytes) -> bool:
         """Whether a file on disk is ours: listed, with the line that every file of ours begins with and, if the list
@@ -131,19 +130,31 @@ def manifest_text(
     encode = json.JSONEncoder().encode
     note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
     head = {"generated_by": note, "schema_version": SCHEMA_VERSION, "tool_version": origin.tool_version}
-    head |= {"spec": origin.spec, "command": origin.command}
-    head |= {"spec_sha256": origin.spec_sha256, "tool_sha256": origin.tool_sha256}
+    head |= {"spec": origin.spec, "command": origin.command, "spec_sha256": origin.spec_sha256}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
-    for key, digests in (("templates", origin.templates), ("tables", origin.tables)):
-        lines.append(f'"{key}": ' + _block("{", (f"{encode(k)}: {encode(v)}" for k, v in digests.items()), "}"))
+    digests = (f"{encode(name)}: {encode(sha256)}" for name, sha256 in origin.templates.items())
+    lines.append('"templates": ' + _block("{", digests, "}"))
     records = (
         f'{encode(path)}: {{"sha256": "{record.sha256}", "template": {encode(record.template)}}}'
         for path, record in files.items()
     )
-    lines.append('"files": ' + _block("{", records, "}"))
+    lines.append(_FILES + _block("{", records, "}"))
     lines.append('"functions": ' + _block("[", map(function_text, functions), "]"))
     lines.append('"instances": ' + _block("[", (encode(_instance_row(item)) for item in instances), "]"))
-    body = "{\n" + ",\n".join(lines)
+    return _sealed("{\n" + ",\n".join(lines))
+
+
+def unfinished_text(text: str, more: Iterable[str]) -> str:
+    """The text of a manifest as it is while its tree is written: marked, and ``more`` paths are listed beside its own.
+
+    CMake looks for the mark in one of the first lines (templates/CMakeLists.txt.j2).
+    """
+    body = text.rpartition(_SEAL)[0].replace(",\n", f",\n{_UNFINISHED}: true,\n", 1)
+    rows = "".join(f'{json.dumps(path)}: {{"sha256": "", "template": ""}},\n' for path in more)
+    return _sealed(body.replace(f"{_FILES}{{\n", f"{_FILES}{{\n{rows}", 1))
+
+
+def _sealed(body: str) -> str:
     return f'{body}{_SEAL}{digest(body.encode())}"\n}}\n'
 
 
@@ -159,11 +170,11 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
         functions = _functions(data.get("functions"))
     except (ValueError, RecursionError) as error:
         raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
-    origin = Origin(**{name: data.get(name, {}) for name in _ORIGIN})
+    origin = Origin(**{name: data[name] for name in _ORIGIN})
     files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
     instances = tuple(_instance_record(row) for row in data["instances"])
-    body, _, seal = text.rpartition(_SEAL)
-    return Manifest(origin, files, functions, instances, seal == f'{digest(body.encode())}"\n}}\n')
+    intact = text == _sealed(text.rpartition(_SEAL)[0])
+    return Manifest(origin, files, functions, instances, intact, data.get("unfinished", False))
 
 
 def load_manifest(tree: Path) -> Manifest | None:

@@ -2,8 +2,7 @@
 
 `templates/` mirrors the tree: `x.j2` becomes `x`, any other file is copied behind one line that says so. Two
 templates are rendered many times: `instance.cpp.j2` for each instance and `factory.cpp.j2` for each add function.
-Hand-written sources, `src/*.cpp`, go to `src/runtime/`. Nothing here reads a clock, a locale, the
-environment or a file.
+Nothing here reads a clock, a locale, the environment or a file.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from ckgen.instance.rules_cpp import rule_sets
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
+_KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
 _COLUMNS = 120  # of .clang-format
 _COMMENTS = {
     ".cpp": "//",
@@ -95,7 +95,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
             template = _Template(environment, name, tree)
             yield name.removesuffix(".j2"), template.shown, template.render()
         else:
-            yield _copied_path(name), f"templates/{name}", _copied_text(name, text)
+            yield name, f"templates/{name}", _copied_text(name, text)
 
 
 class _Template:
@@ -128,7 +128,7 @@ def _gaps(name_length: int) -> dict[str, str]:
 
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
     """What templates that are rendered once a tree may use."""
-    return _hand_written(texts) | {
+    return _own_sources(texts) | {
         "version": __version__,
         "runs": runs_of(sorted(sources, key=attrgetter("name"))),
         "factories": factories,
@@ -137,19 +137,13 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
     }
 
 
-def _hand_written(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The copied sources by how they are compiled: only those that define a kernel need a device pass."""
-    names = [name for name in texts if name.startswith("src/") and name.endswith(".cpp")]
-    api = [name for name in names if PurePosixPath(name).name in ("c_api.cpp", "selector.cpp")]
-    kernels = [name for name in names if "CKGEN_DEFINE_KERNEL" in texts[name]]
-    runtime = [name for name in names if name not in (*api, *kernels)]
-    kinds = {"api_sources": api, "kernel_sources": kernels, "runtime_sources": runtime}
-    return {kind: [_copied_path(name) for name in members] for kind, members in kinds.items()}
-
-
-def _copied_path(name: str) -> str:
-    path = PurePosixPath(name)
-    return f"src/runtime/{path.name}" if path.parent == PurePosixPath("src") else name
+def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Sources other than instances and factories, grouped by how they are compiled: their folder in src/ decides."""
+    paths = [PurePosixPath(name.removesuffix(".j2")) for name in texts if name.startswith("src/")]
+    kinds: dict[str, list[str]] = {"kernel_sources": [], "runtime_sources": [], "api_sources": []}
+    for path in sorted(path for path in paths if path.suffix == ".cpp"):
+        kinds[_KINDS.get(path.parts[1], "runtime_sources")].append(str(path))
+    return kinds
 
 
 def _copied_text(name: str, text: str) -> str:
@@ -164,9 +158,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    tables = {name: digest(text.encode()) for name, text in context.tables.items()}
-    spec_sha256, tool_sha256 = context.spec_sha256, context.tool_sha256
-    origin = Origin(__version__, context.spec, context.command, spec_sha256, tool_sha256, templates, tables)
+    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
@@ -15,9 +15,6 @@ from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
-
-CPP_TYPES = {"f16": "half_t", "bf16": "bhalf_t", "f32": "float"}
-TABLE_TEMPLATE = "templates/src/measured.cpp.j2"  # the one template that tables of measurements go into
 
 
 def guard_of(archs: Sequence[str]) -> str:
@@ -135,7 +132,7 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 def _types(instance: Instance, function: Function) -> Types:
     operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
     ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
-    ds_data_type = ", ".join(CPP_TYPES[kind.dtype or written] for kind in function.kinds)
+    ds_data_type = ", ".join(ELEMENTS[kind.dtype or written].cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
     if operation.fused:
         types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
@@ -192,10 +189,7 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSource:
-    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds.
-
-    ``first`` is the position of its first candidate among those of all problems.
-    """
+    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds."""
 
     operation: str
     arch: str
@@ -204,25 +198,21 @@ class MeasuredSource:
     predicted: bool
     problem: str
     numbers: str
-    first: int
-    candidates: tuple[tuple[int, Candidate], ...]
+    candidates: tuple[Candidate, ...]
 
 
 def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[MeasuredSource, ...]:
-    """What tables hold of the instances of a tree, table by table; a candidate comes with the position of its
-    instance in name order. Problems without a candidate in the tree are left out."""
-    positions = {name: at for at, name in enumerate(sorted(source.name for source in sources))}
+    """What tables hold of the instances of a tree, table by table; problems without a candidate in it are left out."""
+    names = {source.name for source in sources}
     found: list[MeasuredSource] = []
-    first = 0
     for file, text in tables.items():
         table = parse_table(text, file)
         for row in table.rows:
-            own = tuple((positions[c.name], c) for c in row.candidates if c.name in positions)
+            own = tuple(candidate for candidate in row.candidates if candidate.name in names)
             if own:
                 numbers = _initialisers(problem_fields(row.problem))
                 where = (table.operation, table.arch, tensors_first_to_last(row.layout), row.dtype, table.predicted)
-                found.append(MeasuredSource(*where, row.problem, numbers, first, own))
-                first += len(own)
+                found.append(MeasuredSource(*where, row.problem, numbers, own))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
 
 # A wave of the matrix-core families (CDNA) is 64 work-items; the kernels are written for that width
 # everywhere. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
@@ -54,8 +54,7 @@ class Atom:
         peak = dict(arch.peak)[self.input_type]
         assert flops == peak * self.cycles, f"{self.instruction}: {flops} FLOP in {self.cycles} cycles"
         assert f"{self.m_per_xdl}x{self.m_per_xdl}x{self.k}" in self.instruction, f"{self.instruction}: size"
-        elem_bytes = 4 if self.input_type == "f32" else 2
-        step = 16 // elem_bytes * (WAVE_SIZE // self.m_per_xdl)
+        step = 16 // ELEMENTS[self.input_type].bytes * (WAVE_SIZE // self.m_per_xdl)
         assert step % self.k == 0, f"{self.instruction}: 16 bytes per lane cover {step} of K, not n x {self.k}"
 
 

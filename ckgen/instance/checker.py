@@ -19,7 +19,7 @@ from ckgen.instance.rule_table import RULES
 from ckgen.operations.operation import FAMILIES, OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # all that derived values tell of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # what else than a_rows derived values tell of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -54,6 +54,11 @@ class Checker:
             if not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition))
             for operation in rule.operations
             for family in rule.families
+        } | {
+            (operation.name, family)
+            for operation in OPERATIONS.values()
+            if len({operation.a_k_major(layout) for layout in operation.layouts}) > 1
+            for family in FAMILIES
         }
 
     def goes_by_layout(self, operation: str, family: str) -> bool:

@@ -1,11 +1,12 @@
 """What follows from an instance's fields: integers with the same names and formulas as in C++.
 
-AMD's families: templates/include/ckgen/instance/derived.hpp. Hopper's: derived_tma.hpp and derived_halo.hpp beside it.
+AMD's families: templates/include/ckgen/config/derived.hpp. Hopper's: derived_tma.hpp and derived_halo.hpp beside it.
 """
 
 from __future__ import annotations
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS
 from ckgen.hardware.archs import SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE
 from ckgen.instance.derived_halo import HALO_ATOM, HALO_CHANNELS, HALO_LDS_BYTES, WGMMA_ROWS, HaloDerived
 from ckgen.operations.operation import COPY_FAMILIES, HALO_FAMILIES, OPERATIONS, STATIONARY_FAMILIES, TMA_FAMILIES
@@ -62,17 +63,17 @@ class Derived(HaloDerived):
     @property
     def a_rows(self) -> bool:
         """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
-        return OPERATIONS[self.operation].a_rows
+        return OPERATIONS[self.operation].a_k_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:
         """True where each group's tensor lies by itself, as in GNHWC."""
-        return self.layout.startswith("G")
+        return LAYOUTS[self.layout].groups_outermost
 
     @property
     def channels_last(self) -> bool:
         """True where neighbouring channels lie side by side, as in NHWGC; the weight's always do."""
-        return self.layout[self.ndim + 2] in "CK"
+        return LAYOUTS[self.layout].channels_last
 
     @property
     def ndim(self) -> int:

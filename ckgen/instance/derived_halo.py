@@ -1,5 +1,5 @@
 """What follows from the fields of an instance of family halo, with the same names and formulas as in
-templates/include/ckgen/instance/derived_halo.hpp."""
+templates/include/ckgen/config/derived_halo.hpp."""
 
 from __future__ import annotations
 

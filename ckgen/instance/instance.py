@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import tensors_first_to_last
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.instance.derived import Derived, derived_names
@@ -21,7 +22,7 @@ _LONGEST = 500  # characters of a name: more than a file system takes, and the p
 _NAME = re.compile(
     rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"
     r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
-    r"_(?P<dtype>bf16_f32_bf16|bf16|f16|f32)_(?P<conv_spec>default|1x1s1p0)"
+    rf"_(?P<dtype>{'|'.join(sorted(DTYPES, key=len, reverse=True))})_(?P<conv_spec>default|1x1s1p0)"
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)_s(?P<stages>\d+)"
     r"(?P<generic>_generic)?",

@@ -1,4 +1,4 @@
-"""The rules in C++: what the rendered header ckgen/instance/rules.hpp asserts."""
+"""The rules in C++: what the rendered header ckgen/config/rules.hpp asserts."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def _to_cpp(condition: str) -> str:
 def rule_sets() -> tuple[RuleSet, ...]:
     """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
     return (
-        _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
-        _rule_set("Tma", BWD_WEIGHT, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
-        _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
-        _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/instance/derived.hpp"),
-        _rule_set("Tma", BWD_DATA, STREAMED_FAMILIES, "ckgen/instance/derived_tma.hpp"),
-        _rule_set("Stationary", BWD_DATA, STATIONARY_FAMILIES, "ckgen/instance/derived_tma.hpp"),
-        _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/instance/derived_halo.hpp"),
+        _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/config/derived.hpp"),
+        _rule_set("Tma", BWD_WEIGHT, STREAMED_FAMILIES, "ckgen/config/derived_tma.hpp"),
+        _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/config/derived_halo.hpp"),
+        _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/config/derived.hpp"),
+        _rule_set("Tma", BWD_DATA, STREAMED_FAMILIES, "ckgen/config/derived_tma.hpp"),
+        _rule_set("Stationary", BWD_DATA, STATIONARY_FAMILIES, "ckgen/config/derived_tma.hpp"),
+        _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/config/derived_halo.hpp"),
     )
 
 

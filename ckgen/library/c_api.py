@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ckgen.conv.layout import TENSORS, TensorName
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
+from ckgen.operations.operation import OPERATIONS
 
 ABI_VERSION = 4
 OK, UNSUPPORTED, FAILED = 0, 1, 2
@@ -119,8 +120,10 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (*(_TEXT,) * 5, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
     ),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
-    "ckgen_reference": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
-    "ckgen_reference_bwd_data": (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER)),
+    **{
+        operation.c_reference: (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER))
+        for operation in OPERATIONS.values()
+    },
     "ckgen_device_malloc": (_INT, (ctypes.c_int64, ctypes.POINTER(_POINTER))),
     "ckgen_device_free": (_INT, (_POINTER,)),
     "ckgen_device_copy_to": (_INT, (_POINTER, _POINTER, ctypes.c_int64)),

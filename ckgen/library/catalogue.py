@@ -24,7 +24,7 @@ from ckgen.library.c_api import (
 from ckgen.library.d_tensors import d_slots, function_named, fuse
 from ckgen.library.device_memory import DeviceMemory
 from ckgen.library.tensors import logical_strides, require, view
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import LAYOUTS, OPERATIONS
 
 
 def require_type(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
@@ -38,12 +38,21 @@ def require_problem(problem: object) -> None:
     require_type("problem", problem, ConvProblem, "what ckgen.conv.problem.make_problem() gives")
 
 
-def require_layout(layout: object, problem: ConvProblem) -> None:
-    """Raise LibraryError unless this is a layout for problems of as many dimensions."""
-    layouts = [each for operation in OPERATIONS.values() for each in operation.layouts]
-    known = [each for each in layouts if ndim_of(each) == problem.ndim]
+def require_layout(layout: object, problem: ConvProblem, operation: str | None = None) -> None:
+    """Raise LibraryError unless this is a layout, of an operation where one is given, for problems of as many
+    dimensions."""
+    known = [each for each in LAYOUTS if ndim_of(each) == problem.ndim]
     if layout not in known:
         raise LibraryError(f"layout is {layout!r}, none of a {problem.ndim}D problem", did_you_mean(str(layout), known))
+    if operation is not None and layout not in OPERATIONS[operation].layouts:
+        own = [each for each in OPERATIONS[operation].layouts if each in known]
+        raise LibraryError(f"{operation} has no layout {layout}", did_you_mean(str(layout), own))
+
+
+def require_operation(operation: object) -> None:
+    """Raise LibraryError unless there is an operation of this name."""
+    if operation not in tuple(OPERATIONS):
+        raise LibraryError(f"there is no operation {operation!r:.80}", did_you_mean(str(operation), tuple(OPERATIONS)))
 
 
 class Catalogue:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from ckgen.build.targets import DEVICES, check_archs
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.layout import CHANNELS_LAST
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.instance.instance import Instance, parse
 from ckgen.library.library import Library
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_WEIGHT, LAYOUTS, OPERATIONS, operation_in
 from ckgen.selection.candidates import Choice, chain, same_arch
 from ckgen.selection.measured import Table, load_tables
 from ckgen.selection.takes import takes
@@ -24,41 +23,50 @@ def select(
     *,
     layout: str | None = None,
     arch: str | None = None,
+    operation: str | None = None,
     library: Library | str | os.PathLike[str] | None = None,
     tables: Sequence[Table] | None = None,
     instances: Iterable[Instance] = (),
 ) -> Choice:
     """The likely fastest instance for a problem, measured or predicted: see ckgen.selection.candidates.
 
-    ``layout`` is channels-last (NHWGC and so on) unless given. With ``library``, a Library or its path, the choice is
+    ``layout`` is channels-last (NHWGC and so on) unless given, ``operation`` the one that has the layout (backward
+    weight where neither is given). With ``library``, a Library or its path, the choice is
     what that library holds and supports, on the current device unless ``arch`` says otherwise; UnsupportedProblem
     when it has nothing. Without one it is the best, for ``arch`` (default: the only architecture that something was
     measured on), of ``instances`` and of those that the tables of the architecture name. Whether an instance takes the
     problem is then known by its filter, vectors and groups alone (ckgen.selection.takes); source `measured` is certain.
     CkgenError when none takes it, and for a data type, layout or architecture that there is not.
     """
-    check_words(dtype, layout, arch)
+    check_words(dtype, layout, arch, operation)
     if library is not None:
         loaded = library if isinstance(library, Library) else Library(library)
-        return loaded.select(problem, dtype, layout=layout, arch=arch)
+        return loaded.select(problem, dtype, layout=layout, arch=arch, operation=operation)
     known = load_tables() if tables is None else tuple(tables)
     where = arch or _only_arch(known)
     own = [table for table in known if same_arch(table.arch, where)]
     names = dict.fromkeys(c.name for table in own for row in table.rows for c in row.candidates)
     every = {name: parse(name) for name in names} | {instance.name: instance for instance in instances}
-    form = layout or CHANNELS_LAST[problem.ndim]
-    takers = [instance for instance in every.values() if instance.layout == form and takes(instance, problem)]
-    found = chain(problem, dtype, form, where, takers, own)
+    form = layout or OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim)
+    kind = operation or (operation_in(form) if layout else BWD_WEIGHT)
+    alike = (instance for instance in every.values() if (instance.operation, instance.layout) == (kind, form))
+    takers = [instance for instance in alike if takes(instance, problem)]
+    found = chain(problem, dtype, form, where, takers, own, operation=kind)
     if not found:
         help = "name a spec or a library that has instances for it"
         raise _error("select", f"no known instance for {form} {dtype} on {where} takes {problem}", help)
     return found[0]
 
 
-def check_words(dtype: str, layout: str | None, arch: str | None) -> None:
-    """CkgenError for a data type, layout or architecture that there is not, with the nearest that there is."""
-    layouts = tuple(dict.fromkeys(text for operation in OPERATIONS.values() for text in operation.layouts))
-    for what, word, known in (("dtype", dtype, tuple(DTYPES)), ("layout", layout, layouts)):
+def check_words(dtype: str, layout: str | None, arch: str | None, operation: str | None = None) -> None:
+    """CkgenError for a data type, operation, layout or architecture that there is not, with the nearest that there
+    is."""
+    layouts = OPERATIONS[operation].layouts if operation in OPERATIONS else LAYOUTS
+    for what, word, known in (
+        ("dtype", dtype, tuple(DTYPES)),
+        ("operation", operation, tuple(OPERATIONS)),
+        ("layout", layout, layouts),
+    ):
         if word is not None and word not in known:
             raise _error(
                 f"unknown-{what}",

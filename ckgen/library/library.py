@@ -20,16 +20,16 @@ import numpy as np
 
 from ckgen.build.targets import DEVICES, check_archs
 from ckgen.conv.dtypes import DTYPES, Array
-from ckgen.conv.layout import CHANNELS_LAST, TENSORS, TensorName, tensors_first_to_last
+from ckgen.conv.layout import TENSORS, TensorName, tensors_first_to_last
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import did_you_mean
 from ckgen.library.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
-from ckgen.library.catalogue import Catalogue, require_layout, require_problem, require_type
+from ckgen.library.catalogue import Catalogue, require_layout, require_operation, require_problem, require_type
 from ckgen.library.d_tensors import d_slots, scalar_values
 from ckgen.library.operands import Operands, Tensor
 from ckgen.library.tensors import logical_strides, require, require_address, view
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS, operation_in
 from ckgen.selection.candidates import SOURCES, Choice
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -54,14 +54,21 @@ class Library(Catalogue):
     """
 
     def select(
-        self, problem: ConvProblem, dtype: str = "f16", *, layout: str | None = None, arch: str | None = None
+        self,
+        problem: ConvProblem,
+        dtype: str = "f16",
+        *,
+        layout: str | None = None,
+        arch: str | None = None,
+        operation: str | None = None,
     ) -> Choice:
         """The likely fastest instance for a problem that this library holds and that supports it.
 
-        The library's own selector: see ckgen.selector. ``layout`` is channels-last unless given, ``arch`` the
-        current device's. Raises UnsupportedProblem when there is none.
+        The library's own selector: see ckgen.selection.candidates. ``operation`` is the one that has the layout, and
+        backward weight where no layout is given either; ``layout`` is channels-last, ``arch`` the current device's.
+        Raises UnsupportedProblem when there is none.
         """
-        return self.candidates(problem, dtype, layout=layout, arch=arch, most=1)[0]
+        return self.candidates(problem, dtype, layout=layout, arch=arch, operation=operation, most=1)[0]
 
     def candidates(
         self,
@@ -70,6 +77,7 @@ class Library(Catalogue):
         *,
         layout: str | None = None,
         arch: str | None = None,
+        operation: str | None = None,
         most: int | None = None,
     ) -> tuple[Choice, ...]:
         """All (at most ``most``) that ``select`` could give, best first; never empty."""
@@ -81,9 +89,13 @@ class Library(Catalogue):
                 raise LibraryError(f"most is {most}; 1 or more candidates can be asked for")
         if arch is not None:
             require_type("arch", arch, str, "for example sm_90a, or None")
-        where = CHANNELS_LAST[problem.ndim] if layout is None else layout
-        require_layout(where, problem)
-        return self.candidates_for(CProblem.make(problem, where, 1), dtype, where, arch, (0, 0, 0), most)
+        if operation is not None:
+            require_operation(operation)
+        where = OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim) if layout is None else layout
+        require_layout(where, problem, operation)
+        known = operation or (BWD_WEIGHT if layout is None else operation_in(where))
+        described = CProblem.make(problem, where, 1)
+        return self.candidates_for(described, dtype, where, arch, (0, 0, 0), most, operation=known)
 
     def candidates_for(
         self,
@@ -94,6 +106,7 @@ class Library(Catalogue):
         addresses: tuple[int, int, int],
         most: int | None = None,
         function: str = PASS_THROUGH,
+        operation: str | None = None,
     ) -> tuple[Choice, ...]:
         """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
         if dtype not in DTYPES:
@@ -101,9 +114,8 @@ class Library(Catalogue):
         check_archs([] if arch is None else [arch], DEVICES)
         found = (CCandidate * min(most or len(self.names), len(self.names)))()
         count = ctypes.c_int32()
-        operation = BWD_DATA if layout in OPERATIONS[BWD_DATA].layouts else BWD_WEIGHT
-        where = tensors_first_to_last(layout)
-        words = (word.encode() if word else None for word in (operation, where, dtype, function, arch))
+        kind, where = operation or operation_in(layout), tensors_first_to_last(layout)
+        words = (word.encode() if word else None for word in (kind, where, dtype, function, arch))
         status = self._api.ckgen_select(
             *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)
         )
@@ -244,15 +256,15 @@ class Library(Catalogue):
         order. Raises LibraryError."""
         require_problem(problem)
         require_layout(layout, problem)
-        for what, word, known in (("dtype", dtype, DTYPES), ("operation", operation, OPERATIONS)):
-            if word not in tuple(known):
-                raise LibraryError(f"there is no {what} {word!r:.80}", did_you_mean(str(word), tuple(known)))
+        if dtype not in tuple(DTYPES):
+            raise LibraryError(f"there is no dtype {dtype!r:.80}", did_you_mean(str(dtype), tuple(DTYPES)))
+        require_operation(operation)
         c_problem, written = CProblem.make(problem, layout, 1), OPERATIONS[operation].written
         given: dict[TensorName, Array] = dict(zip(TENSORS, (in_, wei, out), strict=True))
         for tensor, array in given.items():
             seen = view(tensor, array)
             require(tensor, seen, problem, layout, dtype, written=tensor == written)
             c_problem.set_strides(tensor, logical_strides(seen, tensor, layout))
-        run = {BWD_WEIGHT: self._api.ckgen_reference, BWD_DATA: self._api.ckgen_reference_bwd_data}[operation]
+        run = getattr(self._api, OPERATIONS[operation].c_reference)
         status = run(dtype.encode(), ctypes.byref(c_problem), in_.ctypes.data, wei.ctypes.data, out.ctypes.data)
         self._expect("reference", status)

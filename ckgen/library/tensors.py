@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import Element, element_of
+from ckgen.conv.dtypes import ELEMENTS, Element, element_of
 from ckgen.conv.layout import TensorName, to_logical
 from ckgen.conv.problem import ConvProblem
 from ckgen.library.c_api import LibraryError
 
-# What the element types are called by numpy, PyTorch and DLPack. numpy has no bfloat16, see ckgen.conv.dtypes.
-_KINDS = {"f16": ("float16",), "bf16": ("uint16", "bfloat16"), "f32": ("float32",)}
-_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
+_DLPACK_NAMES = {element.dlpack: element.torch for element in ELEMENTS.values()}
+_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}  # for what is none of ours
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_ROCM = 1, 2, 10
 _CUDA_DEFAULT_STREAM = 1  # DLPack's word for CUDA's legacy default stream, where 0 is ambiguous
 
@@ -94,8 +93,8 @@ def require(
 
 def require_fit(name: str, given: View, element: Element, shape: tuple[int, ...], layout: str) -> None:
     """Raise LibraryError unless ``given`` has an element type and a shape; ``name`` is what the error calls it."""
-    if given.kind not in _KINDS[element.name]:
-        stored = " or ".join(_KINDS[element.name])
+    if given.kind not in element.kinds:
+        stored = " or ".join(element.kinds)
         raise LibraryError(f"{name} has type {given.kind}; {element.name} is stored as {stored}")
     if given.shape != shape:
         raise LibraryError(f"{name} has shape {given.shape}; this problem in {layout} needs {shape}")
@@ -159,7 +158,8 @@ def _of_dlpack(name: str, value: Any, stream: int) -> View:
     strides = tuple(described.strides[: described.ndim]) if described.strides else _packed(shape)
     if described.lanes != 1 or any(step < 0 for step in strides):
         raise LibraryError(f"{name} has {described.lanes} lanes and strides {strides}; 1 and positive are possible")
-    kind = f"{_DLPACK_CODES.get(described.code, 'type')}{described.bits}"
+    plain = f"{_DLPACK_CODES.get(described.code, 'type')}{described.bits}"
+    kind = _DLPACK_NAMES.get((described.code, described.bits), plain)
     address = (described.data or 0) + described.byte_offset
     where = None if device_type == _DLPACK_CPU else device
     return View(address, shape, strides, kind, described.bits // 8, where, True, (value, capsule))

@@ -1,5 +1,5 @@
-"""What differs between the operations (backward weight, backward data): tensors, layouts, families, and their sizes as
-matrix products.
+"""The operations (backward weight, backward data), one file each: tensors, layouts, families, sizes as matrix products
+and references.
 """
 
 __all__ = ["gemm", "operation"]

@@ -1,106 +1,46 @@
-"""The operations, and what differs between them that more than one part of ckgen has to know.
-
-    backward weight    dWei = dOut x In    M = K, N = C x filter, GEMM-K = N x output positions
-    backward data      dIn  = dOut x Wei   M = N x input positions of a residue class, N = C, GEMM-K = K x its taps
-
-In both A is dOut. C is what is written.
-"""
+"""The operations: the only list of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.operations.bwd_data import BWD_DATA as BWD_DATA_ROW
+from ckgen.operations.bwd_weight import BWD_WEIGHT as BWD_WEIGHT_ROW
+from ckgen.operations.record import (
+    COPY_FAMILIES,
+    FAMILIES,
+    HALO_FAMILIES,
+    MFMA_FAMILIES,
+    STATIONARY_FAMILIES,
+    STREAMED_FAMILIES,
+    TMA_FAMILIES,
+    Operation,
+)
 
-from ckgen.conv.layout import TensorName
+__all__ = [
+    "BWD_DATA",
+    "BWD_WEIGHT",
+    "COPY_FAMILIES",
+    "FAMILIES",
+    "HALO_FAMILIES",
+    "LAYOUTS",
+    "MFMA_FAMILIES",
+    "OPERATIONS",
+    "STATIONARY_FAMILIES",
+    "STREAMED_FAMILIES",
+    "TMA_FAMILIES",
+    "Operation",
+    "operation_in",
+]
 
-MFMA_FAMILIES = ("xdl", "wavelet")
-STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
-STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
-TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
-HALO_FAMILIES = ("halo",)
-COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # bulk tensor copies fill shared memory
-FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
-BWD_WEIGHT, BWD_DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation.
-
-    `short` stands in names after the number of dimensions, `words` is what a sentence calls it. `written` is the tensor
-    that is C, `b` the one that is B. `layouts` are in the order of the operator's template parameters, `order` says
-    which tensor each part is of. `a_rows` is true where A is contiguous along GEMM-K in channels-last layouts, so that
-    its copy need not transpose. `operator` is the C++ alias of its operators, `prefix` what its structs of derived
-    values and rules begin with.
-    """
-
-    name: str
-    short: str
-    words: str
-    written: TensorName
-    b: TensorName
-    order: tuple[TensorName, TensorName, TensorName]
-    layouts: tuple[str, ...]
-    families: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    fused: bool  # takes an element-wise function and D tensors
-    a_rows: bool
-    small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
-    operator: str
-    prefix: str
+BWD_WEIGHT, BWD_DATA = BWD_WEIGHT_ROW.name, BWD_DATA_ROW.name
+OPERATIONS: dict[str, Operation] = {row.name: row for row in (BWD_WEIGHT_ROW, BWD_DATA_ROW)}
+LAYOUTS = tuple(dict.fromkeys(layout for operation in OPERATIONS.values() for layout in operation.layouts))
 
 
-OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for operation in (
-        Operation(
-            BWD_WEIGHT,
-            "bwd_weight",
-            "backward weight",
-            "wei",
-            "in",
-            ("in", "wei", "out"),
-            (
-                "NWGC/GKXC/NWGK",
-                "NHWGC/GKYXC/NHWGK",
-                "NDHWGC/GKZYXC/NDHWGK",
-                "GNWC/GKXC/GNWK",
-                "GNHWC/GKYXC/GNHWK",
-                "GNDHWC/GKZYXC/GNDHWK",
-            ),
-            (*MFMA_FAMILIES, *STREAMED_FAMILIES, *HALO_FAMILIES),
-            ("f16", "bf16", "f32", "bf16_f32_bf16"),
-            False,
-            False,
-            None,
-            "BwdWeightOperator",
-            "",
-        ),
-        Operation(
-            BWD_DATA,
-            "bwd_data",
-            "backward data",
-            "in",
-            "wei",
-            ("out", "wei", "in"),
-            (
-                "NWGK/GKXC/NWGC",
-                "NHWGK/GKYXC/NHWGC",
-                "NDHWGK/GKZYXC/NDHWGC",
-                "GNWK/GKXC/GNWC",
-                "GNHWK/GKYXC/GNHWC",
-                "GNDHWK/GKZYXC/GNDHWC",
-                "NGKW/GKXC/NGCW",
-                "NGKHW/GKYXC/NGCHW",
-                "NGKDHW/GKZYXC/NGCDHW",
-            ),
-            FAMILIES,
-            ("f16", "bf16", "f32"),
-            True,
-            True,
-            1,
-            "BwdDataOperator",
-            "Data",
-        ),
-    )
-}
-LAYOUTS = tuple(layout for operation in OPERATIONS.values() for layout in operation.layouts)
+def operation_in(layout: str) -> str:
+    """The one operation that has a layout, for callers that name none. CkgenError where several have it, or none."""
+    found = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
+    if len(found) != 1:
+        message = f"{' and '.join(found) or 'no operation'} {'have' if found else 'has'} the layout {layout}"
+        raise CkgenError((Diagnostic(None, "operation", message, "say which operation" if found else ""),))
+    return found[0]

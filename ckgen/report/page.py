@@ -56,9 +56,8 @@ def render_report(summary: Summary, code: CodeTable | None = None) -> str:
 
 def _gradients(summary: Summary) -> str:
     """What was measured, as a title begins."""
-    kinds = {"wei": "Weight gradients", "in": "Input gradients"}
-    found = dict.fromkeys(kinds[OPERATIONS[shape.operation].written] for shape in summary.shapes)
-    return " and ".join(found).replace("and I", "and i") or "Gradients"
+    found = list(dict.fromkeys(OPERATIONS[shape.operation].results for shape in summary.shapes))
+    return " and ".join((*found[:1], *(title[0].lower() + title[1:] for title in found[1:]))) or "Gradients"
 
 
 def floor_plot(summary: Summary, dtype: str, operation: str = BWD_WEIGHT) -> str:

@@ -11,8 +11,8 @@ The chain of candidates, best first:
 4. generic: takes every valid problem. It comes last, but where it was measured on this very problem.
 
 All but the first are predictions, and a time is given for the problem itself alone. A library then takes the first
-one that it holds and that supports the problem. The same chain in C++ is templates/src/selector.cpp; all arithmetic is
-in integers, so that both agree to the last candidate.
+one that it holds and that supports the problem. The same chain in C++ is templates/src/library/selector.cpp; all
+arithmetic is in integers, so that both agree to the last candidate.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from typing import Literal
 
 from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem
-from ckgen.conv.sub_gemms import tilde
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.derived_halo import HALO_CHANNELS
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, OPERATIONS, operation_in
 from ckgen.selection.measured import Candidate, Table
 
 Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
@@ -92,12 +91,15 @@ def chain(
     instances: Iterable[Instance],
     tables: Sequence[Table],
     function: str = PASS_THROUGH,
+    *,
+    operation: str | None = None,
 ) -> tuple[Choice, ...]:
     """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
-    to say. ``instances`` need their ``archs``, as they come out of a spec. The layout tells the operation: backward
-    data's begins with the output's."""
-    key = (layout, dtype, function)
-    own = {i.name: i for i in instances if (i.layout, i.dtype, i.function) == key and runs_on(i.archs, arch)}
+    to say. ``instances`` need their ``archs``, as they come out of a spec. ``operation`` is the one that has the layout
+    unless given."""
+    key = (operation or operation_in(layout), layout, dtype, function)
+    alike = (i for i in instances if (i.operation, i.layout, i.dtype, i.function) == key)
+    own = {i.name: i for i in alike if runs_on(i.archs, arch)}
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
         for candidate in neighbour.candidates:
@@ -171,10 +173,7 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """Terms of the longest sums."""
-    if instance.operation != BWD_DATA:
-        return _gemm_k(problem)
-    axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
-    return _product((problem.k, *(_ceil(taps, tilde(stride, dilation)) for taps, stride, dilation in axes)))
+    return _product(OPERATIONS[instance.operation].longest_sum(problem))
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:

@@ -9,12 +9,12 @@ from typing import Any
 
 from ckgen.torch.autograd import conv
 from ckgen.torch.operators import Policy
-from ckgen.torch.plan import DTYPES
+from ckgen.torch.plan import BY_TORCH
 from ckgen.torch.require import torch
 
 Edges = int | Sequence[int]
 
-_TYPES = frozenset(getattr(torch, read) for read, _ in DTYPES)
+_TYPES = frozenset(getattr(torch, read) for read, _ in BY_TORCH)
 _ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
 _SEQUENCES = tuple, list, Sequence  # the last alone takes longer

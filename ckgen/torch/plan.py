@@ -10,18 +10,15 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ckgen.conv.layout import CHANNELS_LAST, TensorName
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
-# The types of what is read and of what is written.
-DTYPES = {
-    ("float16", "float16"): "f16",
-    ("bfloat16", "bfloat16"): "bf16",
-    ("float32", "float32"): "f32",
-    ("bfloat16", "float32"): "bf16_f32_bf16",
-}
+# The data types by PyTorch's types of what is read and of what is written; the input's gradient has one type.
+BY_TORCH = {(dtype.element("out").torch, dtype.element("wei").torch): dtype.name for dtype in DTYPES.values()}
 _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
 # The selector is told an address that is aligned as the tensor's; a multiple of every alignment that a kernel asks for.
 _SOMEWHERE = 1 << 12
@@ -131,16 +128,15 @@ def _prepared(
 ) -> tuple[Start, int]:
     """How the library's choice for tensors that are read so is started, and its bytes of workspace."""
     out, input, weight = reads
-    layout = CHANNELS_LAST[problem.ndim]
-    if written == "in":  # operators that write the input name the output first
-        layout = "/".join(reversed(layout.split("/")))
+    operation = OPERATIONS[BWD_DATA if written == "in" else BWD_WEIGHT]
+    layout = operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
     described.set_strides("out", (problem.k, out.strides[0], 1, *out.strides[2:]))
     if written == "wei":
         described.set_strides("in", (problem.c, input.strides[0], 1, *input.strides[2:]))
     addresses = (0, weight.address, out.address) if written == "in" else (input.address, 0, out.address)
     with library.memory.using(gpu):
-        choice = library.candidates_for(described, dtype, layout, None, addresses, most=1)[0]
+        choice = library.candidates_for(described, dtype, layout, None, addresses, 1, operation=operation.name)[0]
         described.split_k = choice.split_k
         return library.prepare(choice.name, described)
 
@@ -171,10 +167,10 @@ def _dtype(asked: Request, written: TensorName) -> str:
     """The library's name for the types of a gradient."""
     like = asked.input if written == "in" else asked.weight
     names = tuple(str(kind).removeprefix("torch.") for kind in (asked.grad_output.dtype, like.dtype))
-    if names not in DTYPES or (written == "in" and names[0] != names[1]):
-        known = ", ".join(" with ".join(pair) for pair in DTYPES)
+    if names not in BY_TORCH or (written == "in" and names[0] != names[1]):
+        known = ", ".join(" with ".join(pair) for pair in BY_TORCH)
         raise LibraryError(f"grad_output is {names[0]} and the gradient {names[1]}; possible are {known}")
-    return DTYPES[names]
+    return BY_TORCH[names]
 
 
 def _problem(asked: Request) -> ConvProblem:

@@ -27,7 +27,7 @@ from ckgen.selection.takes import takes
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 
-PROBLEM_SETS = ("retinanet", "ck_bwd_weight", "ck_bwd_data")
+PROBLEM_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
 FASTEST = 3
 UNLIMITED = 1 << 31  # these matrix units round to nearest, so the length of a sum is not limited
 
@@ -68,7 +68,7 @@ def _problems(operation: str) -> list[ConvProblem]:
 def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: CodeBook) -> Iterable[MeasuredProblem]:
     if not instances:
         return
-    layout = OPERATIONS[instances[0].operation].layouts[problem.ndim - 1]
+    layout = OPERATIONS[instances[0].operation].home(problem.ndim)
     takers = [i for i in instances if i.layout == layout and i.dtype == dtype and takes(i, problem)]
     takers = [i for i in takers if not i.generic] or takers
     best = _kept(rank(takers, problem, book)) if takers else []

@@ -2,7 +2,8 @@
 
 A kernel that reads past an array picks up NaN, which shows in its result; one that writes past it changes the
 guard. The fill patterns are 16 bits wide and, alone or doubled, NaN in f16, bf16 and f32 alike, so one rule
-serves all types. They differ by purpose: whoever finds one in a result can tell where it came from.
+serves all types. They differ by purpose: whoever finds one in a result can tell where it came from. Types of 8 bits
+have two NaN patterns at most (f8 e4m3), of which each purpose takes one.
 """
 
 from __future__ import annotations
@@ -29,37 +30,51 @@ class Guarded:
     """``array`` lies in ``buffer``, ``GUARD_BYTES`` from its start; both are aligned to 256 bytes."""
 
     array: Array
-    buffer: NDArray[np.uint16]
+    buffer: NDArray[np.uint16] | NDArray[np.uint8]
 
     def damage(self) -> str | None:
         """Where the guard was written to, in bytes from the array, or None when it is whole."""
         start, stop = self._span
-        before = np.flatnonzero(self.buffer[:start] != GUARD)
-        after = np.flatnonzero(self.buffer[stop:] != GUARD)
+        unit, guard = self.buffer.itemsize, fill_of(GUARD, self.array.itemsize)
+        before = np.flatnonzero(self.buffer[:start] != guard)
+        after = np.flatnonzero(self.buffer[stop:] != guard)
         if before.size:
-            return f"{2 * before.size} bytes written in front of it, from byte -{2 * (start - int(before[0]))}"
+            return f"{unit * before.size} bytes written in front of it, from byte -{unit * (start - int(before[0]))}"
         if after.size:
-            return f"{2 * after.size} bytes written behind it, up to byte +{2 * (int(after[-1]) + 1)}"
+            return f"{unit * after.size} bytes written behind it, up to byte +{unit * (int(after[-1]) + 1)}"
         return None
 
     def untouched(self, poison: int) -> int:
-        """How many elements still hold the pattern ``poison`` in every 16-bit unit."""
-        units = self.buffer[slice(*self._span)].reshape(-1, self.array.itemsize // 2)
-        return int(np.count_nonzero((units == poison).all(axis=1)))
+        """How many elements still hold the pattern ``poison`` in every unit."""
+        size = self.array.itemsize
+        units = self.buffer[slice(*self._span)].reshape(-1, size // self.buffer.itemsize)
+        return int(np.count_nonzero((units == fill_of(poison, size)).all(axis=1)))
 
     @property
     def _span(self) -> tuple[int, int]:
-        return GUARD_BYTES // 2, GUARD_BYTES // 2 + self.array.nbytes // 2
+        unit = self.buffer.itemsize
+        return GUARD_BYTES // unit, (GUARD_BYTES + self.array.nbytes) // unit
+
+
+def unit_of(itemsize: int) -> int:
+    """Bytes of the units that elements of this many bytes are filled and compared in: two, or one for types of 8
+    bits."""
+    return min(itemsize, 2)
+
+
+def fill_of(pattern: int, itemsize: int) -> int:
+    """The fill pattern in the units of such elements. The bit in which the patterns of two runs differ becomes
+    the sign of a NaN of 8 bits."""
+    return pattern if unit_of(itemsize) == 2 else 0x7F | (pattern & 4) << 5
 
 
 def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
-    """A guarded array of the given shape in which every 16-bit unit is ``poison``. Elements have 2 or 4
-    bytes."""
-    size = prod(shape) * storage.itemsize // 2
-    guard = GUARD_BYTES // 2
-    buffer = np.empty(2 * guard + size + ALIGNMENT // 2, dtype=np.uint16)
-    buffer = buffer[(-buffer.ctypes.data % ALIGNMENT) // 2 :][: 2 * guard + size]
-    buffer[:guard], buffer[guard : guard + size], buffer[guard + size :] = GUARD, poison, GUARD
+    """A guarded array of the given shape in which every unit is ``poison``."""
+    unit, fills = unit_of(storage.itemsize), [fill_of(pattern, storage.itemsize) for pattern in (GUARD, poison)]
+    size, guard = prod(shape) * storage.itemsize // unit, GUARD_BYTES // unit
+    buffer = np.empty(2 * guard + size + ALIGNMENT // unit, dtype=f"u{unit}")
+    buffer = buffer[(-buffer.ctypes.data % ALIGNMENT) // unit :][: 2 * guard + size]
+    buffer[:guard], buffer[guard : guard + size], buffer[guard + size :] = fills[0], fills[1], fills[0]
     return Guarded(buffer[guard : guard + size].view(storage).reshape(shape), buffer)
 
 

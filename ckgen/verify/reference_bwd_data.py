@@ -14,19 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, decode
-from ckgen.conv.layout import logical_axes
-from ckgen.conv.problem import ConvProblem, Lengths
-from ckgen.conv.sub_gemms import decompose
+from ckgen.conv.layout import CHANNELS_LAST, LAYOUTS, OWN_LAYOUTS, d_layout, logical_axes
+from ckgen.conv.problem import Lengths
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import RESULT, Function
 from ckgen.verify.reference import rounding_allowance
 
 # CK's layouts of D. Those with underscores have a stride of their own between the parts; as arrays they have the axes
 # of the packed ones. GC and G_C hold one value a channel, for every image and position.
-D_LAYOUTS = {
-    1: ("NWGC", "GNWC", "NGCW", "G_NW_C", "GC", "G_C"),
-    2: ("NHWGC", "GNHWC", "NGCHW", "G_NHW_C", "GC", "G_C"),
-    3: ("NDHWGC", "GNDHWC", "NGCDHW", "G_NDHW_C", "GC", "G_C"),
+D_LAYOUTS: dict[int, tuple[str, ...]] = {
+    home.ndim: tuple(
+        dict.fromkeys(
+            [d_layout(None, row.name) for row in LAYOUTS.values() if row.ndim == home.ndim]
+            + [d_layout(own, home.name) for own in OWN_LAYOUTS]
+        )
+    )
+    for home in (LAYOUTS[name] for name in CHANNELS_LAST.values())
 }
 
 
@@ -38,41 +41,6 @@ class DTensor:
     array: Array
     dtype: str
     layout: str
-
-
-def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
-    """The gradient of the input, float64, logical shape (G, N, C, input), channels fastest in memory.
-
-    ``out`` (G, N, K, output, the gradient of the convolution's output) and ``wei`` (G, K, C, filter) are real arrays in
-    logical order; views with any strides will do. Each element is
-
-        in[g, n, c, i] = sum over k, x, o with i = o * stride + x * dilation - pad of out[g, n, k, o] * wei[g, k, c, x]
-
-    which is 0 where no tap ever saw the position. Raises ValueError when a shape is not the problem's.
-    """
-    if out.shape != problem.lengths("out") or wei.shape != problem.lengths("wei"):
-        needed = problem.lengths("out"), problem.lengths("wei")
-        raise ValueError(f"out and wei have shapes {out.shape} and {wei.shape}, the problem needs {needed}")
-    pads = tuple(zip(problem.left_pads, problem.right_pads, strict=True))
-    padded = tuple(edge + left + right for edge, (left, right) in zip(problem.input, pads, strict=True))
-    gradient = np.moveaxis(out, 2, -1).reshape(problem.groups, -1, problem.k).astype(np.float64)
-    in_ = np.zeros((problem.groups, problem.batch, *padded, problem.c))
-    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
-    for tap in np.ndindex(*problem.filter):
-        window = tuple(
-            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
-            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
-        )
-        seen = gradient @ wei[(slice(None), slice(None), slice(None), *tap)].astype(np.float64)
-        here = (slice(None), slice(None), *window)
-        in_[here] += seen.reshape(problem.groups, problem.batch, *problem.output, problem.c)
-    image = tuple(slice(left, left + edge) for edge, (left, _) in zip(problem.input, pads, strict=True))
-    return np.moveaxis(in_[(slice(None), slice(None), *image)], -1, 2)
-
-
-def accumulations(problem: ConvProblem) -> int:
-    """The largest number of products summed into one element of the input gradient."""
-    return problem.k * decompose(problem).most_taps
 
 
 def fused(

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, decode, element_of, encode
-from ckgen.conv.layout import TENSORS, TensorName, logical_axes
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, decode, element_of, encode
+from ckgen.conv.layout import TensorName, logical_axes
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function
 from ckgen.elementwise.language import nearest_f32
 from ckgen.library.d_tensors import DSlot
 from ckgen.operations.gemm import accumulations
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
-from ckgen.verify.reference import backward_weight, rounding_allowance, summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, backward_data, fused
-
-Gradient = Callable[[ConvProblem, Mapping[TensorName, Float64]], Float64]
-_GRADIENTS: dict[str, Gradient] = {
-    BWD_WEIGHT: lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
-    BWD_DATA: lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
-}
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.verify.reference import rounding_allowance, summing_allowance
+from ckgen.verify.reference_bwd_data import DTensor, fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +70,13 @@ def make_data(
     keep their defaults for every other problem."""
     digest = zlib.crc32(str(problem).encode())
     random = np.random.default_rng([seed, digest])
-    read = [name for name in TENSORS if name != OPERATIONS[operation].written]
+    read = OPERATIONS[operation].read
     elements = {name: element_of(dtype, name) for name in read}
     tensors = {name: encode(random.uniform(-1, 1, problem.lengths(name)), elements[name]) for name in read}
     seen = {name: decode(tensors[name], elements[name]) for name in read}
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
-    gradient = _GRADIENTS[operation](problem, seen)
-    error = summing_allowance(accumulations(operation, problem), scale)
+    gradient = OPERATIONS[operation].reference(problem, seen)
+    error = summing_allowance(accumulations(operation, problem), scale, DTYPES[dtype].accumulator)
     if not OPERATIONS[operation].fused:
         return Data(tensors, (), None, gradient, error, scale)
     ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)

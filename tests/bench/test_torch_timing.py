@@ -15,18 +15,18 @@ from ckgen.elementwise.function import BUILTINS
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from ckgen.problems.sets import NamedProblem
-from ckgen.verify import reference
 from tests.conftest import StubMaker
 from tests.library.test_library import F32
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to measure on a GPU")
 
 from ckgen.bench.torch_functions import fused  # noqa: E402
-from ckgen.bench.torch_reference import backward_weight, gradient_launcher  # noqa: E402
+from ckgen.bench.torch_reference import gradient_launcher  # noqa: E402
 from ckgen.bench.torch_reference import to_logical as gradient_to_logical  # noqa: E402
 from ckgen.bench.torch_tensors import TorchData, judge  # noqa: E402
 from ckgen.bench.torch_timing import TorchBench  # noqa: E402
-from ckgen.verify.reference_bwd_data import backward_data  # noqa: E402
+from ckgen.operations.bwd_data import backward_data  # noqa: E402
+from ckgen.operations.bwd_weight import backward_weight, torch_backward_weight  # noqa: E402
 
 PROBLEMS = [
     make_problem(groups=2, batch=2, k=8, c=8, filter=(3, 3), input=(6, 5), pad=1, stride=2),
@@ -47,9 +47,9 @@ def test_the_float64_gradient_is_that_of_numpy(problem: ConvProblem) -> None:
     data = TorchData(torch, "cpu", problem, "f32", 1)
     home = CHANNELS_LAST[problem.ndim]
     arrays = [data.in_layout(t, home).numpy().transpose(to_logical(t, home)) for t in ("in", "out")]  # type: ignore[arg-type]
-    expected = reference.backward_weight(problem, *arrays)
+    expected = backward_weight(problem, *arrays)
     assert np.allclose(data.expected.numpy(), expected, rtol=1e-12, atol=1e-12)
-    again = backward_weight(torch, problem, *(torch.from_numpy(np.ascontiguousarray(a)) for a in arrays))
+    again = torch_backward_weight(torch, problem, *(torch.from_numpy(np.ascontiguousarray(a)) for a in arrays))
     assert np.allclose(again.numpy(), expected, rtol=1e-12, atol=1e-12)
 
 

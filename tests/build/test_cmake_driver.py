@@ -158,7 +158,7 @@ def test_device_code_of_an_unknown_architecture_is_refused(sample: Path, tmp_pat
     if TOOLS.clang is None:
         pytest.skip("clang is not here")
     with pytest.raises(CkgenError, match="gfx94"):
-        compile_device_only(sample / "src/registry.cpp", "gfx94", tmp_path / "k.co", include=[])
+        compile_device_only(sample / "src/library/registry.cpp", "gfx94", tmp_path / "k.co", include=[])
 
 
 @pytest.mark.parametrize("arch", ["gfx908", "gfx1101"])

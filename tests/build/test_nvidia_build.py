@@ -148,7 +148,8 @@ def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
     tree, include = folder / "generated", folder / "build" / "include"
     flags = ["-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{include}", f"-I{tree / 'include'}"]
     warnings = WARNINGS["CMAKE_CUDA_FLAGS"].split()
-    sources = sorted((tree / "src" / "runtime").glob("[bcr]*.cpp"))
+    sources = [path for room in ("kernels", "op", "plan") for path in sorted((tree / "src" / room).glob("[br]*.cpp"))]
+    sources.append(tree / "src/library/c_api.cpp")
     for data in (False, True):  # the operations' sources have helpers of the same names
         chosen = [path for path in sources if path.name.startswith("bwd_data") == data]
         source = folder / "all.cu"

@@ -282,9 +282,9 @@ def test_check_finds_the_spec_from_another_folder(
     for tree in ("../generated", str(tmp_path / "deep/tree")):
         said = ckgen("check", "--out", tree)
         assert said.code == 0 and "up to date" in said.out
-    (tmp_path / "generated/src/registry.cpp").unlink()
+    (tmp_path / "generated/src/library/registry.cpp").unlink()
     said = ckgen("check", "--out", "../generated")
-    assert said.code == 1 and said.out == "src/registry.cpp: missing\n"
+    assert said.code == 1 and said.out == "src/library/registry.cpp: missing\n"
     assert f"run in {tmp_path}: ckgen generate" in said.err
 
 

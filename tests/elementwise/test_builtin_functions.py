@@ -85,9 +85,9 @@ def apply(tmp_path_factory: pytest.TempPathFactory) -> Apply:
     folder = tmp_path_factory.mktemp("functions")
     functions = [*BUILTINS.values(), *map(twin, BUILTINS.values())]
     tree = render_tree(SAMPLE, replace(context(), functions=functions[len(BUILTINS) :]))
-    (folder / "ckgen/instance").mkdir(parents=True)
+    (folder / "ckgen/op").mkdir(parents=True)
     (folder / "ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
-    (folder / "ckgen/instance/functions.hpp").write_text(tree["include/ckgen/instance/functions.hpp"])
+    (folder / "ckgen/op/functions.hpp").write_text(tree["include/ckgen/op/functions.hpp"])
     cases = "\n".join(case_of(number, function) for number, function in enumerate(functions))
     (folder / "program.cpp").write_text("#include <type_traits>\n" + PROGRAM.format(cases=cases))
     flags = ["-Wall", "-Wextra", "-Werror", f"-I{folder}", f"-I{ROOT / 'templates/include'}", "-shared"]

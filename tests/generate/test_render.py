@@ -41,7 +41,7 @@ def source_of(tree: dict[str, str], instance: Instance) -> str:
 def test_one_file_an_instance_with_named_constants() -> None:
     text = source_of(TREE, WAVELET)
     assert f"struct {WAVELET.name} {{" in text and f"CKGEN_DEFINE_INSTANCE({WAVELET.name})" in text
-    assert '#include "ckgen/device/impl/grouped_conv_bwd_weight_wavelet.hpp"' in text
+    assert '#include "ckgen/op/impl/grouped_conv_bwd_weight_wavelet.hpp"' in text
     assert "using Layout = layout::NHWGC_GKYXC_NHWGK;" in text and "using DataType = dtype::f16;" in text
     assert "conv_spec = ConvSpec::Filter1x1Stride1Pad0" in source_of(TREE, POINTWISE)
     assert "bool generic = true" in source_of(TREE, GENERIC) and "bool generic = false" in text
@@ -67,16 +67,15 @@ def test_copied_files_are_the_originals_behind_one_line() -> None:
     copied = {path: text for path, text in TREE.items() if text.startswith(("// Copied", "# Copied"))}
     assert len(copied) > 20
     for path, text in copied.items():
-        original = path.replace("src/runtime/", "src/")
-        assert text.partition("\n")[2] == (templates_dir() / original).read_text(encoding="utf-8")
+        assert text.partition("\n")[2] == (templates_dir() / path).read_text(encoding="utf-8")
 
 
 def test_factories_header_registry_and_cmake_list_every_instance() -> None:
     by_function: dict[str, list[str]] = {}
     for instance in SAMPLE:
         by_function.setdefault(instance.add_function, []).append(instance.name)
-    header = TREE["include/ckgen/instance/grouped_convolution_backward_weight.hpp"]
-    registry = TREE["src/registry.cpp"]
+    header = TREE["include/ckgen/library/grouped_convolution_backward_weight.hpp"]
+    registry = TREE["src/library/registry.cpp"]
     sources = TREE["cmake/CkgenSources.cmake"]
     for function, names in by_function.items():
         path = f"src/grouped_conv_bwd_weight/factory/{function}.cpp"
@@ -91,7 +90,7 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
 
 
 def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
-    text = TREE["include/ckgen/instance/rules.hpp"]
+    text = TREE["include/ckgen/config/rules.hpp"]
     for rule in RULES:
         kinds = sum(rules.families[0] in rule.families and rules.operation in rule.operations for rules in rule_sets())
         assert text.count(f'"{rule.id}: {rule.sentence}"') == kinds
@@ -100,8 +99,8 @@ def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
 def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
     tree = render_tree((TMA, *SAMPLE), context())
     named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
-    named.remove("src/measured.cpp")  # as text: the selector looks for it in the registry
-    named -= {path for path in named if path.startswith(("include/ckgen/device/impl/", "include/ckgen/pipeline/"))}
+    named.remove("src/library/measured.cpp")  # as text: the selector looks for it in the registry
+    named -= {path for path in named if path.startswith(("include/ckgen/op/impl/", "include/ckgen/pipeline/"))}
     assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
     guard = "#if defined(CKGEN_HAS_SM_90A)"
     for path in named - {f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"}:
@@ -239,7 +238,7 @@ def test_an_empty_catalogue_is_an_error() -> None:
         ("instance.cpp.j2", "{{ misspelt }}\n", r"templates/instance.cpp.j2:1: 'misspelt' is undefined"),
         ("src/x.cpp.j2", "one\ntwo {% if %}\n", r"templates/src/x.cpp.j2:2: "),
         ("logo.png", "", "no comment syntax that ckgen knows"),
-        ("src/runtime/x.cpp", "", "both make src/runtime/x.cpp"),
+        ("src/x.cpp.j2", "", "both make src/x.cpp"),
     ],
 )
 def test_template_mistakes_name_file_and_line(name: str, text: str, message: str) -> None:
@@ -254,7 +253,7 @@ def test_two_instances_with_one_name_are_an_error() -> None:
 
 
 def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
-    """Problems without such an instance are left out, and the manifest knows the table's digest."""
+    """Problems without such an instance are left out."""
     rows = (
         MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
         MeasuredProblem(
@@ -268,14 +267,14 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     table = Table("grouped_conv_bwd_weight", "sm_90a", origin, rows)
     with_table = replace(context(), tables={table.file_name: table_text(table)})
     tree = render_tree((WAVELET, XDL), with_table)
-    text = tree["src/measured.cpp"]
-    assert "    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n    {1, 4, 2.5f, 70},\n};" in text
+    text = tree["src/library/measured.cpp"]
     numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
-    row = f'{{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, candidates + 0, 1}}'
-    assert f"    {row},\n}};" in text
+    row = f'    {{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, {{\n'
+    candidate = f"        {{{XDL.name}, 4, 2.5f, 70}},\n    }}}},\n}};"
+    assert f"    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n{row}{candidate}" in text
+    assert f"    {WAVELET.name},\n    {XDL.name},\n}};" in text
     assert "1x1 on 9x8" not in text
-    assert parse_manifest(tree[MANIFEST_NAME]).origin.tables.keys() == {table.file_name}
-    assert "candidates" not in render_tree((WAVELET, XDL), context())["src/measured.cpp"]
+    assert "Position" not in render_tree((WAVELET, XDL), context())["src/library/measured.cpp"]
 
 
 def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
@@ -288,7 +287,7 @@ def test_context_of_this_installation() -> None:
     assert "instance.cpp.j2" in loaded.templates.texts
     assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
     files = input_files()
-    assert {PACKAGE / "generate" / "render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
+    assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
         files
     )
 

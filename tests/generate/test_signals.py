@@ -1,4 +1,4 @@
-"""A signal at any moment of `ckgen generate` leaves the old tree or the new one, and nothing beside it."""
+"""A signal at any moment of `ckgen generate` leaves whole files, and the next run in this process finishes the tree."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from types import FrameType
 import pytest
 
 from ckgen.cli.common import signals
-from ckgen.generate import atomic, writer
-from ckgen.generate.held_signals import signals_held
+from ckgen.generate import writer
+from ckgen.generate.manifest import MANIFEST_NAME, load_manifest
 from tests.support.patience import HANG_GUARD
 from tests.support.trees import contents, small_tree
 
@@ -60,44 +60,31 @@ def run_with_signal(call: Callable[[], object], number: signal.Signals | None, m
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_at_any_moment_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_at_any_moment_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "generated"
     old, new = small_tree(12, "one"), small_tree(12, "two")
     writer.apply(old, out)
     steps = run_with_signal(lambda: writer.apply(new, out), None, 0)
-    seen = set()
+    seen, kept = set(), []
     for at in range(MOMENTS):
         writer.apply(old, out)
         (out / "mine.txt").write_text("mine")
         moment = 1 + steps * at // MOMENTS
-        with pytest.raises((signals.Ended, KeyboardInterrupt)), signals.unwinding():
+        with pytest.raises((signals.Ended, KeyboardInterrupt)) as caught, signals.unwinding():
             run_with_signal(lambda: writer.apply(new, out), number, moment)
+        kept.append(caught)  # with its frames: no lock is held by what they refer to
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
-        assert found in (old, new), f"step {moment}"
-        assert [path.name for path in tmp_path.iterdir()] == ["generated"], f"step {moment}"
-        seen.add(found == new)
+        found.pop(".ckgen-new", None)
+        manifest = load_manifest(out)
+        assert manifest is not None
+        assert manifest.unfinished or found in (old, new), f"step {moment}"
+        found.pop(MANIFEST_NAME)
+        assert all(text in (old[path], new[path]) for path, text in found.items()), f"step {moment}"
+        seen.add(manifest.unfinished)
     assert seen == {False, True}
-
-
-def test_a_signal_between_exchange_and_removal_loses_no_file_of_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "generated"
-    writer.apply(small_tree(3, "one"), out)
-    exchange = atomic.exchange
-
-    def late(one: Path, other: Path) -> bool:
-        (other / "late.txt").write_text("mine")
-        done = exchange(one, other)
-        signal.raise_signal(signal.SIGTERM)
-        return done
-
-    monkeypatch.setattr(atomic, "exchange", late)
-    with pytest.raises(signals.Ended), signals.unwinding():
-        writer.apply(small_tree(3, "two"), out)
-    assert contents(out) == {**small_tree(3, "two"), "late.txt": "mine"}
-    assert [path.name for path in tmp_path.iterdir()] == ["generated"]
+    writer.apply(new, out)
+    assert contents(out) == {**new, "mine.txt": "mine"}
 
 
 def test_a_signal_inside_a_finalizer_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +112,7 @@ def test_signals_that_are_not_pythons_to_handle_stay_as_they_are(monkeypatch: py
         with monkeypatch.context() as patched:
             patched.setattr(signal, "getsignal", lambda number, handler=handler: handler)
             patched.setattr(signal, "signal", lambda *_: pytest.fail("a handler was changed"))
-            with signals.unwinding(), signals_held():
+            with signals.unwinding():
                 pass
 
 
@@ -141,18 +128,9 @@ def test_clearing_away_is_not_interrupted_again() -> None:
     assert cleared
 
 
-def test_held_signals_take_effect_at_the_end() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), signals_held():
-        signal.raise_signal(signal.SIGINT)
-        done.append(True)
-    assert done
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_other_threads_hold_nothing() -> None:
+def test_other_threads_change_no_handler() -> None:
     def work() -> None:
-        with signals_held(), signals.unwinding():
+        with signals.unwinding():
             done.append(True)
 
     done: list[bool] = []

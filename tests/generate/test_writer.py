@@ -1,4 +1,4 @@
-"""outputs: atomic, minimal, never touching what is not ours; check says what drifted and why."""
+"""The writer: whole files, only those that changed, never one that is not ours; check says what drifted and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from ckgen.errors import CkgenError
-from ckgen.generate import atomic
 from ckgen.generate import writer as outputs
 from ckgen.generate.inputs import Templates
 from ckgen.generate.manifest import MANIFEST_NAME, load_manifest
@@ -85,33 +84,13 @@ def test_foreign_files_are_carried_untouched(tmp_path: Path) -> None:
     (out / "link").symlink_to("nowhere")
     (out / "build").chmod(0o755)
     before = stamps(out)
-    plan = outputs.apply(small_tree(2, "two"), out)
+    outputs.apply(small_tree(2, "two"), out)
     after = stamps(out)
-    assert plan.foreign == ("build/run.sh", "link", "src/notes.txt")
-    assert {path: after[path] for path in plan.foreign} == {path: before[path] for path in plan.foreign}
+    for path in ("build/run.sh", "build/empty", "link", "src/notes.txt"):
+        assert after[path] == before[path], path
     assert (out / "build/empty").is_dir() and os.readlink(out / "link") == "nowhere"
     assert (out / "build/run.sh").stat().st_mode & 0o777 == 0o750
     assert outputs.check(small_tree(2, "two"), out) == ()
-
-
-def test_a_file_that_appears_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "generated"
-    write(out)
-    (out / "draft.txt").write_text("old")
-    exchange = atomic.exchange
-
-    def late(one: Path, other: Path) -> bool:
-        (out / "new/late.txt").parent.mkdir()
-        (out / "new/late.txt").write_text("late")
-        (out / "other").write_text("saved as editors do")
-        os.replace(out / "other", out / "draft.txt")
-        return exchange(one, other)
-
-    monkeypatch.setattr(atomic, "exchange", late)
-    write(out, "two")
-    assert (out / "new/late.txt").read_text() == "late"
-    assert (out / "draft.txt").read_text() == "saved as editors do"
-    assert leftovers(out) == []
 
 
 def test_a_foreign_file_in_the_way_is_refused_unless_identical(tmp_path: Path) -> None:
@@ -186,7 +165,7 @@ def test_the_current_directory_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
             outputs.apply(small_tree(), out)
 
 
-def test_a_linked_folder_is_replaced_where_it_lies(tmp_path: Path) -> None:
+def test_a_linked_folder_is_written_where_it_lies(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     tree = write(tmp_path / "link")
@@ -199,7 +178,7 @@ def test_a_file_as_output_folder_is_refused(tmp_path: Path) -> None:
         write(tmp_path / "generated")
 
 
-@pytest.mark.parametrize("folder", ["generated", "."])
+@pytest.mark.parametrize("folder", ["generated", "generated/src/grouped_conv_bwd_weight/xdl"])
 def test_read_only_output_is_one_clear_error(tmp_path: Path, folder: str) -> None:
     """Root may write anywhere, so the mode counts; root's containers are where it runs."""
     out = tmp_path / "place" / "generated"
@@ -215,11 +194,13 @@ def test_read_only_output_is_one_clear_error(tmp_path: Path, folder: str) -> Non
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EDQUOT])
-def test_a_failed_write_leaves_the_old_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_failed_write_leaves_whole_files_that_the_next_run_makes_one_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     out = tmp_path / "generated"
-    tree = write(out)
+    old, new = write(out), small_tree(6, "two")
     (out / "mine.txt").write_text("mine")
-    left = [3]
+    left = [4]
 
     def full(descriptor: int, data: bytes) -> None:
         left[0] -= 1
@@ -227,44 +208,66 @@ def test_a_failed_write_leaves_the_old_tree(tmp_path: Path, monkeypatch: pytest.
             raise OSError(code, os.strerror(code))
         os.write(descriptor, data)
 
-    monkeypatch.setattr(atomic, "_write_all", full)
-    before = stamps(out)
-    with pytest.raises(CkgenError, match=os.strerror(code)):
-        write(out, "two")
-    assert stamps(out) == before and contents(out) == {**tree, "mine.txt": "mine"}
+    with monkeypatch.context() as patched, pytest.raises(CkgenError, match=os.strerror(code)) as caught:
+        patched.setattr(outputs, "_write_all", full)
+        outputs.apply(new, out)
+    assert len(caught.value.diagnostics) == 1 and caught.value.exit_code == 2
+    assert states(out, old, new) == Counter(old=6, new=2, same=1, unfinished=1, foreign=1)
+    outputs.apply(new, out)
+    assert contents(out) == {**new, "mine.txt": "mine"}
+
+
+def states(out: Path, old: dict[str, str], new: dict[str, str]) -> Counter[str]:
+    """How many files of a folder have the text of one tree or both; a text of neither is an error."""
+    found: Counter[str] = Counter()
+    for path, text in contents(out).items():
+        if path not in {**old, **new}:
+            found["foreign"] += 1
+        elif path == MANIFEST_NAME and '\n"unfinished": true,\n' in text:
+            found["unfinished"] += 1
+        else:
+            assert text in (old.get(path), new.get(path)), path
+            found["same" if old.get(path) == new.get(path) else "old" if text == old.get(path) else "new"] += 1
+    return found
+
+
+def test_an_unfinished_tree_is_noticed_and_any_next_run_finishes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that makes another tree: the files of the old, the interrupted and the new tree are all ckgen's."""
+    out = tmp_path / "generated"
+    trees = [render_tree([one], context(SMALL_TEMPLATES)) for one in (XDL, WAVELET, replace(XDL, k_per_block=64))]
+    outputs.apply(trees[0], out)
+    replaced = os.replace
+
+    def stop_before_the_last(source: str, target: str) -> None:
+        if target.endswith(MANIFEST_NAME) and '"unfinished"' not in Path(source).read_text():
+            raise KeyboardInterrupt
+        replaced(source, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "replace", stop_before_the_last)
+        outputs.apply(trees[1], out)
     assert leftovers(out) == []
-
-
-def test_without_exchange_two_renames_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
-    out = tmp_path / "generated"
-    write(out)
-    tree = write(out, "two")
-    assert contents(out) == tree and leftovers(out) == []
-
-
-def test_a_kill_between_two_renames_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "generated"
-    tree = write(out)
-    os.rename(out, tmp_path / ".generated.ckgen-old")
-    (tmp_path / ".generated.ckgen-new").mkdir()
-    before = stamps(tmp_path / ".generated.ckgen-old")
-    plan = outputs.apply(tree, out)
-    assert not plan.changes and stamps(out) == before and leftovers(out) == []
+    manifest = load_manifest(out)
+    assert manifest is not None and manifest.intact and manifest.unfinished
+    assert drift_of(out, trees[1]) == {MANIFEST_NAME: "changed: unfinished"}
+    assert set(drift_of(out, trees[2]).values()) == {f"{kind}: unfinished" for kind in ("changed", "missing", "orphan")}
+    outputs.apply(trees[2], out)
+    assert contents(out) == trees[2]
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ckgen.generate import atomic
 from ckgen.generate import writer as outputs
 from tests.support.trees import small_tree
 out, last = Path(sys.argv[1]), int(sys.argv[2])
-tree, files, lines = small_tree(30, sys.argv[3]), (atomic.__file__, outputs.__file__), 0
+tree, lines = small_tree(30, sys.argv[3]), 0
 
 def count(frame, event, argument):
     global lines
-    if frame.f_code.co_filename not in files:
+    if frame.f_code.co_filename != outputs.__file__:
         return None
     if event == "line":
         lines += 1
@@ -285,28 +288,38 @@ def killed(out: Path, last: int, name: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_killed_at_any_line_leaves_the_old_tree_or_the_new_one(tmp_path: Path) -> None:
+def test_killed_at_any_line_leaves_whole_files_and_the_next_run_finishes(tmp_path: Path) -> None:
     """Moments are counted in lines of the writer, not in milliseconds, so the same ones are hit on any machine."""
     out = tmp_path / "generated"
-    trees = {name: small_tree(30, name) for name in ("one", "two")}
-    outputs.apply(trees["one"], out)
-    (out / "mine.txt").write_text("mine")
+    old, new = small_tree(30, "one"), small_tree(30, "two")
+    outputs.apply(old, out)
     lines = int(killed(out, 0, "two").stdout)
-    assert contents(out) == {**trees["two"], "mine.txt": "mine"}
+    assert contents(out) == new
     seen: Counter[str] = Counter()
-    interrupted, now = 0, "two"
-    for last in sorted({*range(1, lines, lines // 40), *range(lines - 200, lines, 10), lines}):
-        done = killed(out, last, other := "one" if now == "two" else "two")
+    for last in sorted({*range(1, lines, lines // 20), *range(lines - 15, lines + 1)}):
+        outputs.apply(old, out)
+        (out / "mine.txt").write_text("mine")
+        done = killed(out, last, "two")
         assert done.returncode == -signal.SIGKILL, done.stderr
-        interrupted += bool(leftovers(out))
-        found = contents(out)
-        assert found.pop("mine.txt") == "mine"
-        then = next(name for name, tree in trees.items() if tree == found)
-        seen["new" if then == other else "old"] += 1
-        now = then
-    assert seen["old"] > 5 and seen["new"] > 5 and interrupted > 5
-    outputs.apply(trees["two"], out)
-    assert contents(out) == {**trees["two"], "mine.txt": "mine"} and leftovers(out) == []
+        (out / ".ckgen-new").unlink(missing_ok=True)
+        found = states(out, old, new)
+        assert found.pop("foreign") == 1 and found.total() == len(new)
+        manifest = load_manifest(out)
+        assert manifest is not None
+        if not manifest.unfinished:
+            assert not (found["old"] and found["new"]), "a mixed tree looks finished"
+        seen["unfinished" if manifest.unfinished else "new" if found["new"] else "old"] += 1
+        outputs.apply(new, out)
+        assert contents(out) == {**new, "mine.txt": "mine"} and leftovers(out) == []
+    assert seen["old"] > 2 and seen["new"] > 1 and seen["unfinished"] > 5, seen
+
+
+def test_what_a_killed_run_left_of_a_file_is_taken_by_the_next(tmp_path: Path) -> None:
+    out = tmp_path / "generated"
+    write(out)
+    (out / ".ckgen-new").write_text("// half a fi")
+    tree = write(out, "two")
+    assert contents(out) == tree
 
 
 TWO_AT_ONCE = """
@@ -366,16 +379,14 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     assert spec[gone] == "orphan: spec" and spec[MANIFEST_NAME] == "changed: spec" and source not in spec
     template = drift_of(out, render_tree([XDL, WAVELET], context(Templates(other))))
     assert template[source] == "changed: template" and MANIFEST_NAME in template
-    tool = drift_of(out, render_tree([XDL, WAVELET], context(SMALL_TEMPLATES, tool="newer")))
-    assert tool == {MANIFEST_NAME: "changed: tool"}
     command = drift_of(out, render_tree([XDL], context(SMALL_TEMPLATES, command="ckgen generate family=xdl")))
     assert command[gone] == "orphan: command" and command[MANIFEST_NAME] == "changed: command"
     assert source not in command, "another selection leaves the files of both as they are"
-    measured = {"src/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
+    measured = {"src/library/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}
     outputs.apply(render_tree([XDL, WAVELET], context(Templates(measured))), out)
     tables = {"t.json": table_text(Table("grouped_conv_bwd_weight", "sm_90a", TABLE_ORIGIN, (MEASURED,)))}
     table = drift_of(out, render_tree([XDL, WAVELET], replace(context(Templates(measured)), tables=tables)))
-    assert table == {"src/measured.cpp": "changed: table", MANIFEST_NAME: "changed: table"}
+    assert table == {"src/library/measured.cpp": "changed: tool", MANIFEST_NAME: "changed: tool"}
     outputs.apply(base, out)
     both = render_tree([XDL, WAVELET], context(Templates(other), spec_text="other"))
     (out / source).write_text("by hand\n")

@@ -32,7 +32,7 @@ HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
 TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
 STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
 
-HEADERS = ("conv/layout", "instance/checked", "instance/checked_tma", "instance/checked_halo")
+HEADERS = ("config/layout", "config/checked", "config/checked_tma", "config/checked_halo")
 CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
 
 
@@ -92,8 +92,8 @@ def test_derived_values_agree(include: Path) -> None:
         replace(DATA, k_per_block=64),
     }
     assert len(instances) > 100
-    parts = ['#include "ckgen/conv/layout.hpp"', '#include "ckgen/instance/derived.hpp"']
-    parts += [f'#include "ckgen/instance/derived_{kind}.hpp"' for kind in ("tma", "halo")]
+    parts = ['#include "ckgen/config/layout.hpp"', '#include "ckgen/config/derived.hpp"']
+    parts += [f'#include "ckgen/config/derived_{kind}.hpp"' for kind in ("tma", "halo")]
     for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
         parts.append(cpp_struct(f"C{number}", instance))
         struct = f"C{number}"
@@ -106,7 +106,7 @@ def test_derived_values_agree(include: Path) -> None:
 
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
-    text = f'#include "ckgen/conv/layout.hpp"\n#include "ckgen/instance/derived.hpp"\n{cpp_struct("C", XDL)}\n'
+    text = f'#include "ckgen/config/layout.hpp"\n#include "ckgen/config/derived.hpp"\n{cpp_struct("C", XDL)}\n'
     message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
     assert "static assertion failed: k1" in message
 
@@ -152,7 +152,7 @@ def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_
     (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
     lines = []
     for number, instance in enumerate((WAVELET, XDL, WAVELET)):
-        lines.append(f'#include "ckgen/device/impl/{instance.operation}_{instance.family}.hpp"')
+        lines.append(f'#include "ckgen/op/impl/{instance.operation}_{instance.family}.hpp"')
         lines.append("namespace ckgen::instances {")
         lines.append(
             cpp_struct(f"C{number}", instance).replace("{\n", '{\n static constexpr const char* name = "c";\n', 1)

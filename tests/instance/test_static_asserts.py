@@ -21,8 +21,10 @@ _ONE_STAGE = (
 )
 IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
+    "atom/wgmma_operands.hpp": {
+        "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
+    },
     "atom/wgmma.hpp": {
-        "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels",
         # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
         "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
     },
@@ -56,17 +58,17 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "block/wave_mma.hpp": {
         "D::generic || atom::kMatrixUnit": ("atom-exists",),
     },
-    "conv/bwd_data_loader.hpp": {
+    "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
     },
-    "conv/bwd_weight_loader.hpp": {
+    "load/bwd_weight_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
     },
-    "device/device_grouped_conv_bwd_data_multiple_d.hpp": {
+    "op/device_grouped_conv_bwd_data_multiple_d.hpp": {
         "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
     },
-    "device/impl/grouped_conv_bwd_data.hpp": {
+    "op/impl/grouped_conv_bwd_data.hpp": {
         "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
     },
     "epilogue/cshuffle.hpp": {
@@ -75,23 +77,23 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
     },
-    "instance/derived_data.hpp": {
+    "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
         "sizeof(DataRules<DataDerived<Config>>) > 0": _TABLE,
     },
-    "instance/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
+    "config/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
     "pipeline/halo.hpp": {
         "D::out_pitch == 128": ("halo-tile",),
         "D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes": ("halo-products",),
     },
-    "pipeline/halo_data.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},
+    "pipeline/bwd_data_halo.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},
     "pipeline/wavelet.hpp": {
         "D::load_waves > 0 && D::stages % 2 == 0": (
             "stages-range",
         ),  # `wave_ratio`, which wavelet needs, has 1 or more
         "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
     },
-    "pipeline/wavelet_tma_data.hpp": {
+    "pipeline/bwd_data_wavelet_tma.hpp": {
         "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
     },
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is no key of family xdl, so group.build gives it none"},
@@ -100,14 +102,14 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "sizeof(V) == 2": ("vector-width",),
     },
 }
-for _name in ("", "_halo", "_halo_data", "_stationary", "_tma", "_tma_data"):
-    IMPLIED[f"instance/checked{_name}.hpp"] = {}
+for _name in ("", "_halo", "_bwd_data_halo", "_stationary", "_tma", "_bwd_data_tma"):
+    IMPLIED[f"config/checked{_name}.hpp"] = {}
 
 
 def conditions_of(path: str, text: str) -> set[str]:
     """The conditions of a file's asserts. Those of checked*.hpp only instantiate the structs of rules."""
     found = {re.sub(r', "[^"]*"$', "", said) for said in asserts_of(text)}
-    return {one for one in found if not (path.startswith("instance/checked") and re.search(r"Rules<.*\) > 0$", one))}
+    return {one for one in found if not (path.startswith("config/checked") and re.search(r"Rules<.*\) > 0$", one))}
 
 
 def asserts_of(text: str) -> Iterator[str]:
@@ -149,4 +151,4 @@ def test_an_assert_is_read_to_its_end() -> None:
         'static_assert(f(1) &&\n    x<(2 > 1)>::y, "a (b) c");\nstatic_assert(sizeof(Rules<D>) > 0, "instantiates");\n'
     )
     assert conditions_of("a.hpp", text) == {"f(1) && x<(2 > 1)>::y", "sizeof(Rules<D>) > 0"}
-    assert conditions_of("instance/checked.hpp", text) == {"f(1) && x<(2 > 1)>::y"}
+    assert conditions_of("config/checked.hpp", text) == {"f(1) && x<(2 > 1)>::y"}

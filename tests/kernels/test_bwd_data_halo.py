@@ -117,7 +117,7 @@ def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
     assert library.split_k(HALO_8.name, make_problem(**layer), 7) == 1, "sums are too short to be split"
 
 
-KERNEL, MATH = "pipeline/halo_data.hpp", "pipeline/halo_data_math.hpp"
+KERNEL, MATH = "pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"
 STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
 STRIDED = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], stride=2, pad=1)
 MULTIPLY = (
@@ -187,7 +187,7 @@ BUGS = {
         STEPS,
     ),
     "a-share-without-the-rows-before-it": Bug(
-        "pipeline/halo_data_shape.hpp",
+        "pipeline/bwd_data_halo_shape.hpp",
         "before = min_of(g.blocks - g.stages, first % g.steps_per_image);",
         "before = 0;",
         ("LDS", f"ckgen/{MATH}"),
@@ -198,9 +198,9 @@ BUGS = {
     ),
     "barriers-are-not-published": Bug(
         KERNEL,
-        "            platform::mbarrier_publish();\n",
+        "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no mbarrier_publish made visible", f"ckgen/{KERNEL}"),
+        ("which no fence_mbarrier_init made visible", f"ckgen/{KERNEL}"),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(
@@ -211,7 +211,7 @@ BUGS = {
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "device/impl/grouped_conv_bwd_data_halo.hpp",
+        "op/impl/grouped_conv_bwd_data_halo.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
         ("global read of", "out of bounds", f"a copy at ckgen/{KERNEL}"),
@@ -226,7 +226,7 @@ BUGS = {
     ),
     "a-tap-too-far": Bug(MATH, "bytes(column * conv::kHaloPitch", "bytes((column + 1) * conv::kHaloPitch", (), STEPS),
     "half-an-exchange": Bug("epilogue/lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), STEPS),
-    "taps-in-another-order": Bug("pipeline/halo_data_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
+    "taps-in-another-order": Bug("pipeline/bwd_data_halo_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
 }
 
 

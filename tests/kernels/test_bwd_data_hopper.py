@@ -127,8 +127,8 @@ def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 terms instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, TURNS))
-    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
-    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    replace_once(tree / "include/ckgen/plan/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/plan/problem_checks.cpp", "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
     for instance in (TMA, TURNS):
         for split_k in (1, 2):
@@ -159,49 +159,49 @@ def test_what_tensor_maps_cannot_describe_is_refused(
 STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
     "expects-too-little": Bug(
-        "pipeline/wavelet_tma_data.hpp",
+        "pipeline/bwd_data_wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 128",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
-        ("bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/wavelet_tma_data.hpp"),
+        ("bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
-        "pipeline/wavelet_tma_data.hpp",
+        "pipeline/bwd_data_wavelet_tma.hpp",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
     "a-tap-too-far": Bug(
-        "pipeline/wavelet_tma_data.hpp",
+        "pipeline/bwd_data_wavelet_tma.hpp",
         "p.shift[d] * (tile.taps[d] - 1 - tap.at[d])",
         "p.shift[d] * (tile.taps[d] - tap.at[d])",
         (),
         STEPS,
     ),
     "another-class's-taps": Bug(
-        "pipeline/wavelet_tma_data.hpp",
+        "pipeline/bwd_data_wavelet_tma.hpp",
         "tile.first[d] + p.tilde[d] * tap.at[d]",
         "p.tilde[d] * tap.at[d]",
         (),
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "device/impl/tma_data_family.hpp",
+        "op/impl/bwd_data_tma_family.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "device/impl/tma_data_family.hpp",
+        "op/impl/bwd_data_tma_family.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
-        ("global read of", "out of bounds", "a copy at ckgen/pipeline/wavelet_tma_data.hpp"),
+        ("global read of", "out of bounds", "a copy at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "positions-without-taps-are-left": Bug(
-        "conv/bwd_data_view.hpp",
+        "load/bwd_data_view.hpp",
         "rows = tapped ? 0 : rows;",
         "rows = 0;",
         (),
@@ -268,7 +268,7 @@ STATIONARY_BUGS = {
         COLUMNS,
     ),
     "a-weight-is-overwritten": Bug(
-        "pipeline/wavelet_tma_data.hpp",
+        "pipeline/bwd_data_wavelet_tma.hpp",
         "            if(changes && weight.changed > 1)\n",
         "            if(changes && weight.changed < 0)\n",
         ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
@@ -289,7 +289,7 @@ STATIONARY_BUGS = {
         make_problem(batch=3, k=64, c=64, filter=[3, 3], input=[21, 22], stride=2, pad=1),
     ),
     "the-weight-of-other-columns": Bug(
-        "conv/bwd_data_view.hpp",
+        "load/bwd_data_view.hpp",
         "tile.weight = block * args.classes + kind;",
         "tile.weight = kind;",
         (),

@@ -24,7 +24,7 @@ INSTANCES = (XDL, POINTWISE, F32, WAVELET)
 def test_windows_move_on(tmp_path: Path) -> None:
     """With 64 KiB instead of 1 GiB a window, every workgroup moves its windows several times."""
     tree = write_tree(tmp_path, INSTANCES)
-    plan = tree / "src/runtime/bwd_weight_plan.cpp"
+    plan = tree / "src/plan/bwd_weight_plan.cpp"
     replace_once(plan, "constexpr int64 kMaxChunkBytes = int64{1} << 30;", "constexpr int64 kMaxChunkBytes = 65536;")
     library = Library(link(tmp_path, tree))
     default = make_problem(groups=2, batch=30, k=24, c=8, filter=[3, 3], input=[9, 11], pad=1)

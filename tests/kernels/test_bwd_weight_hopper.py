@@ -133,8 +133,8 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 positions of GEMM-K instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, HALO_16))
-    replace_once(tree / "include/ckgen/conv/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
-    replace_once(tree / "src/runtime/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    replace_once(tree / "include/ckgen/plan/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(tree / "src/plan/problem_checks.cpp", "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
     problem = TMA_PROBLEMS["ragged"]
     assert problem.gemm[2] == 270
@@ -248,7 +248,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "device/impl/grouped_conv_bwd_weight_halo.hpp",
+        "op/impl/grouped_conv_bwd_weight_halo.hpp",
         "                p.in_length[0],\n",
         "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at ckgen/pipeline/halo.hpp"),
@@ -263,16 +263,16 @@ HALO_BUGS = {
     ),
     "copies-are-not-told-of-stores": Bug(
         "pipeline/halo.hpp",
-        "        platform::publish_lds_to_copies();\n",
+        "        platform::fence_proxy_async();\n",
         "",
-        ("no publish_lds_to_copies between", "a copy at", "stored at ckgen/pipeline/halo.hpp"),
+        ("no fence_proxy_async between", "a copy at", "stored at ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
     ),
     "barriers-are-not-published": Bug(
         "pipeline/halo.hpp",
-        "            platform::mbarrier_publish();\n",
+        "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no mbarrier_publish made visible", "ckgen/pipeline/halo.hpp"),
+        ("which no fence_mbarrier_init made visible", "ckgen/pipeline/halo.hpp"),
         HALO_STEPS,
     ),
     "results-over-rings-in-use": Bug(
@@ -365,15 +365,15 @@ TMA_BUGS = {
     ),
     "copies-into-a-stage-in-use": Bug(
         "pipeline/wavelet_tma.hpp",
-        "platform::copy_box(ring.data() + i * block_bytes,",
-        "platform::copy_box(ring.base + ((ring.stage + 1) % D::stages) * D::lds_stage_bytes + i * block_bytes,",
+        "platform::tma_load_2d(ring.data() + i * block_bytes,",
+        "platform::tma_load_2d(ring.base + ((ring.stage + 1) % D::stages) * D::lds_stage_bytes + i * block_bytes,",
         ("LDS", "ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "overlapping-copies": Bug(
         "pipeline/wavelet_tma.hpp",
-        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
-        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j - 1) * block_bytes,",
+        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j - 1) * block_bytes,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         TMA_STEPS,
     ),
@@ -386,13 +386,13 @@ TMA_BUGS = {
     ),
     "a-copy-past-the-end": Bug(
         "pipeline/wavelet_tma.hpp",
-        "platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
-        "platform::copy_pixels<ndim>(ring.data() + (D::stages * (a_blocks + b_blocks) + 1 + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim>(ring.data() + (D::stages * (a_blocks + b_blocks) + 1 + j) * block_bytes,",
         ("LDS write of 16 bytes", "is outside its", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
         "image.images = p.k;",
         "image.images = 2 * p.k;",
         ("global read of 128 bytes out of bounds", "a copy at ckgen/pipeline/wavelet_tma.hpp"),
@@ -406,14 +406,14 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "the-walk-ends-too-late": Bug(
-        "device/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "op/impl/grouped_conv_bwd_weight_wavelet_tma.hpp",
         "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
         "image.upper[d] = p.out_length[s] * p.stride[s]",
         (),
         TMA_STEPS,
     ),
     "a-descriptor-of-another-stride": Bug(
-        "atom/wgmma.hpp",
+        "atom/wgmma_operands.hpp",
         "constexpr uint32 eight_rows = 8 * Columns * 2;",
         "constexpr uint32 eight_rows = 8 * Columns * 4;",
         ("LDS", "the matrix unit of warpgroup"),
@@ -449,15 +449,15 @@ TMA_BUGS = {
     ),
     "barriers-are-not-published": Bug(
         "pipeline/tma_roles.hpp",
-        "            platform::mbarrier_publish();\n",
+        "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no mbarrier_publish made visible", "ckgen/pipeline/wavelet_tma.hpp"),
+        ("which no fence_mbarrier_init made visible", "ckgen/pipeline/wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "roles-begin-before-there-are-barriers": Bug(
         "pipeline/tma_roles.hpp",
-        "            platform::mbarrier_publish();\n        }\n        thread.barrier();\n",
-        "            platform::mbarrier_publish();\n        }\n",
+        "            platform::fence_mbarrier_init();\n        }\n        thread.barrier();\n",
+        "            platform::fence_mbarrier_init();\n        }\n",
         ("mbarrier",),
         TMA_STEPS,
     ),
@@ -470,7 +470,7 @@ TMA_BUGS = {
     ),
     "half-an-exchange": Bug("epilogue/lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), TMA_STEPS),
     "sums-that-begin-elsewhere": Bug(
-        "epilogue/wgmma_partials.hpp",
+        "epilogue/wgmma_fixup.hpp",
         "float sums[4 * PartBlocks] = {};",
         "float sums[4 * PartBlocks] = {1.f};",
         (),

@@ -122,7 +122,7 @@ PLANTS = (
     ),
     Plant(
         "missing-bounds-check-on-load",
-        "conv/bwd_weight_view.hpp",
+        "load/bwd_weight_view.hpp",
         "return static_cast<uint32>(bytes < 0 ? 0 : bytes > limit ? limit : bytes);",
         "return static_cast<uint32>(limit);",
         XDL,
@@ -130,7 +130,7 @@ PLANTS = (
     ),
     Plant(
         "rows-past-the-last",
-        "conv/bwd_weight_view.hpp",
+        "load/bwd_weight_view.hpp",
         "rows_left_ >= Copy::k_per_block",
         "rows_left_ != 0",
         XDL,
@@ -138,7 +138,7 @@ PLANTS = (
     ),
     Plant(
         "lanes-outside-the-wave",
-        "conv/im2col_source.hpp",
+        "load/im2col_source.hpp",
         "        next_ = 0;\n",
         "        next_ = 64;\n",
         XDL,

@@ -18,9 +18,9 @@ from tests.support.trees import XDL
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
-    *("bwd_weight_core", "bwd_weight_plan", "bwd_weight_split", "problem_checks", "reduce", "repack", "repack_plan"),
-    *("runner", "tile_schedule", "memory_overlap"),
-    *("host_copy_engine", "host_matrix_units", "host_runtime"),
+    *("op/bwd_weight_core", "plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/problem_checks", "kernels/reduce"),
+    *("kernels/repack", "plan/repack_plan", "op/runner", "plan/tile_schedule", "plan/memory_overlap"),
+    *("host/copy_engine", "host/matrix_units", "host/runtime"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"
@@ -30,7 +30,7 @@ SHIM = ROOT / "tests/data/plan_host/shim.cpp"
 def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("core")
     tree = write_tree(folder, [XDL])
-    sources = [*(tree / f"src/runtime/{name}.cpp" for name in SOURCES), SHIM]
+    sources = [*(tree / f"src/{name}.cpp" for name in SOURCES), SHIM]
     library = shared_library(folder / "core.so", sources, [tree / "include"], CHECKED)
     loaded = ctypes.CDLL(str(library))
     loaded.reason.restype = ctypes.c_char_p

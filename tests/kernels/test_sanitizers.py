@@ -47,7 +47,7 @@ def test_a_read_past_the_input_is_reported(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, (GENERIC,))
     include = tree / "include/ckgen"
     replace_once(include / "platform/host.hpp", "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", "")
-    replace_once(include / "conv/bwd_weight_view.hpp", "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit")
+    replace_once(include / "load/bwd_weight_view.hpp", "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit")
     done = run_sanitized(link(tmp_path, tree, FLAGS))
     assert done.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in done.stderr, (done.stdout + done.stderr)[-4000:]

@@ -16,7 +16,8 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.library.c_api import CDTensor, CProblem
 from ckgen.library.library import Library, LibraryError, UnsupportedProblem
-from ckgen.verify.reference import backward_weight, tolerance
+from ckgen.operations.bwd_weight import backward_weight
+from ckgen.verify.reference import tolerance
 from tests.conftest import StubMaker
 from tests.support.stub_library import compile_stub
 

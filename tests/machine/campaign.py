@@ -97,7 +97,7 @@ class Campaign:
 
     def __init__(self, tinygrad: Path, library: Library, tree: Path, arch: str, compiler: str, folder: Path) -> None:
         self.library, self.tree, self.arch, self.compiler, self.folder = library, tree, arch, compiler, folder
-        reducer = self.compile(tree / "src/runtime/reduce.cpp")
+        reducer = self.compile(tree / "src/kernels/reduce.cpp")
         engine = Engine(load_tinygrad(tinygrad), reducer.arch, reducer.is_gfx90a)
         self.machine = Machine(engine, library, Reducer.make(reducer, tree))
 

@@ -18,17 +18,20 @@ import numpy as np
 from ckgen.conv.dtypes import ELEMENTS, decode, encode
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.operations.bwd_data import backward_data
+from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, accumulations, allowance, backward_data, fused
+from ckgen.verify.reference_bwd_data import DTensor, allowance, fused
 from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
 RUNTIME = (
-    *("bwd_data_copy_engine", "bwd_data_core", "bwd_data_fusion", "bwd_data_halo", "bwd_data_plan"),
-    *("problem_checks", "runner"),
-    *("repack", "repack_plan", "tile_schedule", "memory_overlap"),
-    *("host_copy_engine", "host_matrix_units", "host_runtime"),
+    *("plan/bwd_data_copy_engine", "op/bwd_data_core", "plan/bwd_data_fusion", "plan/bwd_data_halo"),
+    *("plan/bwd_data_plan", "plan/problem_checks", "op/runner"),
+    *("kernels/repack", "plan/repack_plan", "plan/tile_schedule", "plan/memory_overlap"),
+    *("host/copy_engine", "host/matrix_units", "host/runtime"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3
@@ -218,7 +221,7 @@ def check(
     exact_out, exact_wei = logical("out", out), logical("wei", wei)
     gradient = backward_data(problem, exact_out, exact_wei)
     scale = float(np.abs(exact_out).max() * np.abs(exact_wei).max())
-    error = summing_allowance(accumulations(problem), scale)
+    error = summing_allowance(accumulations(BWD_DATA, problem), scale)
     tensors = {key: DTensor(one.array, one.dtype, one.layout) for key, one in d.items()}
     expected = fused(gradient, error, fusion.function, tensors, fusion.scalars)
     limit = allowance(element, expected)

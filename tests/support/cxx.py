@@ -17,7 +17,8 @@ from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
-from ckgen.verify.reference import backward_weight, tolerance
+from ckgen.operations.bwd_weight import backward_weight
+from ckgen.verify.reference import tolerance
 from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
-LEFT_OUT = (MANIFEST_NAME, "include/ckgen/instance/rules.hpp")
+LEFT_OUT = (MANIFEST_NAME, "include/ckgen/config/rules.hpp")
 
 
 def cases() -> list[str]:

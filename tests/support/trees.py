@@ -55,13 +55,12 @@ SMALL_TEMPLATES = Templates(
 def context(
     templates: Templates | None = None,
     spec_text: str = "spec",
-    tool: str = "tool",
     command: str = "ckgen generate",
     sets: dict[str, Sequence[str]] | None = None,
 ) -> RenderContext:
     """A context as the command line would make it; `templates` defaults to the real ones."""
     real = templates if templates is not None else load_templates(templates_dir())
-    return RenderContext(real, "instances.yaml", digest(spec_text.encode()), digest(tool.encode()), command, sets or {})
+    return RenderContext(real, "instances.yaml", digest(spec_text.encode()), command, sets or {})
 
 
 def small_tree(count: int = 6, version: str = "one") -> dict[str, str]:

@@ -16,10 +16,11 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
+from ckgen.operations.bwd_weight import backward_weight
 from ckgen.operations.operation import BWD_WEIGHT
 from ckgen.problems.sets import NamedProblem
 from ckgen.verify.plan import Case
-from ckgen.verify.reference import backward_weight, tolerance
+from ckgen.verify.reference import tolerance
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import run_case
 from tests.support.host_library import names_of

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ckgen.conv.dtypes import ELEMENTS, Float64, decode, element_of, encode
 from ckgen.conv.problem import ConvProblem, make_problem
-from ckgen.verify.reference import backward_weight, tolerance
+from ckgen.operations.bwd_weight import backward_weight
+from ckgen.verify.reference import tolerance
 from tests.support.strategies import problems
 
 

@@ -184,6 +184,17 @@ def test_poison_is_not_a_number_in_every_type(storage: type) -> None:
     assert guarded.untouched(OUTPUT_POISONS[0]) == 14
 
 
+def test_arrays_of_bytes_are_guarded_byte_by_byte() -> None:
+    """All that f8 (e4m3 or e5m2) has of NaN in both: the seven lower bits set."""
+    guarded = blank((3, 5), np.dtype(np.uint8), OUTPUT_POISONS[0])
+    assert (guarded.array & 0x7F == 0x7F).all() and guarded.damage() is None
+    assert [guarded.untouched(poison) for poison in OUTPUT_POISONS] == [15, 0]
+    guarded.array[1, 2] = 1
+    assert guarded.untouched(OUTPUT_POISONS[0]) == 14
+    guarded.buffer[GUARD_BYTES + 15] = 0
+    assert str(guarded.damage()).startswith("1 bytes written")
+
+
 def test_a_problem_that_nothing_takes_is_no_failure_where_that_is_allowed(stub: Library) -> None:
     """An uncovered problem is no failure, but its row is not ok. An instance that takes no problem still fails."""
     plan = make_plan(stub, [LINE], split_ks=[1])

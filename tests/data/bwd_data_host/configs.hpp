@@ -1,7 +1,7 @@
 // Instances of backward data by hand, small enough for a host to run thousands of problems.
 #pragma once
 
-#include "ckgen/device/impl/grouped_conv_bwd_data.hpp"
+#include "ckgen/op/impl/grouped_conv_bwd_data.hpp"
 
 namespace ckgen::instances {
 

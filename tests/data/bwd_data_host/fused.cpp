@@ -1,5 +1,5 @@
 // Every function that ckgen has, one of the kind that a spec defines, and D tensors of every layout.
-#include "ckgen/device/impl/grouped_conv_bwd_data_xdl.hpp"
+#include "ckgen/op/impl/grouped_conv_bwd_data_xdl.hpp"
 
 #include "configs.hpp"
 

@@ -1,5 +1,5 @@
 // Instances without a function, of both families.
-#include "ckgen/device/impl/grouped_conv_bwd_data_xdl.hpp"
+#include "ckgen/op/impl/grouped_conv_bwd_data_xdl.hpp"
 
 #include "configs.hpp"
 

@@ -1,5 +1,5 @@
 // Family wavelet: load waves and math waves.
-#include "ckgen/device/impl/grouped_conv_bwd_data_wavelet.hpp"
+#include "ckgen/op/impl/grouped_conv_bwd_data_wavelet.hpp"
 
 #include "configs.hpp"
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "ckgen/c_api.h"
-#include "ckgen/device/bwd_weight_core.hpp"
+#include "ckgen/op/bwd_weight_core.hpp"
 
 namespace {
 

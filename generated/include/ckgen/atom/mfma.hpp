@@ -157,7 +157,7 @@ template <class Layout, int Size, int Count, bool ByRows>
 struct OperandLane {
     int at;
     CKGEN_DEVICE OperandLane(const platform::Thread& thread, int lane, int first_slot)
-        : at(thread.kept(Layout::byte_of(MfmaOperand<Size>::plane(lane), first_slot + MfmaOperand<Size>::row(lane)))) {}
+        : at(thread.pin(Layout::byte_of(MfmaOperand<Size>::plane(lane), first_slot + MfmaOperand<Size>::row(lane)))) {}
 
     template <class T>
     CKGEN_DEVICE Fragment<T> load(const platform::Thread& thread, int base, int atom) const {
@@ -172,7 +172,7 @@ struct OperandLane<Layout, Size, Count, true> {
     CKGEN_DEVICE OperandLane(const platform::Thread& thread, int lane, int first_slot) {
         CKGEN_UNROLL
         for(int i = 0; i < Count; ++i)
-            at[i] = thread.kept(
+            at[i] = thread.pin(
                 Layout::byte_of(MfmaOperand<Size>::plane(lane), lane % 16 / 4,
                                 first_slot + i * Size + MfmaOperand<Size>::row(lane) / 16 * 16 + lane % 4 * 4));
     }

@@ -87,14 +87,14 @@ struct TileCopy {
 
 private:
     // The RowVector elements of one column: a word holds one element of f32, and of narrower types those of two rows.
-    // Without kept() the compiler collects f32's columns right behind their loads, where it has to wait for them.
+    // Without pin() the compiler collects f32's columns right behind their loads, where it has to wait for them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;
         CKGEN_UNROLL
         for(int word = 0; word < RowVector * static_cast<int>(sizeof(T)) / 4; ++word) {
             if constexpr(sizeof(T) == 4) {
-                line[word] = column_vector > 1 ? thread.kept(rows[word][column]) : rows[word][column];
+                line[word] = column_vector > 1 ? thread.pin(rows[word][column]) : rows[word][column];
             } else {
                 const uint32 even = rows[2 * word][column / 2];
                 const uint32 odd = rows[2 * word + 1][column / 2];

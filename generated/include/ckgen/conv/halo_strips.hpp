@@ -28,7 +28,7 @@ struct StripShape {
     int64 buffered_bytes;  // of an output position that passes through the buffer, else 0
 };
 
-// Positions of 8, 24, 40 ... bytes are none that the copy engine can walk over. Where they are all that a row has, it
+// Positions of 8, 24, 40 ... bytes are none that TMA can walk over. Where they are all that a row has, it
 // copies the row as one, to a buffer from which threads put it in its place; else the output is repacked first.
 CKGEN_HD constexpr int64 buffered_bytes(const StripLimits& limits, int64 groups, int64 outputs, int64 position_bytes) {
     const bool possible = limits.buffers && groups == 1 && position_bytes == outputs * 2;

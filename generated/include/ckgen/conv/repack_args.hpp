@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/repack_args.hpp. Do not edit; run: ckgen generate
-// Copying a tensor of 16-bit elements into longer rows: arguments of conv/repack.hpp.
+// Copying a tensor of 16-bit elements into longer rows: arguments of load/repack.hpp.
 #pragma once
 
 #include "ckgen/types.hpp"

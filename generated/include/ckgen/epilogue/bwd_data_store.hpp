@@ -3,8 +3,8 @@
 // tap sees get theirs.
 #pragma once
 
-#include "ckgen/conv/bwd_data_view.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
+#include "ckgen/load/bwd_data_view.hpp"
 
 namespace ckgen::epilogue {
 
@@ -30,7 +30,7 @@ class BwdDataStore {
 
 public:
     CKGEN_DEVICE BwdDataStore(const platform::Thread& thread, int math_id, const Args& args, const Tile& tile)
-        : args_(thread.arguments(args)), tile_(tile),
+        : args_(thread.reload_kernel_args(args)), tile_(tile),
           strides_(args_.partial == nullptr ? args_.in : args_.partial_strides),
           step_(tile.count, Shape::Map::rows_per_chunk) {
         CKGEN_UNROLL
@@ -39,9 +39,9 @@ public:
             const int line = index / Shape::line_vectors;
             const int column = index % Shape::line_vectors * D::c_vector;
             rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
-            byte_[round] = thread.kept(Shape::byte_of(line, column));
+            byte_[round] = thread.pin(Shape::byte_of(line, column));
             const bool there = (Shape::whole_rounds || index < Shape::vectors) && tile.n_first + column < args_.n;
-            channel_[round] = thread.kept(there ? tile.n_first + column : kNone);
+            channel_[round] = thread.pin(there ? tile.n_first + column : kNone);
         }
     }
 
@@ -101,7 +101,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
     constexpr int vectors = D::n_per_block / D::c_vector;
     if(!tile.tapless)
         return tile.m_first >= tile.rows;
-    const typename D::KernelArgs& args = thread.arguments(all_args);
+    const typename D::KernelArgs& args = thread.reload_kernel_args(all_args);
     for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {
         InputPlace<ndim> at = place_of(tile, conv::Walk<ndim + 1>(tile.count, tile.m_first + index / vectors));
         at.channel = tile.n_first + index % vectors * D::c_vector;

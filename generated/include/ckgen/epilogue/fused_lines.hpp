@@ -1,9 +1,9 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/fused_lines.hpp. Do not edit; run: ckgen generate
-// D tensors on their way to the cache, on platforms with a copy engine.
+// D tensors on their way to the cache, on platforms with a TMA.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
 

@@ -58,7 +58,7 @@ struct SplitKReduceKernel {
     static constexpr bool overlaps_previous = true;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
-        platform::wait_for_previous_kernel();
+        platform::pdl_wait();
         const int64 first = static_cast<int64>(thread.block_id()) * elements_per_block;
         // A slice of other length is not aligned, and a weight of few channels may lie anywhere.
         const bool whole = args.elements % elements_per_thread == 0 &&

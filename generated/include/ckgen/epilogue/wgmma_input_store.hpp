@@ -7,7 +7,7 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
 #include "ckgen/epilogue/fused_lines.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
 

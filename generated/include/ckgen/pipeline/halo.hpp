@@ -10,10 +10,10 @@
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/halo_walk.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::pipeline {
 
@@ -89,12 +89,12 @@ struct HaloKernel {
                 const int row = walk.step * g.rows;
                 for(int y = 0; y < p.stride[0]; ++y)
                     for(int x = 0; x < p.stride[1]; ++x, target += Rings::bytes(g.ring_bytes))
-                        platform::copy_image_box(target, args.in, full, in_channel, x - p.pad[1],
-                                                 row * p.stride[0] + y - p.pad[0], walk.image);
-                platform::copy_image_box(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full,
-                                         out_channel, 0, row - g.lead_rows, walk.image);
+                        platform::tma_load_nd(target, args.in, full, in_channel, x - p.pad[1],
+                                              row * p.stride[0] + y - p.pad[0], walk.image);
+                platform::tma_load_nd(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full, out_channel,
+                                      0, row - g.lead_rows, walk.image);
             }
-            platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
+            platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
         }
     };
 
@@ -293,18 +293,18 @@ struct HaloKernel {
                 platform::mbarrier_init(rings.full(stage), 1);
                 platform::mbarrier_init(rings.empty(stage), D::block_size / 32);
             }
-            platform::mbarrier_publish();
+            platform::fence_mbarrier_init();
         }
-        platform::publish_lds_to_copies();
+        platform::fence_proxy_async();
         thread.barrier();
         if(id < load_threads) {
             if constexpr(moves_registers)
-                platform::give_registers<40>();
+                platform::setmaxnreg_dec<40>();
             if(id == 0)
                 LoadRole::run(args, rings, tile);
         } else {
             if constexpr(moves_registers)
-                platform::take_registers<232>();
+                platform::setmaxnreg_inc<232>();
             MathRole(args, rings, id - load_threads).run(thread, tile);
         }
     }

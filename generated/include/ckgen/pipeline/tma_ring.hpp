@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma_ring.hpp. Do not edit; run: ckgen generate
-// Where tiles lie in shared memory that bulk tensor copies bring: a ring of stages, and in family stationary the tiles
+// Where tiles lie in shared memory that TMA loads bring: a ring of stages, and in family stationary the tiles
 // of B that stay. Mbarriers tell the load role and the math role of each other (pipeline/tma_roles.hpp).
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::pipeline {
 
@@ -52,8 +52,8 @@ template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
     const auto workgroups = static_cast<int32>(thread.grid_size());
-    return D::stationary ? conv::units_in_a_row(schedule, workgroup, workgroups)
-                         : conv::units_by_turns(schedule, workgroup, workgroups);
+    return D::stationary ? conv::contiguous_units(schedule, workgroup, workgroups)
+                         : conv::strided_units(schedule, workgroup, workgroups);
 }
 
 // Which B stays, as a role comes to its units. Both roles see it change at the same unit.

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma_roles.hpp. Do not edit; run: ckgen generate
 // What the kernels of family wavelet_tma have in common, whatever the operation: a ring of stages that the load role
-// fills by bulk tensor copies, the math role, warpgroups on wgmma that read both operands where the copies put them,
+// fills by TMA loads, the math role, warpgroups on wgmma that read both operands where the copies put them,
 // and the way of a persistent workgroup through its units of the schedule. Full and empty mbarriers guard each stage,
 // so that neither role ever waits for the other's code, and the ring runs on from one unit to the next. Partials are
 // added up by all workgroups together once all have been written.
@@ -17,7 +17,7 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
-#include "ckgen/epilogue/wgmma_partials.hpp"
+#include "ckgen/epilogue/wgmma_fixup.hpp"
 #include "ckgen/pipeline/tma_ring.hpp"
 
 namespace ckgen::pipeline {
@@ -29,7 +29,7 @@ inline constexpr int tma_resident = 2 * (D::lds_bytes + 1024) <= 228 * 1024 ? 2 
 
 // How many units math warpgroups have under way, of 64 or m_per_xdl rows for each.
 template <class D>
-inline constexpr int tma_teams = D::warpgroups * D::m_per_xdl / D::m_per_block;
+inline constexpr int tma_consumers = D::warpgroups * D::m_per_xdl / D::m_per_block;
 
 // Warpgroups either share a unit, 64 rows each, or are teams of one that take units by turns, all their rows each, so
 // that one stores its results while another multiplies. A team begins to multiply when the one before it has begun its
@@ -37,11 +37,11 @@ inline constexpr int tma_teams = D::warpgroups * D::m_per_xdl / D::m_per_block;
 template <class D, class View>
 struct TmaMathRole {
     using Args = typename View::Args;
-    using Partials = epilogue::WgmmaPartials<D, View>;
+    using Partials = epilogue::WgmmaFixup<D, View>;
     using Registers = typename Partials::Registers;
     static constexpr int block_bytes = 64 * 128;  // 64 rows of a stage, 128 bytes each
     static constexpr int a_blocks = D::m_per_block / 64;
-    static constexpr int teams = tma_teams<D>;
+    static constexpr int teams = tma_consumers<D>;
     static constexpr int own_blocks = a_blocks * teams / D::warpgroups;  // of A, that a warpgroup multiplies
 
     // `id` counts the threads of a warpgroup.
@@ -68,9 +68,10 @@ struct TmaMathRole {
                 next = View::unit(args, u + run.step < run.end ? u + run.step : u);
                 continue;
             }
-            const bool direct = u < schedule.direct;
+            const bool direct = u < schedule.data_parallel_tiles;
             float* const slot = Partials::slot(
-                args, direct ? schedule.tail_units() + workgroup * teams + team : u - schedule.direct, 0);
+                args, direct ? schedule.stream_k_units() + workgroup * teams + team : u - schedule.data_parallel_tiles,
+                0);
             if(direct) {
                 CKGEN_UNROLL
                 for(int b = 0; b < own_blocks; ++b)
@@ -236,44 +237,44 @@ struct TmaRoles {
         if(id == 0) {
             for(TmaRing<D> each = ring; each.parity == 0; each.next()) {
                 platform::mbarrier_init(each.full(), 1);
-                platform::mbarrier_init(each.empty(), D::warpgroups / tma_teams<D>);
+                platform::mbarrier_init(each.empty(), D::warpgroups / tma_consumers<D>);
             }
-            if constexpr(tma_teams<D> > 1)
-                for(int team = 0; team < tma_teams<D>; ++team)
+            if constexpr(tma_consumers<D> > 1)
+                for(int team = 0; team < tma_consumers<D>; ++team)
                     platform::mbarrier_init(ring.turn(team), 1);
             if constexpr(D::stationary) {
                 for(int tile = 0; tile < D::weight_rows / 16; ++tile)
                     platform::mbarrier_init(ring.weight_full(tile), 1);
                 platform::mbarrier_init(ring.weight_empty(), D::warpgroups);
             }
-            platform::mbarrier_publish();
+            platform::fence_mbarrier_init();
         }
         thread.barrier();
         // The barrier of the grid is in each branch: behind both, the load role's few registers would be all there are.
-        const bool meets = platform::kGridBarrier && has_second_half(args);
+        const bool meets = platform::kGridBarrier && needs_fixup(args);
         if(id < 128) {
             if constexpr(moves_registers)
-                platform::give_registers<40>();
+                platform::setmaxnreg_dec<40>();
             if(thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
             if(meets)
                 platform::grid_barrier();
         } else {
             if constexpr(moves_registers)
-                platform::take_registers<232>();
+                platform::setmaxnreg_inc<232>();
             TmaMathRole<D, View>::run(thread, args, ring, thread.uniform(id / 128) - 1, id % 128);
             if(meets) {
                 platform::grid_barrier();
-                second_half(args, thread);
+                fixup(args, thread);
             }
         }
     }
 
     // What all workgroups do when all have done the rest; see platform/kernel_traits.hpp.
-    static CKGEN_HD bool has_second_half(const Args& args) { return View::schedule(args).tail > 0; }
-    static CKGEN_DEVICE void second_half(const Args& args, const platform::Thread& thread) {
+    static CKGEN_HD bool needs_fixup(const Args& args) { return View::schedule(args).stream_k_tiles > 0; }
+    static CKGEN_DEVICE void fixup(const Args& args, const platform::Thread& thread) {
         if(thread.thread_id() >= 128)
-            epilogue::WgmmaPartials<D, View>::finish(thread, args, thread.thread_id() - 128);
+            epilogue::WgmmaFixup<D, View>::finish(thread, args, thread.thread_id() - 128);
     }
 };
 

@@ -1,9 +1,9 @@
 // Copied by ckgen from templates/include/ckgen/platform/host_tensor_map.hpp. Do not edit; run: ckgen generate
-// Tensor maps of the host's copy engine. What CUDA's driver would refuse is refused here too: CUDA driver API,
+// Tensor maps of the host's TMA unit. What CUDA's driver would refuse is refused here too: CUDA driver API,
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/platform/tensor_map_shapes.hpp"
 
 namespace ckgen::platform {
 

@@ -5,9 +5,9 @@
 
 #include <setjmp.h>
 
-#include "ckgen/platform/host_copy_engine.hpp"
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_matrix_units.hpp"
+#include "ckgen/platform/host_tma_unit.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::platform {
@@ -42,7 +42,7 @@ public:
     void wake(int mbarrier);
 
     CheckedLds lds;
-    CopyEngine copies{*this};
+    TmaUnit copies{*this};
     MatrixUnits matrix{*this};
 
     // Whether global memory at `address` may be accessed, and the report where not.

@@ -34,14 +34,14 @@ public:
     CKGEN_DEVICE uint32 grid_size() const { return gridDim.x; }
     // A logical wave is two warps; what is uniform over it is uniform over each.
     CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
-    CKGEN_DEVICE int anew(int value) const { return value; }
-    CKGEN_DEVICE int kept(int value) const { return value; }
+    CKGEN_DEVICE int rematerialize(int value) const { return value; }
+    CKGEN_DEVICE int pin(int value) const { return value; }
     CKGEN_DEVICE void schedule_boundary() const {}
     CKGEN_DEVICE void await_loads() const {}
     template <int Steps, int Reads, int Matrix>
     CKGEN_DEVICE void interleave() const {}
     template <class Args>
-    CKGEN_DEVICE const Args& arguments(const Args& args) const {
+    CKGEN_DEVICE const Args& reload_kernel_args(const Args& args) const {
         return args;
     }
     CKGEN_DEVICE void barrier() const { asm volatile("bar.sync 0;" ::: "memory"); }
@@ -84,7 +84,7 @@ public:
 
 // Nothing unless the kernel was launched to begin before the one ahead of it on the stream is done. PTX ISA 9.0,
 // 9.7.13.13 (griddepcontrol).
-CKGEN_DEVICE void wait_for_previous_kernel() {
+CKGEN_DEVICE void pdl_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -92,7 +92,7 @@ CKGEN_DEVICE void wait_for_previous_kernel() {
 
 // From here on the next kernel of the stream may begin, if it was launched to overlap: in all workgroups before it
 // does.
-CKGEN_DEVICE void let_next_kernel_begin() {
+CKGEN_DEVICE void pdl_launch_dependents() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif

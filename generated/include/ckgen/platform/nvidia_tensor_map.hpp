@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/nvidia_tensor_map.hpp. Do not edit; run: ckgen generate
-// Tensor maps for the copy engine, made on the host through the driver (no -lcuda: the runtime finds the entry points).
+// Tensor maps for TMA, made on the host through the driver (no -lcuda: the runtime finds the entry points).
 #pragma once
 
 #include <cuda.h>
@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/platform/tensor_map_shapes.hpp"
 
 namespace ckgen::platform {
 

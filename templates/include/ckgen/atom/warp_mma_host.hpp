@@ -1,7 +1,7 @@
-// mma.sync m16n8k16 and m16n8k8 as the host executes them: by the lane maps of atom/warp_mma.hpp.
+// mma.sync m16n8k16 and m16n8k8 as the host executes them: by the lane maps of atom/warp_mma_lanes.hpp.
 #pragma once
 
-#include "ckgen/atom/warp_mma.hpp"
+#include "ckgen/atom/warp_mma_lanes.hpp"
 #include "ckgen/platform/host_workgroup.hpp"
 
 namespace ckgen::atom {

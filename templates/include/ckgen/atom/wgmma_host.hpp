@@ -2,7 +2,7 @@
 // unit until a thread waits for them.
 #pragma once
 
-#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/atom/wgmma_operands.hpp"
 #include "ckgen/platform/host_workgroup.hpp"
 
 namespace ckgen::atom {

@@ -1,4 +1,4 @@
-// Kernel arguments of grouped convolution backward data, filled by conv/bwd_data_plan.hpp on the host.
+// Kernel arguments of grouped convolution backward data, filled by plan/bwd_data_plan.hpp on the host.
 //
 // The positions of a dimension fall into classes by what taps see them (docs/backward_data.md). With
 //     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
@@ -55,7 +55,7 @@ struct BwdDataArgs {
 };
 
 // A class of positions of all dimensions together, as a kernel takes it.
-struct BwdDataClasses {
+struct SubGemm {
     int32 start[3], count[3];  // positions start + stride * t of a dimension
     int32 origin[3], taps[3], first[3];
     Divider by[3];  // of count
@@ -73,7 +73,7 @@ struct BwdDataUnits {
     int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
     int32 class_count;        // with the residues of the stride, where positions have no tap
     Divider n_tiles, groups, m_tiles, all_classes;
-    BwdDataClasses classes[kMostClasses];
+    SubGemm classes[kMostClasses];
 };
 
 struct BwdDataTensor {
@@ -82,12 +82,12 @@ struct BwdDataTensor {
 };
 
 // The positions of dimension d that tap `first`, below tilde and the filter's length, sees, and what else sees them.
-struct BwdDataClass {
+struct AxisClass {
     int32 start, count;  // positions start + stride * t
     int32 origin, taps;
 };
-CKGEN_HD BwdDataClass class_of_tap(const BwdDataArgs& args, int d, int first) {
-    BwdDataClass seen;
+CKGEN_HD AxisClass class_of_tap(const BwdDataArgs& args, int d, int first) {
+    AxisClass seen;
     const int stride = args.stride[d];
     const int ahead = first * args.dilation[d] - args.pad[d];
     const int rest = ahead % stride;
@@ -109,3 +109,14 @@ CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {
 }
 
 }  // namespace ckgen::conv
+
+namespace ckgen {
+
+// The kernel's argument: the plan, and what the function needs. Derives from the plan, which so comes first.
+template <class Function, int DTensors>
+struct BwdDataKernelArgs : conv::BwdDataArgs {
+    Function function;
+    conv::BwdDataTensor d[max_of(1, DTensors)];
+};
+
+}  // namespace ckgen

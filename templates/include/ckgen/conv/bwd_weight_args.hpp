@@ -1,4 +1,4 @@
-// Kernel arguments of grouped convolution backward weight, filled by conv/bwd_weight_plan.hpp on the host.
+// Kernel arguments of grouped convolution backward weight, filled by plan/bwd_weight_plan.hpp on the host.
 //
 // The GEMM of one group: M = K (output channels), N = C * taps, GEMM-K = images * output positions.
 //   A[k][m] = dOut(position k, channel m)            B[k][n] = In(position k seen through tap n / C, channel n % C)
@@ -22,7 +22,7 @@ struct BwdWeightArgs {
     int32 group_tiles, groups_per_block;  // a workgroup of family halo has several groups, of others one
     int32 k_tiles;                        // tiles of k_per_block that cover GEMM-K
     int32 k_tiles_per_split;
-    // Neighbouring tiles whose offsets fit 31 bits. With a copy engine: tiles that the matrix unit sums by itself; then
+    // Neighbouring tiles whose offsets fit 31 bits. With TMA: tiles that the matrix unit sums by itself; then
     // its sum is put to the partials, and starts anew.
     int32 k_tiles_per_chunk;
 

@@ -1,4 +1,4 @@
-// Copying a tensor of 16-bit elements into longer rows: arguments of conv/repack.hpp.
+// Copying a tensor of 16-bit elements into longer rows: arguments of load/repack.hpp.
 #pragma once
 
 #include "ckgen/types.hpp"

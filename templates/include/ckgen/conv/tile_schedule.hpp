@@ -5,54 +5,58 @@
 
 namespace ckgen::conv {
 
-// Units of work, in the order in which they are taken: `direct` whole tiles, then every split of the `tail`, other
-// tiles. Their f32 sums lie in the workspace, a slot for each unit of the tail, then one for each workgroup, which sums
-// a direct tile in several pieces there.
+// A stream-K schedule of output tiles with a data-parallel part. Units of work in order: one unit per data-parallel
+// tile, then for each split the units of the stream-K tiles. A data-parallel tile is computed and stored by one
+// workgroup. The units of a stream-K tile each sum a part of GEMM-K into f32 partials in the workspace, one slot per
+// unit, which the fixup adds in a fixed order. Slots after those hold, per workgroup, the running sum of a
+// data-parallel tile whose GEMM-K is cut into several sums.
 struct TileSchedule {
-    int32 direct;  // tiles
-    int32 tail;    // tiles
-    int32 split;   // units that share a tile of the tail
+    int32 data_parallel_tiles;
+    int32 stream_k_tiles;
+    int32 splits;  // units per stream-K tile
 
-    CKGEN_HD constexpr int32 tail_units() const { return tail * split; }
-    CKGEN_HD constexpr int32 units() const { return direct + tail_units(); }
+    CKGEN_HD constexpr int32 stream_k_units() const { return stream_k_tiles * splits; }
+    CKGEN_HD constexpr int32 units() const { return data_parallel_tiles + stream_k_units(); }
 };
 
-// The units of a workgroup.
+// The units of a persistent workgroup.
 struct UnitRun {
     int32 first, end, step;
 };
-// By turns, so that workgroups are at neighbouring units at a time.
-CKGEN_HD constexpr UnitRun units_by_turns(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
+// Every workgroups-th unit: at any time all workgroups are at neighbouring units.
+CKGEN_HD constexpr UnitRun strided_units(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
     return {workgroup, schedule.units(), workgroups};
 }
-// Or an even share of neighbouring units each.
-CKGEN_HD constexpr UnitRun units_in_a_row(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
+// An even share of consecutive units.
+CKGEN_HD constexpr UnitRun contiguous_units(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
     const int64 units = schedule.units();
     return {static_cast<int32>(units * workgroup / workgroups),
             static_cast<int32>(units * (workgroup + 1) / workgroups), 1};
 }
 
-// What a persistent kernel has to do: tiles, each of k_tiles along GEMM-K, and how long those take.
+// The work of a persistent kernel: output tiles with k_tiles each along GEMM-K, and the tile sizes that determine how
+// long they take.
 struct TileWork {
     int64 tiles;
     int64 k_tiles;
     int m_per_block, n_per_block, k_per_block;
 };
 
-// The split_k that costs the least nanoseconds, of which a unit takes
-//     k_tiles * (40 + 75 * blocks) + 700 + 220 * blocks
-// where blocks counts the 64x64x64 in a tile of GEMM-K, units go in waves of compute_units, and adding up partials of
-// n bytes takes 2500 + n / 3200. The terms: the products; filling the pipeline and writing the tile; the barrier of the
-// grid; writing and reading a partial. The constants fit an H200: bench/results/2026-11-21-h200.
+// The split_k with the lowest estimated time. A unit takes
+//     k_tiles * (40 + 75 * blocks) + 700 + 220 * blocks   nanoseconds
+// where blocks is the number of 64x64x64 blocks in a tile of GEMM-K. Units run in rounds of compute_units, and adding n
+// bytes of partials takes 2500 + n / 3200. The terms are: the products; filling the pipeline and storing the tile; the
+// grid barrier; writing and reading a partial. The constants fit an H200: bench/results/2026-11-21-h200.
 int64 fill_waves(const TileWork& work, int64 compute_units);
 
-// With split_k 1 the tiles of the last wave, where it comes after others and leaves compute units idle, are the tail,
-// which is split by the same reckoning into at most 8.
+// The schedule for split_k. With split_k 1 the tiles of an incomplete last round become stream-K tiles, if other rounds
+// precede it; the same estimate chooses their splits, at most 8.
 TileSchedule share_tiles(const TileWork& work, int split_k, int compute_units);
 
-// Slots of partials in the workspace. `in_pieces`: a direct tile is summed in several.
+// Slots of partials in the workspace. `in_pieces`: the GEMM-K of a data-parallel tile is cut into several sums.
 inline int64 partial_slots(const TileSchedule& schedule, bool in_pieces, int compute_units) {
-    return int64{schedule.tail} * schedule.split + (schedule.direct > 0 && in_pieces ? compute_units : 0);
+    return int64{schedule.stream_k_tiles} * schedule.splits +
+           (schedule.data_parallel_tiles > 0 && in_pieces ? compute_units : 0);
 }
 
 }  // namespace ckgen::conv

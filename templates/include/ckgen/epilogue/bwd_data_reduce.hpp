@@ -27,7 +27,7 @@ struct BwdDataReduceKernel {
     }
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
-        platform::wait_for_previous_kernel();
+        platform::pdl_wait();
         constexpr int ndim = D::kernel_ndim;
         const int64 rows = rows_of(args);
         const int vectors = args.n / width;

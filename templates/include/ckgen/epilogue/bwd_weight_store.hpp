@@ -1,7 +1,7 @@
 // How lines of the tile become weights, or f32 partials of them.
 #pragma once
 
-#include "ckgen/conv/bwd_weight_view.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
 

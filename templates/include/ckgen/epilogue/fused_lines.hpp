@@ -1,8 +1,8 @@
-// D tensors on their way to the cache, on platforms with a copy engine.
+// D tensors on their way to the cache, on platforms with a TMA.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
 

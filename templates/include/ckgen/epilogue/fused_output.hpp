@@ -1,8 +1,8 @@
 // The last step of backward data: the function of a sum and of D tensors, rounded once and stored.
 #pragma once
 
+#include "ckgen/config/layout.hpp"
 #include "ckgen/conv/bwd_data_args.hpp"
-#include "ckgen/conv/layout.hpp"
 #include "ckgen/platform/platform.hpp"
 #include "ckgen/tuple.hpp"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/conv/halo_strips.hpp"
-#include "ckgen/platform/copy_engine.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
+#include "ckgen/platform/tma.hpp"
 
 namespace ckgen::pipeline {
 
@@ -97,7 +97,7 @@ struct HaloWgmmaKernel {
                 if(by_buffer) {
                     platform::mbarrier_wait(ring.buffered(), i % 2);
                     rows.place(ring, walk);
-                    platform::publish_lds_to_copies();
+                    platform::fence_proxy_async();
                     platform::barrier_of(1, load_threads);  // the buffer is free
                     if(id == 0)
                         platform::mbarrier_arrive(ring.full());
@@ -106,7 +106,7 @@ struct HaloWgmmaKernel {
                 if(by_buffer && i + 1 < tile.k_tiles)
                     rows.fetch(walk);
             }
-            platform::let_next_kernel_begin();  // earlier, its workgroups would crowd on idle units
+            platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
         }
     };
 
@@ -131,7 +131,7 @@ struct HaloWgmmaKernel {
             const int row = walk.strip * args.strips.rows;
             const uint32 full = ring.full();
             platform::mbarrier_expect(full, bytes);
-            platform::copy_image_box(ring.in(), args.in, full, in_channel, 0, row, walk.image);
+            platform::tma_load_nd(ring.in(), args.in, full, in_channel, 0, row, walk.image);
             if(buffered(args.strips))
                 return;
             copy_out(ring.out(), args.out, full, out_channel, row, walk.image);
@@ -142,7 +142,7 @@ struct HaloWgmmaKernel {
     private:
         CKGEN_DEVICE void copy_out(uint32 target, const platform::TensorMap& map, uint32 full, int channel, int row,
                                    int image) const {
-            platform::copy_image_box(target, map, full, channel, out_column, row - rows_back, image);
+            platform::tma_load_nd(target, map, full, channel, out_column, row - rows_back, image);
         }
     };
 
@@ -168,7 +168,7 @@ struct HaloWgmmaKernel {
                                             *reinterpret_cast<const Vec<uint32, 2>*>(p_.out + end));
             platform::mbarrier_expect(buffered_, bytes);
             if(bytes > 0)
-                platform::copy_bytes(buffer_, p_.out + part.begin / 16 * 16, bytes, buffered_);
+                platform::bulk_load(buffer_, p_.out + part.begin / 16 * 16, bytes, buffered_);
         }
 
         // From the buffer to the stage: in the swizzle of a box of out_channels, the rest behind it. A thread moves
@@ -342,18 +342,18 @@ struct HaloWgmmaKernel {
                 platform::mbarrier_init(each.empty(), side);
             }
             platform::mbarrier_init(ring.buffered(), 1);
-            platform::mbarrier_publish();
+            platform::fence_mbarrier_init();
         }
-        platform::publish_lds_to_copies();
+        platform::fence_proxy_async();
         thread.barrier();
         if(id < load_threads) {
             if constexpr(moves_registers)
-                platform::give_registers<56>();
+                platform::setmaxnreg_dec<56>();
             if(buffered(args.strips) || id == 0)
                 LoadRole::run(args, ring, tile, id);
         } else {
             if constexpr(moves_registers)
-                platform::take_registers<152>();
+                platform::setmaxnreg_inc<152>();
             MathRole(args, id / load_threads - 1, id % load_threads).run(ring, tile);
         }
     }

@@ -1,9 +1,9 @@
-// Family wavelet_tma of backward weight: Hopper's wavelet. The load role is one warp that issues bulk tensor copies,
+// Family wavelet_tma of backward weight: Hopper's wavelet. The load role is one warp that issues TMA loads,
 // dOut as a matrix and the input in im2col order; see pipeline/tma_roles.hpp for the rest.
 #pragma once
 
-#include "ckgen/conv/bwd_weight_view.hpp"
 #include "ckgen/epilogue/wgmma_store.hpp"
+#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
 
 namespace ckgen::pipeline {
@@ -16,7 +16,7 @@ struct WaveletTmaArgs {
 };
 
 // One warp, whose lanes all do the same, so that the compiler keeps what they compute in uniform registers, where
-// the copy engine takes it from; one lane issues the copies. A lane alone would take longer for the code between
+// TMA takes it from; one lane issues the copies. A lane alone would take longer for the code between
 // two copies than a small tile's copies take.
 template <class D>
 struct WaveletTmaLoadRole {
@@ -107,11 +107,12 @@ private:
         platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
         CKGEN_UNROLL
         for(int i = 0; i < a_blocks; ++i)
-            platform::copy_box(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * 64, position.row);
+            platform::tma_load_2d(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * 64,
+                                  position.row);
         CKGEN_UNROLL
         for(int j = 0; j < b_blocks; ++j)
-            platform::copy_pixels<ndim>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
-                                        columns[j].channel, position.input, position.image, columns[j].tap);
+            platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
+                                            columns[j].channel, position.input, position.image, columns[j].tap);
     }
 };
 

@@ -5,8 +5,8 @@
 
 #include "ckgen/types.hpp"
 
-// The architectures of ckgen/hardware/archs.py. What is wrong for another one would not be told by its compiler: the form of
-// a buffer resource, and matrix instructions that it may have.
+// The architectures of ckgen/hardware/archs.py. What is wrong for another one would not be told by its compiler: the
+// form of a buffer resource, and matrix instructions that it may have.
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define CKGEN_AMD_MFMA 1
 #define CKGEN_AMD_WMMA 0
@@ -74,19 +74,19 @@ public:
     CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
     // The kernel's arguments again: what is read through this is read here, and is not kept in registers till then.
     template <class Args>
-    CKGEN_DEVICE const Args& arguments(const Args&) const {
+    CKGEN_DEVICE const Args& reload_kernel_args(const Args&) const {
         auto kernarg = (const __attribute__((address_space(4))) Args*)__builtin_amdgcn_kernarg_segment_ptr();
         asm("" : "+s"(kernarg));
         return *(const Args*)kernarg;
     }
     // A value that stays in its register: it is not worked out anew where it is used.
-    CKGEN_DEVICE int kept(int value) const {
+    CKGEN_DEVICE int pin(int value) const {
         asm volatile("" : "+v"(value));
         return value;
     }
     // A uniform value of which the compiler does not know that it is the same in every iteration of a loop, so that
     // what follows from it is worked out there and takes no register across iterations.
-    CKGEN_DEVICE int anew(int value) const {
+    CKGEN_DEVICE int rematerialize(int value) const {
         asm("" : "+s"(value));
         return value;
     }
@@ -239,7 +239,7 @@ private:
 
 using KernelEntry = const void*;  // what hipLaunchKernel takes
 
-CKGEN_DEVICE void wait_for_previous_kernel() {}  // kernels of one stream never overlap
+CKGEN_DEVICE void pdl_wait() {}  // kernels of one stream never overlap
 
 }  // namespace ckgen::platform
 

@@ -76,14 +76,14 @@ public:
     uint32 block_id() const;
     uint32 grid_size() const;
     int uniform(int value) const { return value; }
-    int anew(int value) const { return value; }
-    int kept(int value) const { return value; }
+    int rematerialize(int value) const { return value; }
+    int pin(int value) const { return value; }
     void schedule_boundary() const {}
     void await_loads() const {}
     template <int Steps, int Reads, int Matrix>
     void interleave() const {}
     template <class Args>
-    const Args& arguments(const Args& args) const {
+    const Args& reload_kernel_args(const Args& args) const {
         return args;
     }
 
@@ -161,8 +161,8 @@ private:
     int id_;
 };
 
-inline void wait_for_previous_kernel() {}  // a launch returns when it is done
-inline void let_next_kernel_begin() {}
+inline void pdl_wait() {}  // a launch returns when it is done
+inline void pdl_launch_dependents() {}
 
 // A window of global memory. A load at or past `bytes` gives zero, as AMD's raw buffers do; a load before that is
 // checked against the tensors of the launch.
@@ -217,16 +217,16 @@ constexpr KernelEntry entry_of() {
 }
 
 template <class Kernel>
-void second_half_entry(const void* args, Thread& thread) {
-    Kernel::second_half(*static_cast<const typename Kernel::Args*>(args), thread);
+void fixup_entry(const void* args, Thread& thread) {
+    Kernel::fixup(*static_cast<const typename Kernel::Args*>(args), thread);
 }
 
 template <class Kernel>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
     run_grid(entry, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
-    if constexpr(HasSecondHalf<Kernel>::value)
-        if(Kernel::has_second_half(args))
-            run_grid(&second_half_entry<Kernel>, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
+    if constexpr(HasFixup<Kernel>::value)
+        if(Kernel::needs_fixup(args))
+            run_grid(&fixup_entry<Kernel>, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
 }
 
 int compute_units();

@@ -188,7 +188,7 @@ private:
                                                             const char* what) const {
         fail("LDS " + std::string(what) + " at offset " + std::to_string(word * 4) + " by " + said(a) +
              " of bytes that " + clocks.agents().name(mark.writer) + " stored at " + text(mark.write_site) +
-             ", with no publish_lds_to_copies between");
+             ", with no fence_proxy_async between");
     }
     [[noreturn, gnu::cold, gnu::noinline]] void race(const Access& a, int word, const char* what, int other,
                                                      Site other_site, const char* other_what) const {

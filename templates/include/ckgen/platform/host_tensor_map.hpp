@@ -1,8 +1,8 @@
-// Tensor maps of the host's copy engine. What CUDA's driver would refuse is refused here too: CUDA driver API,
+// Tensor maps of the host's TMA unit. What CUDA's driver would refuse is refused here too: CUDA driver API,
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/platform/tensor_map_shapes.hpp"
 
 namespace ckgen::platform {
 

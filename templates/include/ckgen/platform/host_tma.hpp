@@ -1,7 +1,7 @@
-// The host's copy engine and warps, with the functions of platform/nvidia_tma.hpp. Copies are done some time after they
+// The host's TMA unit and warps, with the functions of platform/nvidia_tma.hpp. Copies are done some time after they
 // were issued, at the latest when nothing else can move; with a seed at a random moment. What they write counts as
 // written for a thread that has waited for the mbarrier that counts them. The engine is
-// templates/src/host_copy_engine.cpp.
+// templates/src/host/tma.cpp.
 #pragma once
 
 #include "ckgen/platform/host.hpp"
@@ -25,12 +25,12 @@ struct TensorMap {
 inline uint32 lds_start() { return 16; }
 
 void mbarrier_init(uint32 barrier, int arrivals, Site site = Site::here());
-void mbarrier_publish(Site site = Site::here());
+void fence_mbarrier_init(Site site = Site::here());
 void mbarrier_expect(uint32 barrier, int bytes, Site site = Site::here());
 void mbarrier_arrive(uint32 barrier, Site site = Site::here());
 void mbarrier_wait(uint32 barrier, int parity, Site site = Site::here());
 
-struct CopyRequest {
+struct TmaRequest {
     uint32 target;
     const TensorMap* map;
     uint32 barrier;
@@ -38,28 +38,28 @@ struct CopyRequest {
     int tap[3];
     Site site;
 };
-void start_copy(const CopyRequest& request);
+void start_tma(const TmaRequest& request);
 
-inline void copy_box(uint32 target, const TensorMap& map, uint32 barrier, int x, int y, Site site = Site::here()) {
-    start_copy({target, &map, barrier, {x, y}, {}, site});
+inline void tma_load_2d(uint32 target, const TensorMap& map, uint32 barrier, int x, int y, Site site = Site::here()) {
+    start_tma({target, &map, barrier, {x, y}, {}, site});
 }
-inline void copy_image_box(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
-                           int image, Site site = Site::here()) {
-    start_copy({target, &map, barrier, {channel, column, row, image}, {}, site});
+inline void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
+                        int image, Site site = Site::here()) {
+    start_tma({target, &map, barrier, {channel, column, row, image}, {}, site});
 }
 template <int NDim>
-void copy_pixels(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
-                 int image, const uint16 (&tap)[NDim], Site site = Site::here()) {
-    CopyRequest request{target, &map, barrier, {channel}, {}, site};
+void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
+                     int image, const uint16 (&tap)[NDim], Site site = Site::here()) {
+    TmaRequest request{target, &map, barrier, {channel}, {}, site};
     for(int d = 0; d < NDim; ++d) {
         request.position[1 + d] = position[d];
         request.tap[d] = tap[d];
     }
     request.position[1 + NDim] = image;
-    start_copy(request);
+    start_tma(request);
 }
 
-void publish_lds_to_copies(Site site = Site::here());
+void fence_proxy_async(Site site = Site::here());
 void sync_warp(Site site = Site::here());
 inline bool elect_lane(const Thread& thread) { return thread.thread_id() % 32 == 0; }
 // A launch runs workgroup after workgroup: it comes again for what would be behind a barrier of the grid.
@@ -96,11 +96,11 @@ inline void store_matrices(const Thread& thread, int byte_offset, const uint32 (
 // There are registers enough; that a whole warpgroup comes is checked.
 void move_registers(Site site);
 template <int Count>
-void give_registers(Site site = Site::here()) {
+void setmaxnreg_dec(Site site = Site::here()) {
     move_registers(site);
 }
 template <int Count>
-void take_registers(Site site = Site::here()) {
+void setmaxnreg_inc(Site site = Site::here()) {
     move_registers(site);
 }
 

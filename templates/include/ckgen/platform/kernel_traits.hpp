@@ -13,14 +13,14 @@ struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_prev
     static constexpr bool value = Kernel::overlaps_previous;
 };
 
-// True for kernels with a second half: has_second_half(args) says whether all workgroups are to run second_half() when
+// True for kernels with a second half: needs_fixup(args) says whether all workgroups are to run fixup() when
 // all have run the rest. run() does that itself behind a barrier of the grid, where the platform has one.
 template <class Kernel, class = void>
-struct HasSecondHalf {
+struct HasFixup {
     static constexpr bool value = false;
 };
 template <class Kernel>
-struct HasSecondHalf<Kernel, decltype(static_cast<void>(&Kernel::has_second_half))> {
+struct HasFixup<Kernel, decltype(static_cast<void>(&Kernel::needs_fixup))> {
     static constexpr bool value = true;
 };
 

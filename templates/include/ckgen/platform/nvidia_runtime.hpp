@@ -45,10 +45,10 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
         attribute.val.programmaticStreamSerializationAllowed = 1;
         needed = waits_by_itself(entry);
     }
-    if constexpr(HasSecondHalf<Kernel>::value) {
+    if constexpr(HasFixup<Kernel>::value) {
         attribute.id = cudaLaunchAttributeCooperative;
         attribute.val.cooperative = 1;
-        needed = Kernel::has_second_half(args);
+        needed = Kernel::needs_fixup(args);
     }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(blocks);

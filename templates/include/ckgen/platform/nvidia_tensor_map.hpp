@@ -1,4 +1,4 @@
-// Tensor maps for the copy engine, made on the host through the driver (no -lcuda: the runtime finds the entry points).
+// Tensor maps for TMA, made on the host through the driver (no -lcuda: the runtime finds the entry points).
 #pragma once
 
 #include <cuda.h>
@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ckgen/platform/tensor_map.hpp"
+#include "ckgen/platform/tensor_map_shapes.hpp"
 
 namespace ckgen::platform {
 

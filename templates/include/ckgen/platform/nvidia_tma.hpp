@@ -1,4 +1,4 @@
-// Hopper's asynchronous machinery as kernels use it: mbarriers and bulk tensor copies. PTX ISA 9.0, 9.7.13.15
+// Hopper's asynchronous machinery as kernels use it: mbarriers and TMA loads. PTX ISA 9.0, 9.7.13.15
 // (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
 #pragma once
 
@@ -15,8 +15,8 @@ using TensorMap = CUtensorMap;
 CKGEN_DEVICE void mbarrier_init(uint32 barrier, int arrivals) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
-// Makes initialised barriers visible to the copy engine; a workgroup barrier follows.
-CKGEN_DEVICE void mbarrier_publish() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// Makes initialised barriers visible to TMA; a workgroup barrier follows.
+CKGEN_DEVICE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 // Arrives and says how many bytes of copies the phase also waits for.
 CKGEN_DEVICE void mbarrier_expect(uint32 barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -33,7 +33,7 @@ CKGEN_DEVICE void mbarrier_wait(uint32 barrier, int parity) {
 }
 
 // A box of a two-dimensional tensor: x along the contiguous dimension.
-CKGEN_DEVICE void copy_box(uint32 target, const TensorMap& map, uint32 barrier, int x, int y) {
+CKGEN_DEVICE void tma_load_2d(uint32 target, const TensorMap& map, uint32 barrier, int x, int y) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
             target),
@@ -42,8 +42,8 @@ CKGEN_DEVICE void copy_box(uint32 target, const TensorMap& map, uint32 barrier, 
 }
 
 // A box of a channels-last image tensor: channels, columns, rows and images from there.
-CKGEN_DEVICE void copy_image_box(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
-                                 int image) {
+CKGEN_DEVICE void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrier, int channel, int column, int row,
+                              int image) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
                  "[%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
                  "l"(&map), "r"(barrier), "r"(channel), "r"(column), "r"(row), "r"(image)
@@ -53,8 +53,8 @@ CKGEN_DEVICE void copy_image_box(uint32 target, const TensorMap& map, uint32 bar
 // Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
 // tap[0] that dimension's tap offset.
 template <int NDim>
-CKGEN_DEVICE void copy_pixels(uint32 target, const TensorMap& map, uint32 barrier, int channel,
-                              const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
+CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel,
+                                  const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
     if constexpr(NDim == 1) {
         asm volatile("cp.async.bulk.tensor.3d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
                      "[%1, {%3, %4, %5}], [%2], {%6};" ::"r"(target),
@@ -76,7 +76,7 @@ CKGEN_DEVICE void copy_pixels(uint32 target, const TensorMap& map, uint32 barrie
 }
 
 // Bytes side by side, a multiple of 16 at addresses that are such too. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
-CKGEN_DEVICE void copy_bytes(uint32 target, const void* source, int bytes, uint32 barrier) {
+CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32 barrier) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
         "l"(source), "r"(bytes), "r"(barrier)
@@ -98,8 +98,8 @@ CKGEN_DEVICE void lds_store_16_bytes(uint32 address, const Vec<uint32, 2>& low, 
                  : "memory");
 }
 
-// Makes what threads stored in shared memory come before what the copy engine will write there; a barrier follows.
-CKGEN_DEVICE void publish_lds_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Makes what threads stored in shared memory come before what TMA will write there; a barrier follows.
+CKGEN_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Where the workgroup's dynamic shared memory, Thread's LDS, begins.
 CKGEN_DEVICE uint32 lds_start() { return static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds)); }
@@ -148,11 +148,11 @@ CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&
 // Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
 // all.
 template <int Count>
-CKGEN_DEVICE void give_registers() {
+CKGEN_DEVICE void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
 }
 template <int Count>
-CKGEN_DEVICE void take_registers() {
+CKGEN_DEVICE void setmaxnreg_inc() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
 }
 

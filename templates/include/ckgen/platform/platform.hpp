@@ -4,7 +4,7 @@
 // clang-format off
 //   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives; from lane to
 //                      lane of its kExchangeLanes: gather(), ballot(); where kTransposingLds: lds_load_transposed().
-//                      arguments(), anew() and kept() only say what is to be in registers, schedule_boundary() and
+//                      reload_kernel_args(), rematerialize() and pin() only say what is to be in registers, schedule_boundary() and
 //                      interleave() in which order the compiler is to put instructions
 //   merge_halves()     the low or the high halves of two words as one word
 //   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
@@ -12,7 +12,7 @@
 //   kDirectLds         whether GlobalBuffer::load_to_lds() exists: 16 bytes per lane from global memory to LDS, lane
 //                      after lane from one place on; Thread::await_loads() waits for them
 //   kLoadedHalves      how many halves of an LDS ring a load wave holds in registers on their way there, 1 or 2
-//   wait_for_previous_kernel()
+//   pdl_wait()
 //                      in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is read
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError

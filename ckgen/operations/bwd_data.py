@@ -1,0 +1,107 @@
+"""Backward data: the gradient of the input, and its references in float64.
+
+    dIn = dOut x Wei    M = N x input positions of a residue class, N = C, GEMM-K = K x its taps
+
+The references are independent of every kernel and of ckgen.conv.sub_gemms: no tiles, no sub-GEMMs, one matrix product
+per filter tap and group.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ckgen.conv.dtypes import Array, Float64
+from ckgen.conv.problem import ConvProblem
+from ckgen.conv.sub_gemms import decompose, tilde
+from ckgen.operations.record import FAMILIES, Gemm, Operation
+
+
+def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
+    """The gradient of the input, float64, logical shape (G, N, C, input), channels fastest in memory.
+
+    ``out`` (G, N, K, output, the gradient of the convolution's output) and ``wei`` (G, K, C, filter) are real arrays in
+    logical order; views with any strides will do. Each element is
+
+        in[g, n, c, i] = sum over k, x, o with i = o * stride + x * dilation - pad of out[g, n, k, o] * wei[g, k, c, x]
+
+    which is 0 where no tap ever saw the position. Raises ValueError when a shape is not the problem's.
+    """
+    if out.shape != problem.lengths("out") or wei.shape != problem.lengths("wei"):
+        needed = problem.lengths("out"), problem.lengths("wei")
+        raise ValueError(f"out and wei have shapes {out.shape} and {wei.shape}, the problem needs {needed}")
+    pads = tuple(zip(problem.left_pads, problem.right_pads, strict=True))
+    padded = tuple(edge + left + right for edge, (left, right) in zip(problem.input, pads, strict=True))
+    gradient = np.moveaxis(out, 2, -1).reshape(problem.groups, -1, problem.k).astype(np.float64)
+    in_ = np.zeros((problem.groups, problem.batch, *padded, problem.c))
+    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
+    for tap in np.ndindex(*problem.filter):
+        window = tuple(
+            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
+            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
+        )
+        seen = gradient @ wei[(slice(None), slice(None), slice(None), *tap)].astype(np.float64)
+        here = (slice(None), slice(None), *window)
+        in_[here] += seen.reshape(problem.groups, problem.batch, *problem.output, problem.c)
+    image = tuple(slice(left, left + edge) for edge, (left, _) in zip(problem.input, pads, strict=True))
+    return np.moveaxis(in_[(slice(None), slice(None), *image)], -1, 2)
+
+
+def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) -> Any:
+    """The gradient of the input in float64, logical shape (G, N, C, input), on the device of ``out``.
+
+    ``out`` (G, N, K, output) and ``wei`` (G, K, C, filter) are in logical order, with any strides. It is the sum of
+    ``backward_data`` as one batched product a filter tap, over groups and images.
+    """
+    pads = list(zip(problem.left_pads, problem.right_pads, strict=True))
+    padded = [edge + left + right for edge, (left, right) in zip(problem.input, pads, strict=True)]
+    shape = (problem.groups, problem.batch, *padded, problem.c)
+    in_ = torch.zeros(shape, dtype=torch.float64, device=out.device)
+    gradient = out.double().movedim(2, -1).flatten(2, -2)  # (G, N, output, K)
+    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
+    for tap in product(*map(range, problem.filter)):
+        window = tuple(
+            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
+            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
+        )
+        seen = gradient @ wei[(..., *tap)].double().unsqueeze(1)  # (G, N, output, C)
+        here = in_[(slice(None), slice(None), *window)]
+        here += seen.reshape(here.shape)
+    image = tuple(slice(left, left + edge) for edge, (left, _) in zip(problem.input, pads, strict=True))
+    return in_[(slice(None), slice(None), *image)].movedim(-1, 2)
+
+
+def _products(problem: ConvProblem) -> tuple[Gemm, ...]:
+    return tuple(sub.gemm(problem) for sub in decompose(problem).sub_gemms)
+
+
+def _longest_sum(problem: ConvProblem) -> tuple[int, ...]:
+    axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
+    return (problem.k, *(-(-taps // tilde(stride, dilation)) for taps, stride, dilation in axes))
+
+
+BWD_DATA = Operation(
+    name="grouped_conv_bwd_data",
+    short="bwd_data",
+    words="backward data",
+    results="Input gradients",
+    written="in",
+    a="out",
+    b="wei",
+    order=("out", "wei", "in"),
+    gemm_k="K",
+    families=FAMILIES,
+    fused=True,
+    small_vector=1,
+    products=_products,
+    longest_sum=_longest_sum,
+    compulsory_bytes=ConvProblem.bytes,  # every position of the input is written
+    reference=lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
+    torch_reference=lambda torch, problem, seen: torch_backward_data(torch, problem, seen["out"], seen["wei"]),
+    operator="BwdDataOperator",
+    prefix="Data",
+    c_reference="ckgen_reference_bwd_data",
+    problem_set="ck_bwd_data",
+)

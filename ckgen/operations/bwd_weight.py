@@ -1,0 +1,95 @@
+"""Backward weight: the gradient of the weight, and its references in float64.
+
+    dWei = dOut x In    M = K, N = C x filter, GEMM-K = N x output positions
+
+The references are independent of every kernel: no tiles, no GEMM view of the library, one matrix product per filter tap
+and group.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ckgen.conv.dtypes import Array, Float64
+from ckgen.conv.problem import ConvProblem
+from ckgen.operations.record import HALO_FAMILIES, MFMA_FAMILIES, STREAMED_FAMILIES, Operation
+
+
+def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
+    """The gradient of the weights, float64, logical shape (G, K, C, filter), channels fastest in memory.
+
+    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output, the gradient of the convolution's output) are real
+    arrays in logical order; views with any strides will do. Each weight is
+
+        wei[g, k, c, x] = sum over n, o of out[g, n, k, o] * in_[g, n, c, o * stride + x * dilation - pad]
+
+    with positions outside the input counting as zero. Raises ValueError when a shape is not the problem's.
+    """
+    if in_.shape != problem.lengths("in") or out.shape != problem.lengths("out"):
+        needed = problem.lengths("in"), problem.lengths("out")
+        raise ValueError(f"in and out have shapes {in_.shape} and {out.shape}, the problem needs {needed}")
+    pads = [(0, 0), (0, 0), *zip(problem.left_pads, problem.right_pads, strict=True), (0, 0)]
+    channels_last = np.pad(np.moveaxis(in_, 2, -1).astype(np.float64), pads)  # (G, N, padded input, C)
+    # (G, K, N * output)
+    gradient = np.moveaxis(out, 2, 1).reshape(problem.groups, problem.k, -1).astype(np.float64)
+    wei = np.empty((problem.groups, problem.k, *problem.filter, problem.c), dtype=np.float64)
+    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
+    for tap in np.ndindex(*problem.filter):
+        window = tuple(
+            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
+            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
+        )
+        seen = channels_last[(slice(None), slice(None), *window)].reshape(problem.groups, -1, problem.c)
+        wei[(slice(None), slice(None), *tap)] = gradient @ seen
+    return np.moveaxis(wei, -1, 2)
+
+
+def torch_backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) -> Any:
+    """The gradient of the weights in float64, logical shape (G, K, C, filter), on the device of ``in_``.
+
+    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output) are in logical order, with any strides. It is the
+    sum of ``backward_weight`` as one batched product a filter tap, over groups and images.
+    """
+    pads = [0, 0]
+    for left, right in reversed(list(zip(problem.left_pads, problem.right_pads, strict=True))):
+        pads += [left, right]
+    seen = torch.nn.functional.pad(in_.double().movedim(2, -1), pads)  # (G, N, padded input, C)
+    gradient = out.flatten(3).double()  # (G, N, K, output)
+    wei = torch.empty(problem.lengths("wei"), dtype=torch.float64, device=in_.device)
+    axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
+    for tap in product(*map(range, problem.filter)):
+        window = tuple(
+            slice(x * dilation, x * dilation + (edge - 1) * stride + 1, stride)
+            for x, (dilation, edge, stride) in zip(tap, axes, strict=True)
+        )
+        positions = seen[(slice(None), slice(None), *window)].flatten(2, -2)  # (G, N, output, C)
+        wei[(..., *tap)] = (gradient @ positions).sum(1)
+    return wei
+
+
+BWD_WEIGHT = Operation(
+    name="grouped_conv_bwd_weight",
+    short="bwd_weight",
+    words="backward weight",
+    results="Weight gradients",
+    written="wei",
+    a="out",
+    b="in",
+    order=("in", "wei", "out"),
+    gemm_k="NDHW",
+    families=(*MFMA_FAMILIES, *STREAMED_FAMILIES, *HALO_FAMILIES),
+    fused=False,
+    small_vector=None,
+    products=lambda problem: (problem.gemm,),
+    longest_sum=lambda problem: (problem.batch, *problem.output),
+    compulsory_bytes=ConvProblem.least_bytes,
+    reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
+    torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),
+    operator="BwdWeightOperator",
+    prefix="",
+    c_reference="ckgen_reference",
+    problem_set="ck_bwd_weight",
+)

@@ -1,0 +1,98 @@
+"""The record of an operation: everything that differs between operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ckgen.conv.dtypes import DTYPES, Float64
+from ckgen.conv.layout import LAYOUTS, TensorName, layouts_of
+from ckgen.conv.problem import ConvProblem
+
+Gemm = tuple[int, int, int]  # M, N and K
+
+MFMA_FAMILIES = ("xdl", "wavelet")
+STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
+STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
+TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
+HALO_FAMILIES = ("halo",)
+COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # TMA fills shared memory
+FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation, as matrix products C = A x B.
+
+    `short` is in names after the number of dimensions, `words` is what a sentence calls it, `results` what a title
+    calls its results. `written` is the tensor that is C, `a` and `b` are those that are read. `order` is that of the
+    tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of the axes of A that
+    GEMM-K runs over.
+
+    `products` gives (M, N, K) of each matrix product of one group, none where no filter tap sees an input position;
+    `longest_sum` the factors of the terms of the longest sum, as the selector counts them; `compulsory_bytes` the least
+    memory traffic of any kernel, without D tensors. `reference` is the result in float64, in logical order, of the
+    tensors that are read, by numpy; `torch_reference` the same by PyTorch, which is its first argument.
+
+    `operator` is the C++ alias of its operators, `prefix` what its structs of derived values and rules begin with,
+    `c_reference` the C API's function that computes it plainly. `problem_set` is CK's own list of problems.
+    """
+
+    name: str
+    short: str
+    words: str
+    results: str
+    written: TensorName
+    a: TensorName
+    b: TensorName
+    order: tuple[TensorName, TensorName, TensorName]
+    gemm_k: str
+    families: tuple[str, ...]
+    fused: bool  # takes an element-wise function and D tensors
+    small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
+    products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
+    longest_sum: Callable[[ConvProblem], tuple[int, ...]] = field(repr=False)
+    compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
+    reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)
+    torch_reference: Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any] = field(repr=False)
+    operator: str
+    prefix: str
+    c_reference: str
+    problem_set: str
+
+    @cached_property
+    def layouts(self) -> tuple[str, ...]:
+        """Its layouts: those of ckgen.conv.layout whose tensors are in its order."""
+        return layouts_of(self.name, self.order)
+
+    @cached_property
+    def dtypes(self) -> tuple[str, ...]:
+        """Its data types."""
+        rows = DTYPES.values()
+        return tuple(row.name for row in rows if not row.operations or self.name in row.operations)
+
+    @cached_property
+    def read(self) -> tuple[TensorName, ...]:
+        """The tensors that are read, in the order of the C API."""
+        return tuple(tensor for tensor in ("in", "wei", "out") if tensor in (self.a, self.b))
+
+    def home(self, ndim: int) -> str:
+        """The layout in which it is asked for where nothing else is said: channels last, images outermost."""
+        return self.layouts[ndim - 1]
+
+    def a_k_major(self, layout: str) -> bool:
+        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: A is K-major, or its
+        channels are not last, so that it is read element by element."""
+        return self._k_major[layout]
+
+    @property
+    def a_rows(self) -> bool:
+        """`a_k_major` in channels-last layouts."""
+        return self._k_major[self.layouts[0]]
+
+    @cached_property
+    def _k_major(self) -> dict[str, bool]:
+        rows = {name: LAYOUTS[name] for name in self.layouts}
+        return {name: row.axes(self.a)[-1] in self.gemm_k or not row.channels_last for name, row in rows.items()}

@@ -1,0 +1,44 @@
+// Copied by ckgen from templates/include/ckgen/atom/wgmma_operands.hpp. Do not edit; run: ckgen generate
+// Descriptors of the operands of wgmma in shared memory, and the map from threads to its results.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::atom {
+
+// Descriptor of an MN-major operand whose rows, one for each position, have Columns elements: 64 or 32 in the swizzle
+// of their width, or 8 without. The next Columns lie `block_bytes` on. `address`: shared-memory byte address of any
+// row; hardware swizzles by address bits, so that only what wrote the rows has to begin them at a multiple of 1024.
+// Block distances of one row are as good as others: neighbouring blocks may overlap.
+template <int Columns = 64>
+CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
+    static_assert(Columns == 64 || Columns == 32 || Columns == 8, "the row widths that instances use");
+    constexpr uint64 swizzle = Columns == 64 ? 1ull << 62 : Columns == 32 ? 2ull << 62 : 0;
+    constexpr uint32 eight_rows = 8 * Columns * 2;
+    // Swizzled, the first distance is from block to block and the second from 8 rows to the next; else reversed.
+    const uint32 first = swizzle != 0 ? block_bytes : eight_rows;
+    const uint32 second = swizzle != 0 ? eight_rows : block_bytes;
+    return static_cast<uint64>((address & 0x3ffffu) >> 4) | (static_cast<uint64>(first >> 4) << 16) |
+           (static_cast<uint64>(second >> 4) << 32) | swizzle;
+}
+
+// Which index of an operand lies side by side in shared memory.
+enum class Major { mn, k };
+
+// Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 8 of them 1024 bytes. `address`: of the
+// first of the 16 positions in a row at a multiple of 1024.
+CKGEN_DEVICE uint64 wgmma_row_descriptor(uint32 address) {
+    return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(1024 >> 4) << 32 |
+           1ull << 62;
+}
+
+// Result i of a thread: row lane / 4 + 8 * (i % 4 / 2) of its warp's 16 rows, column 8 * (i / 4) + lane % 4 * 2 + i
+// % 2.
+struct WgmmaAccumulator {
+    static CKGEN_HD constexpr int row(int thread, int i) {
+        return thread / 32 * 16 + thread % 32 / 4 + 8 * (i % 4 / 2);
+    }
+    static CKGEN_HD constexpr int column(int thread, int i) { return 8 * (i / 4) + thread % 4 * 2 + i % 2; }
+};
+
+}  // namespace ckgen::atom

@@ -1,0 +1,25 @@
+// Copied by ckgen from templates/include/ckgen/library/factory.hpp. Do not edit; run: ckgen generate
+// What generated factory sources use: declare an instance's maker, add an instance to a list.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+
+// Specialised per operation in generated headers; GetInstances() returns every instance of the library for DeviceOp.
+template <class DeviceOp, class Tag = void>
+struct DeviceOperationInstanceFactory;
+
+}  // namespace ckgen::tensor_operation::device::instance
+
+// At global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
+#define CKGEN_DECLARE_INSTANCE(NAME, ...)                                                                              \
+    namespace ckgen::instances {                                                                                       \
+    std::unique_ptr<::ckgen::tensor_operation::device::__VA_ARGS__> make_##NAME();                                     \
+    }
+// In a function that has `instances`.
+#define CKGEN_ADD_INSTANCE(NAME) instances.push_back(::ckgen::instances::make_##NAME());

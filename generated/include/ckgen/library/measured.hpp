@@ -1,0 +1,57 @@
+// Copied by ckgen from templates/include/ckgen/library/measured.hpp. Do not edit; run: ckgen generate
+// What the selector is given as data: the fields of every instance, and what was measured of some of them. The tables
+// themselves are generated (src/library/measured.cpp).
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+
+#include "ckgen/conv/problem.hpp"
+
+namespace ckgen {
+
+template <class T>
+struct Span {
+    const T* data;
+    std::size_t size;
+    const T* begin() const { return data; }
+    const T* end() const { return data + size; }
+};
+
+struct InstanceFields {
+    const char *name, *operation, *layout, *dtype, *function;
+    const char* archs;  // separated by blanks; empty: all
+    int m_per_block, n_per_block, k_per_block;
+    int a_vector, b_vector, c_vector;
+    int weight_rows;  // of GEMM-K that stay in LDS: family stationary, else 0
+    bool any_filter;  // its conv_spec is Default
+    bool all_taps;    // a tile has the weights of all taps: family halo
+    bool generic;
+};
+
+// The fastest right run of an instance on a problem. longest_sum: see ckgen/selection/measured.py.
+struct MeasuredCandidate {
+    int instance;  // position in instance_fields()
+    int split_k;
+    float microseconds;
+    int64 longest_sum;
+};
+
+// A problem with its candidates, fastest first. K and C are per group.
+struct MeasuredProblem {
+    const char *operation, *arch, *layout, *dtype;
+    bool predicted;  // by the cost model; nothing was measured on this architecture
+    int ndim;
+    int64 groups, batch, k, c;
+    int64 filter[3], input[3], strides[3], dilations[3], left_pads[3], right_pads[3];
+    std::initializer_list<MeasuredCandidate> candidates;
+};
+
+// Of the whole tree, also of instances that a library leaves out on its platform.
+Span<InstanceFields> instance_fields();
+Span<MeasuredProblem> measured_problems();
+
+// The functions that the spec defines, each as JSON with name, expression, tensors and scalars.
+Span<const char* const> function_texts();
+
+}  // namespace ckgen

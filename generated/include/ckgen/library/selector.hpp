@@ -1,0 +1,60 @@
+// Copied by ckgen from templates/include/ckgen/library/selector.hpp. Do not edit; run: ckgen generate
+// Which instance for a problem: what was measured, else the nearest that was, else a rule, else the generic one. The
+// chain of candidates is described in ckgen/selection/candidates.py, which is the same in Python.
+//
+//     using namespace ckgen::tensor_operation::device::instance;
+//     const SelectedInstance best = SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(problem);
+//     for(auto& op : DeviceOperationInstanceFactory<Op>::GetInstances())
+//         if(op->GetIdentity() == best.identity) ...  // MakeArgumentPointer(..., best.split_k)
+//
+// Part of the whole library (ckgen_conv::ckgen_conv); the library of one operation has no selector.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckgen/conv/fusion.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+
+enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3, Predicted = 4 };
+
+struct SelectedInstance {
+    std::string identity;
+    int index;        // in the registry, as in the C API
+    index_t split_k;  // -1: the operator's own choice
+    SelectedBy source;
+    float microseconds;  // of this very problem, measured or (Predicted) by the cost model; 0: unknown
+};
+
+struct SelectionQuery {
+    conv::Problem problem;                              // its split_k is not looked at
+    conv::Fusion fusion;                                // of backward data
+    std::string operation = "grouped_conv_bwd_weight";  // or grouped_conv_bwd_data
+    std::string layout;                                 // "NHWGC/GKYXC/NHWGK", in this order for both
+    std::string dtype;                                  // "f16"
+    std::string function = "PassThrough";
+    std::string arch;  // "sm_90a", "gfx942", "host"; empty: the current device's
+    const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: their alignment is not looked at
+};
+
+// Instances of this library that support the problem with the split_k given here, best first, at most `most`. If there
+// is none, *reason is why the last one was refused.
+std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most,
+                                              std::string* reason = nullptr);
+
+// The best for a layout triple (ckgen::layout) and a data type set (ckgen::dtype), of backward weight unless the
+// operation is given. Throws std::invalid_argument with
+// the last instance's reason if none supports the problem.
+SelectedInstance SelectInstance(const SelectionQuery& query);
+template <class Layout, class DataType>
+SelectedInstance SelectInstance(const conv::Problem& problem, const char* operation = "grouped_conv_bwd_weight") {
+    SelectionQuery query;
+    query.problem = problem;
+    query.operation = operation;
+    query.layout = std::string(Layout::In::name) + "/" + Layout::Wei::name + "/" + Layout::Out::name;
+    query.dtype = DataType::name;
+    return SelectInstance(query);
+}
+
+}  // namespace ckgen::tensor_operation::device::instance

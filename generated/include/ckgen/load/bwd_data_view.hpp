@@ -1,0 +1,214 @@
+// Copied by ckgen from templates/include/ckgen/load/bwd_data_view.hpp. Do not edit; run: ckgen generate
+// Convolution backward data as a GEMM: the part of it that a workgroup has, and walks over its rows and taps.
+#pragma once
+
+#include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::conv {
+
+// A walk over the indices of a box, the last dimension fastest, in steps of a constant number. The first dimension has
+// no end: what has run past it lies outside.
+template <int NDim>
+struct Walk {
+    int32 at[NDim];
+
+    Walk() = default;
+    CKGEN_DEVICE Walk(const int32 (&length)[NDim], int number) {
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d > 0; --d) {
+            const int next = static_cast<int>(static_cast<uint32>(number) / static_cast<uint32>(length[d]));
+            at[d] = number - next * length[d];
+            number = next;
+        }
+        at[0] = number;
+    }
+    // The same with the divisors of all lengths but the first.
+    CKGEN_DEVICE Walk(const int32 (&length)[NDim], const Divider* by, int number) {
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d > 0; --d) {
+            const int next = by[d - 1].quotient(number);
+            at[d] = number - next * length[d];
+            number = next;
+        }
+        at[0] = number;
+    }
+    CKGEN_DEVICE void advance(const int32 (&length)[NDim], const Walk& step) {
+        int carry = 0;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d > 0; --d) {
+            at[d] += step.at[d] + carry;
+            carry = at[d] >= length[d] ? 1 : 0;
+            at[d] -= carry != 0 ? length[d] : 0;
+        }
+        at[0] += step.at[0] + carry;
+    }
+};
+
+// What a workgroup computes: rows m_first.. of a GEMM, columns n_first.., and its share of GEMM-K.
+// NDim: dimensions that the kernel tells apart; a row is an image and a position in each of them.
+template <int NDim>
+struct BwdDataTile {
+    int m_first, n_first, group, split;
+    int k_tile_first, k_tiles;
+    int rows;                       // M
+    int class_number;               // of the classes with taps; persistent kernels know it
+    int weight;                     // which class, columns and group: number of B in kernels where that stays
+    bool tapless;                   // rows are all positions; those without a tap are written
+    int32 count[NDim + 1];          // images, positions
+    int32 start[NDim], step[NDim];  // position t of a dimension is input position start + step * t
+    int32 origin[NDim];
+    int32 first[NDim], taps[NDim];
+
+    // Of a persistent kernel: a tile with all of GEMM-K.
+    template <class D>
+    static CKGEN_DEVICE BwdDataTile of_tile(const BwdDataArgs& args, const BwdDataUnits& units, int number) {
+        BwdDataTile tile{};
+        int block = number + units.first;
+        block -= block >= units.tiles ? units.tiles : 0;
+        int kind = 0;  // classes with taps, then residues
+        int m_tile = 0;
+        if constexpr(D::stationary) {  // B changes as seldom as it can: classes without taps want none
+            kind = take(block, units.all_classes, units.class_count);
+            m_tile = take(block, units.m_tiles, args.m_tiles);
+            tile.weight = block * args.classes + kind;
+        }
+        tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
+        tile.group = take(block, units.groups, args.groups);
+        if constexpr(!D::stationary) {
+            m_tile = take(block, units.m_tiles, args.m_tiles);
+            kind = block;
+        }
+        tile.m_first = m_tile * D::m_per_block;
+        tile.count[0] = args.images;
+        tile.tapless = kind >= args.classes;
+        tile.class_number = tile.tapless ? kind - args.classes : kind;
+        if(tile.tapless)
+            tile.set_residues(args, tile.class_number);
+        else
+            tile.set_classes(args, units.classes[kind]);
+        tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
+        return tile;
+    }
+    // Of a persistent kernel: a unit of its schedule.
+    template <class D>
+    static CKGEN_DEVICE BwdDataTile of_unit(const BwdDataArgs& args, const BwdDataUnits& units, int unit) {
+        const TileSchedule& schedule = units.schedule;
+        const bool direct = unit < schedule.data_parallel_tiles;
+        const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
+        BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.stream_k_tiles);
+        if(!direct) {  // a division: only tiles that are shared come here
+            const int share = ceil_div(tile.k_tiles, schedule.splits);
+            tile.k_tile_first = split * share;
+            tile.k_tiles = max_of(0, min_of(share, tile.k_tiles - tile.k_tile_first));
+        }
+        return tile;
+    }
+
+    template <class D>
+    static CKGEN_DEVICE BwdDataTile of_block(const BwdDataArgs& args, uint32 block) {
+        BwdDataTile tile;
+        tile.tapless = block >= args.tapped_blocks;
+        block -= tile.tapless ? args.tapped_blocks : 0;
+        tile.n_first = take(block, args.n_tiles) * D::n_per_block;
+        tile.group = take(block, args.groups);
+        tile.m_first = take(block, tile.tapless ? args.tapless_tiles : args.m_tiles) * D::m_per_block;
+        tile.split = static_cast<int>(block / static_cast<uint32>(args.classes));
+        int number = static_cast<int>(block) - tile.split * args.classes;
+        tile.count[0] = tile.rows = args.images;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d)
+            number = tile.set_class(args, d, number);
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            tile.rows *= tile.count[d + 1];
+        tile.template share_k<D>(args);
+        return tile;
+    }
+
+private:
+    // The innermost index of `number`, which is left with the others.
+    static CKGEN_DEVICE int take(uint32& number, int length) {
+        const uint32 next = number / static_cast<uint32>(length);
+        const int index = static_cast<int>(number - next * static_cast<uint32>(length));
+        number = next;
+        return index;
+    }
+
+    static CKGEN_DEVICE int take(int& number, const Divider& by, int length) {
+        const int next = by.quotient(number);
+        const int index = number - next * length;
+        number = next;
+        return index;
+    }
+
+    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, const SubGemm& seen) {
+        rows = seen.rows;
+        k_tiles = seen.all_taps;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d) {
+            start[d] = seen.start[d];
+            step[d] = args.stride[d];
+            count[d + 1] = seen.count[d];
+            origin[d] = seen.origin[d];
+            taps[d] = seen.taps[d];
+            first[d] = seen.first[d];
+        }
+    }
+
+    // The positions of a residue of the stride in each dimension, none if all have taps.
+    CKGEN_DEVICE void set_residues(const BwdDataArgs& args, int number) {
+        bool tapped = true;
+        rows = args.images;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const int residues = min_of(args.stride[d], args.in_length[d]);
+            const int next = number / residues;
+            start[d] = number - next * residues;
+            number = next;
+            step[d] = args.stride[d];
+            count[d + 1] = (args.in_length[d] - start[d] + args.stride[d] - 1) / args.stride[d];
+            rows *= count[d + 1];
+            tapped = tapped && class_of(args, d, start[d]) >= 0;
+        }
+        rows = tapped ? 0 : rows;
+    }
+
+    // Gives the number of the classes of the dimensions outside d.
+    CKGEN_DEVICE int set_class(const BwdDataArgs& args, int d, int number) {
+        const int stride = args.stride[d];
+        if(tapless || stride == 1) {  // every position; with stride 1 there is one class
+            first[d] = start[d] = 0;
+            step[d] = 1;
+            origin[d] = args.pad[d];
+            count[d + 1] = args.in_length[d];
+            taps[d] = args.filter[d];
+            return number;
+        }
+        const int classes = min_of(args.tilde[d], args.filter[d]);
+        const int next = number / classes;
+        first[d] = number - next * classes;
+        const AxisClass seen = class_of_tap(args, d, first[d]);
+        start[d] = seen.start;
+        step[d] = stride;
+        origin[d] = seen.origin;
+        count[d + 1] = seen.count;
+        taps[d] = seen.taps;
+        return next;
+    }
+
+    template <class D>
+    CKGEN_DEVICE void share_k(const BwdDataArgs& args) {
+        constexpr int unit = D::load_waves > 0 ? D::stages / 2 : 1;  // family wavelet takes half a ring at once
+        int all = 1;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            all *= taps[d];
+        const int tiles = tapless ? 0 : args.tile_taps > 1 ? ceil_div(all, args.tile_taps) : all * args.k_chunks;
+        const int share = args.split_k > 1 ? ceil_div(ceil_div(tiles, args.split_k), unit) * unit : tiles;
+        k_tile_first = split * share;
+        k_tiles = max_of(0, min_of(share, tiles - k_tile_first));
+    }
+};
+
+}  // namespace ckgen::conv

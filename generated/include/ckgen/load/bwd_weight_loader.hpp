@@ -1,0 +1,77 @@
+// Copied by ckgen from templates/include/ckgen/load/bwd_weight_loader.hpp. Do not edit; run: ckgen generate
+// The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
+#pragma once
+
+#include "ckgen/load/im2col_source.hpp"
+#include "ckgen/load/operand_in_lds.hpp"
+
+namespace ckgen::conv {
+
+template <class D>
+inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad> &&
+                                     kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad>;
+
+template <class D>
+struct BwdWeightLayouts {
+    template <int Columns, int Vector>
+    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector>;
+    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
+                                way<D::m_per_block, D::a_vector>>;
+    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
+                                way<D::n_per_block, D::b_vector>>;
+    using A = typename InLdsA::Layout;
+    using B = typename InLdsB::Layout;
+    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
+    static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
+};
+
+template <class D>
+class BwdWeightLoader {
+public:
+    using Layouts = BwdWeightLayouts<D>;
+    using T = typename D::Out;
+    static constexpr bool direct = kDirectLoads<D>;  // tiles pass through no register
+    using CopyA = typename Layouts::InLdsA::Copy;
+    using CopyB = typename Layouts::InLdsB::Copy;
+    struct Registers {
+        typename CopyA::Registers a;
+        typename CopyB::Registers b;
+    };
+
+    CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
+                                 const BwdWeightTile& tile)
+        : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
+          a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
+             tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
+          b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
+             tile.n_first) {}
+
+    // Starts the loads of the next tile; the data is there when store() uses it.
+    CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
+        a_.load(thread, registers.a);
+        b_.load(thread, registers.b);
+        a_.advance(thread);
+        b_.advance(thread);
+    }
+
+    // Where `direct`: starts the loads of the next tile to a stage; it is there after await_loads().
+    CKGEN_DEVICE void load_to(const platform::Thread& thread, int stage) {
+        const int base = stage * D::lds_stage_bytes;
+        Registers places{CopyA::place(base, wave_first_), CopyB::place(base + Layouts::b_offset, wave_first_)};
+        load(thread, places);
+    }
+
+    CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
+        const int base = stage * D::lds_stage_bytes;
+        CopyA::store(thread, base, id_, registers.a);
+        CopyB::store(thread, base + Layouts::b_offset, id_, registers.b);
+    }
+
+private:
+    int id_;
+    int wave_first_;  // id of this wave's first thread
+    LinearSource<CopyA> a_;
+    InputSource<CopyB, D::Layout::ndim, D::conv_spec> b_;
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,91 @@
+// Copied by ckgen from templates/include/ckgen/load/bwd_weight_view.hpp. Do not edit; run: ckgen generate
+// Convolution backward weight as a GEMM: where tile elements come from in dOut and In. Sources fill a TileCopy's
+// registers; what lies outside a tensor gets an offset past the window's end and reads as zero.
+#pragma once
+
+#include "ckgen/conv/bwd_weight_args.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::conv {
+
+// The part of the output this workgroup computes and its share of GEMM-K.
+struct BwdWeightTile {
+    int m_first, n_first, group, split;
+    int k_tile_first, k_tiles;
+
+    template <class D>
+    static CKGEN_DEVICE BwdWeightTile of_block(const BwdWeightArgs& args, uint32 block) {
+        BwdWeightTile tile;
+        tile.m_first = static_cast<int>(block % static_cast<uint32>(args.m_tiles)) * D::m_per_block;
+        block /= static_cast<uint32>(args.m_tiles);
+        tile.n_first = static_cast<int>(block % static_cast<uint32>(args.n_tiles)) * D::n_per_block;
+        block /= static_cast<uint32>(args.n_tiles);
+        tile.group = static_cast<int>(block % static_cast<uint32>(args.group_tiles)) * args.groups_per_block;
+        tile.split = static_cast<int>(block / static_cast<uint32>(args.group_tiles));
+        tile.k_tile_first = tile.split * args.k_tiles_per_split;
+        const int left = args.k_tiles - tile.k_tile_first;
+        tile.k_tiles = left < args.k_tiles_per_split ? (left > 0 ? left : 0) : args.k_tiles_per_split;
+        return tile;
+    }
+
+    // Of a persistent kernel: a unit of args.schedule.
+    template <class D>
+    static CKGEN_DEVICE BwdWeightTile of_unit(const BwdWeightArgs& args, int unit) {
+        const TileSchedule& schedule = args.schedule;
+        const bool direct = unit < schedule.data_parallel_tiles;
+        const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
+        // Blocks count all tiles of a split, then those of the next.
+        BwdWeightTile tile = of_block<D>(args, static_cast<uint32>(unit + split * schedule.data_parallel_tiles));
+        if(direct)
+            tile.k_tiles = args.k_tiles;
+        return tile;
+    }
+};
+
+CKGEN_DEVICE uint32 window_bytes(int64 bytes) {
+    const int64 limit = platform::kMaxWindowBytes;
+    return static_cast<uint32>(bytes < 0 ? 0 : bytes > limit ? limit : bytes);
+}
+
+// Rows at a constant distance: dOut always, In for 1x1 stride 1 pad 0. The window holds one tile and moves with it, so
+// that a thread's offsets never change: all that a tile costs is scalar. Rows past the last lie past the window's end.
+template <class Copy>
+class LinearSource {
+public:
+    // `base` and `rows`: the matrix of this group, from row `first_row` on. `columns`: how many it has.
+    CKGEN_DEVICE LinearSource(int id, const char* base, int rows, int row_bytes, int first_row, int first_column,
+                              int columns)
+        : base_(base + static_cast<int64>(first_row) * row_bytes), rows_left_(rows - first_row), row_bytes_(row_bytes) {
+        const int column = first_column + Copy::column_of(id);
+        offset_ = column < columns ? static_cast<uint32>(Copy::row_of(id, 0) * row_bytes + column * element_bytes)
+                                   : platform::kInvalidOffset;
+    }
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const int bytes = rows_left_ >= Copy::k_per_block ? Copy::k_per_block * row_bytes_
+                          : rows_left_ > 0                ? rows_left_ * row_bytes_
+                                                          : 0;
+        const platform::GlobalBuffer window(base_, static_cast<uint32>(bytes));
+        // A register for each row's offset, but for narrow accesses, of which there are many.
+        const int row_bytes = Copy::slices * Copy::rows <= 4 ? row_bytes_ : thread.rematerialize(row_bytes_);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            CKGEN_UNROLL
+        for(int row = 0; row < Copy::rows; ++row)
+            Copy::fetch(thread, window, offset_ + static_cast<uint32>((slice * Copy::slice_rows + row) * row_bytes),
+                        registers, slice, row);
+    }
+    CKGEN_DEVICE void advance(const platform::Thread&) {
+        base_ += Copy::k_per_block * row_bytes_;
+        rows_left_ -= Copy::k_per_block;
+    }
+
+private:
+    static constexpr int element_bytes = sizeof(typename Copy::T);
+    const char* base_;
+    int32 rows_left_;
+    int32 row_bytes_;
+    uint32 offset_;  // of the thread's first row and column in a tile
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,287 @@
+// Copied by ckgen from templates/include/ckgen/load/im2col_source.hpp. Do not edit; run: ckgen generate
+// The input of a convolution as a matrix whose rows are output positions and whose columns are taps and channels
+// (im2col without the copy).
+//
+// Where a row lies in the input, and which taps see padding there, is the same for all threads that load from it. So a
+// wave keeps a table of the rows that its threads will load in the next tiles, one row to a lane, and works it out for
+// all of them at once; a thread then gathers its few from the other lanes. What is left a row is an addition and the
+// mark of a row that this thread's tap does not see.
+#pragma once
+
+#include "ckgen/load/bwd_weight_view.hpp"
+
+namespace ckgen::conv {
+
+// `rows` of GEMM-K further, as a step of each dimension's position (output index * stride) and in bytes.
+template <int NDim>
+struct ImageStep {
+    int32 position[NDim];
+    int64 bytes;
+
+    CKGEN_DEVICE ImageStep(const platform::Thread& thread, const BwdWeightArgs& args, int rows) {
+        bytes = 0;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const int next = thread.uniform(rows / args.out_length[d]);
+            position[d] = (rows - next * args.out_length[d]) * args.stride[d];
+            bytes += position[d] * args.in_stride_bytes[d];
+            rows = next;
+        }
+        bytes += rows * args.in_image_bytes;
+    }
+};
+
+// One output position on its way through the input: for each dimension `position` is output index * stride, and
+// `offset` the bytes from the group's first element to the one under tap 0 without padding. An Offset of 32 bits counts
+// modulo 2^32. Moving on is a few additions and selects.
+template <int NDim, class Offset>
+struct ImageCursor {
+    int32 position[NDim];
+    Offset offset;
+
+    ImageCursor() = default;
+    CKGEN_DEVICE ImageCursor(const BwdWeightArgs& args, int row) {
+        int64 bytes = 0;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const int next = row / args.out_length[d];
+            position[d] = (row - next * args.out_length[d]) * args.stride[d];
+            bytes += position[d] * args.in_stride_bytes[d];
+            row = next;
+        }
+        offset = static_cast<Offset>(bytes + row * args.in_image_bytes);
+    }
+
+    CKGEN_DEVICE void advance(const BwdWeightArgs& args, const ImageStep<NDim>& step) {
+        offset += static_cast<Offset>(step.bytes);
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            position[d] += step.position[d];
+            const bool over = position[d] >= args.limit[d];
+            position[d] -= over ? args.limit[d] : 0;
+            offset += over ? static_cast<Offset>(args.wrap_bytes[d]) : Offset{0};
+            if(d > 0)
+                position[d - 1] += over ? args.stride[d - 1] : 0;
+        }
+    }
+};
+
+// A tap's shift against a cursor's position.
+template <int NDim>
+struct Tap {
+    int32 shift[NDim];
+
+    CKGEN_DEVICE Tap(const BwdWeightArgs& args, int tap) {
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const int next = tap / args.filter[d];
+            shift[d] = (tap - next * args.filter[d]) * args.dilation[d] - args.pad[d];
+            tap = next;
+        }
+    }
+    CKGEN_DEVICE void advance(const BwdWeightArgs& args) {
+        bool carry = true;
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            shift[d] += carry ? args.dilation[d] : 0;
+            carry = shift[d] + args.pad[d] >= args.filter[d] * args.dilation[d];
+            shift[d] = carry ? -args.pad[d] : shift[d];
+        }
+    }
+    template <class Offset>
+    CKGEN_DEVICE bool sees_padding(const BwdWeightArgs& args, const ImageCursor<NDim, Offset>& cursor) const {
+        bool outside = false;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            outside = outside |
+                      (static_cast<uint32>(cursor.position[d] + shift[d]) >= static_cast<uint32>(args.in_length[d]));
+        return outside;
+    }
+    // Bytes from the element under tap 0 without padding to the one under this tap, modulo 2^32.
+    CKGEN_DEVICE uint32 offset(const BwdWeightArgs& args) const {
+        uint32 bytes = 0;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            bytes += static_cast<uint32>(shift[d]) * static_cast<uint32>(args.in_stride_bytes[d]);
+        return bytes;
+    }
+};
+
+// Which row of GEMM-K is in which lane of a wave's table. A group of threads with the same rows has neighbouring lanes:
+// first its rows of one tile, slice by slice, then those of the next. Where a tile has more rows than the group has
+// lanes, a wave keeps several tables, which together hold one tile.
+template <class Copy>
+struct RowTable {
+    static constexpr int lanes = platform::kExchangeLanes;
+    static constexpr int tile_rows = Copy::slices * Copy::rows;
+    static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their marks fit a register
+    static constexpr int tiles = max_of(1, group_lanes / tile_rows);
+    static constexpr int tables = ceil_div(tile_rows, group_lanes);
+    static constexpr bool ahead = tile_rows <= 4;  // rows are gathered a tile ahead, where it takes few registers
+
+    static CKGEN_HD constexpr int first_lane(int id) { return Copy::group_of(id) * group_lanes; }
+    // Row of this thread's lane in a table, counted from the first row of the first tile.
+    static CKGEN_HD constexpr int row_of_lane(int id, int table = 0) {
+        const int entry = id % lanes % group_lanes + table * group_lanes;
+        return entry / tile_rows * Copy::k_per_block + Copy::wave_row(id) +
+               entry / Copy::rows % Copy::slices * Copy::slice_rows + id % lanes / group_lanes * Copy::rows +
+               entry % Copy::rows;
+    }
+};
+
+template <class Copy, int NDim>
+class Im2colSource {
+public:
+    // `base`: the group's first element.
+    CKGEN_DEVICE Im2colSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
+                              int first_row, int first_column)
+        : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
+          step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
+          row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(thread.uniform(first_column / args.c)),
+          first_tap_(args, first_tap_number_), lane_(Table::first_lane(id)) {
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            first_tap_.shift[d] = thread.uniform(first_tap_.shift[d]);
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).row = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
+        const int last_column = min_of(first_column + Copy::Layout::columns, args.n) - 1;
+        taps_ = thread.uniform(last_column / args.c) - first_tap_number_ + 1;
+        const int column = first_column + Copy::column_of(id);
+        tap_ = column / args.c;
+        const int channel = column - tap_ * args.c;
+        column_offset_ = Tap<NDim>(args, tap_).offset(args) +
+                         static_cast<uint32>(channel * static_cast<int>(sizeof(typename Copy::T)));
+        tap_ -= first_tap_number_;
+        fill(thread, args);
+        if constexpr(Table::ahead)
+            gather(thread);
+    }
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) {
+        if constexpr(!Table::ahead)
+            gather(thread);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            CKGEN_UNROLL
+        for(int row = 0; row < Copy::rows; ++row) {
+            const int i = slice * Copy::rows + row;
+            const uint32 padding = i < Table::group_lanes ? padding_ : other(i / Table::group_lanes).padding;
+            const uint32 mark = (padding << (31 - i % Table::group_lanes)) & platform::kInvalidOffset;
+            Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_) | mark, registers, slice,
+                        row);
+        }
+    }
+    CKGEN_DEVICE void advance(const platform::Thread& thread) {
+        if(--tiles_left_ == 0) {
+            const BwdWeightArgs& args = thread.reload_kernel_args(args_);
+            first_.advance(args, step_);
+            row_.advance(args, step_);
+            CKGEN_UNROLL
+            for(int table = 1; table < Table::tables; ++table)
+                other(table).row.advance(args, step_);
+            fill(thread, args);
+        } else {
+            next_ += Table::tile_rows;
+            padding_ = Table::tile_rows < 32 ? padding_ >> Table::tile_rows % 32 : 0;
+        }
+        if constexpr(Table::ahead)
+            gather(thread);
+    }
+
+private:
+    using Table = RowTable<Copy>;
+
+    // What a lane has of a table behind the first, which is no part of an array: that would cost registers.
+    struct Entry {
+        ImageCursor<NDim, uint32> row;
+        uint64 marks;
+        uint32 padding;
+    };
+    CKGEN_DEVICE Entry& other(int table) { return others_[table - 1]; }
+
+    // Takes this thread's rows of the next tile from the lanes that have them.
+    CKGEN_DEVICE void gather(const platform::Thread& thread) {
+        if constexpr(Table::tables == 1) {
+            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+        } else {
+            CKGEN_UNROLL
+            for(int table = 0; table < Table::tables; ++table) {
+                int32 part[Table::group_lanes];
+                thread.gather(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_, part);
+                CKGEN_UNROLL
+                for(int i = 0; i < Table::group_lanes; ++i)
+                    if(table * Table::group_lanes + i < Table::tile_rows)
+                        rows_[table * Table::group_lanes + i] = part[i];
+            }
+        }
+    }
+
+    // Works the tables out for the rows under the cursors.
+    CKGEN_DEVICE void fill(const platform::Thread& thread, const BwdWeightArgs& args) {
+        // The base lies as far before the first row as taps reach back, but not before the tensor.
+        const int64 wanted = first_.offset - args.in_reach_bytes;
+        const int64 skipped = wanted > 0 ? wanted : 0;
+        window_ = platform::GlobalBuffer(base_ + skipped, window_bytes(args.in_extent_bytes - skipped));
+        row_.offset -= static_cast<uint32>(skipped) - skipped_;
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).row.offset -= static_cast<uint32>(skipped) - skipped_;
+        skipped_ = static_cast<uint32>(skipped);
+        uint64 marks = ~uint64{0};  // past the last column: padding, wherever the row
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).marks = marks;
+        Tap<NDim> tap = first_tap_;
+        for(int i = 0; i < taps_; ++i) {
+            const uint64 padding = thread.ballot(tap.sees_padding(args, row_));
+            marks = i == tap_ ? padding : marks;
+            CKGEN_UNROLL
+            for(int table = 1; table < Table::tables; ++table) {
+                Entry& entry = other(table);
+                const uint64 its_padding = thread.ballot(tap.sees_padding(args, entry.row));
+                entry.marks = i == tap_ ? its_padding : entry.marks;
+            }
+            tap.advance(args);
+        }
+        padding_ = static_cast<uint32>(marks >> lane_);
+        CKGEN_UNROLL
+        for(int table = 1; table < Table::tables; ++table)
+            other(table).padding = static_cast<uint32>(other(table).marks >> lane_);
+        next_ = 0;
+        tiles_left_ = tiles_;
+    }
+
+    const BwdWeightArgs& args_;
+    const char* base_;
+    platform::GlobalBuffer window_;
+    int tiles_, tiles_left_ = 0;  // of the table
+    ImageStep<NDim> step_;
+    ImageCursor<NDim, int64> first_;  // the first row of the table's first tile: where the window lies
+    ImageCursor<NDim, uint32> row_;   // the row of this lane; its offset counts from the window's base
+    uint32 skipped_ = 0;              // bytes before the window's base, modulo 2^32
+    int first_tap_number_;
+    int taps_;  // of this tile's columns
+    Tap<NDim> first_tap_;
+    int tap_;               // of this thread, counted from the first
+    int lane_;              // first lane of this thread's group
+    uint32 column_offset_;  // of this thread's tap and channel
+
+    uint32 padding_ = 0;            // bit i: row i of this thread's, from the next tile on, has padding under its tap
+    int next_ = 0;                  // rows of a thread before the next tile's
+    int32 rows_[Table::tile_rows];  // entries of the next tile
+    Entry others_[max_of(1, Table::tables - 1)];  // of the tables behind the first
+};
+
+template <class Copy, int NDim, ConvSpec Spec>
+struct InputSource : Im2colSource<Copy, NDim> {
+    using Im2colSource<Copy, NDim>::Im2colSource;
+};
+template <class Copy, int NDim>
+struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0> : LinearSource<Copy> {
+    CKGEN_DEVICE InputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
+                             int first_row, int first_column)
+        : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column, args.n) {}
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,44 @@
+// Copied by ckgen from templates/include/ckgen/op/device_grouped_conv_bwd_weight.hpp. Do not edit; run: ckgen generate
+// The operator interface of grouped convolution backward weight, parameter for parameter CK's.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "ckgen/config/layout.hpp"
+#include "ckgen/op/device_base.hpp"
+#include "ckgen/op/element_wise_operation.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// dWei = sum over images and output positions of dOut * In, for each group.
+// Lengths and strides (in elements): input G, N, C, spatial; weight G, K, C, filter; output G, N, K, spatial, in that
+// order whatever the layout; the layout shows in the strides. C and K are per group.
+template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType, class WeiDataType,
+          class OutDataType, class InElementwiseOperation, class WeiElementwiseOperation, class OutElementwiseOperation,
+          class ComputeTypeA = InDataType, class ComputeTypeB = ComputeTypeA>
+struct DeviceGroupedConvBwdWeight : BaseOperator {
+    using Lengths = std::array<index_t, NDimSpatial + 3>;
+    using Spatial = std::array<index_t, NDimSpatial>;
+
+    // split_k: how many workgroups share GEMM-K, each with an f32 partial in the workspace; -1 lets the operator
+    // choose.
+    virtual std::unique_ptr<BaseArgument>
+    MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out, const Lengths& in_lengths,
+                        const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides,
+                        const Lengths& out_lengths, const Lengths& out_strides, const Spatial& conv_filter_strides,
+                        const Spatial& conv_filter_dilations, const Spatial& input_left_pads,
+                        const Spatial& input_right_pads, InElementwiseOperation in_op, WeiElementwiseOperation wei_op,
+                        OutElementwiseOperation out_op, index_t split_k) = 0;
+
+    virtual std::unique_ptr<BaseInvoker> MakeInvokerPointer() = 0;
+};
+
+// The interface for a layout triple (ckgen::layout) and a data type set (ckgen::dtype).
+template <class Layout, class DataType>
+using BwdWeightOperator =
+    DeviceGroupedConvBwdWeight<Layout::ndim, typename Layout::In, typename Layout::Wei, typename Layout::Out,
+                               typename DataType::In, typename DataType::Wei, typename DataType::Out,
+                               element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough>;
+
+}  // namespace ckgen::tensor_operation::device

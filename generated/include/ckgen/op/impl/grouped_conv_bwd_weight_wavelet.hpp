@@ -1,0 +1,22 @@
+// Copied by ckgen from templates/include/ckgen/op/impl/grouped_conv_bwd_weight_wavelet.hpp. Do not edit; run: ckgen generate
+// Family wavelet of grouped convolution backward weight: what a generated instance includes.
+#ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
+#define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_HPP
+
+#include "ckgen/config/layout.hpp"
+#include "ckgen/op/impl/matrix_family.hpp"
+#include "ckgen/pipeline/bwd_weight_parts.hpp"
+#include "ckgen/pipeline/wavelet.hpp"
+
+namespace ckgen::conv {
+template <class D>
+using BwdWeightWaveletKernel = pipeline::WaveletKernel<D, BwdWeightParts>;
+}
+
+#endif
+
+// Each time anew: one translation unit may hold instances of several families in turn.
+#undef CKGEN_DEFINE_INSTANCE
+#define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
+    CKGEN_DEFINE_INSTANCE_WITH(NAME, ::ckgen::Checked, ::ckgen::tensor_operation::device::MatrixFamily,                \
+                               ::ckgen::conv::BwdWeightWaveletKernel)

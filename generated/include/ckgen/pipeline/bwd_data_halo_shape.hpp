@@ -1,0 +1,109 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_halo_shape.hpp. Do not edit; run: ckgen generate
+// What the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) agree on: who has which channels, the
+// order of taps, where things are in shared memory.
+#pragma once
+
+#include "ckgen/conv/halo_taps.hpp"
+#include "ckgen/pipeline/halo_walk.hpp"
+#include "ckgen/platform/tma.hpp"
+
+namespace ckgen::pipeline {
+
+template <class Problem>
+struct HaloBwdDataArgs {
+    platform::TensorMap out;  // boxes of a step's rows
+    Problem problem;
+    conv::HaloGeometry ring;
+    conv::HaloTaps taps[2];
+    int32 windows;         // of 64 channels
+    int32 steps;           // of all images
+    int32 shares;          // workgroups of a window
+    uint32 plane_inverse;  // 2^32 / plane, rounded up
+};
+
+// The taps in the order in which positions of a cell take them.
+template <int Stride>
+CKGEN_HD constexpr int halo_tap(int slot) {
+    return Stride == 1 ? slot : static_cast<int>(0x453718620 >> 4 * slot & 15);  // 0 2 6 8 1 7 3 5 4
+}
+// Position `Index` of a cell, by which of the taps see it: with stride 2 the outer four, two that are above each other,
+// two beside each other, the middle one.
+template <int Stride, int Index>
+struct HaloPosition {
+    static constexpr int stride = Stride;
+    static constexpr int first = Stride == 1 ? 0 : Index == 0 ? 0 : Index == 1 ? 4 : Index == 2 ? 6 : 8;
+    static constexpr int count = Stride == 1 ? 9 : Index == 0 ? 4 : Index == 3 ? 1 : 2;
+    static constexpr int tap = halo_tap<Stride>(first);
+};
+
+template <class D>
+struct HaloBwdDataShape {
+    using Args = HaloBwdDataArgs<typename D::KernelArgs>;
+    static constexpr int side = conv::kHaloTaps;
+    static constexpr int taps = side * side;
+    static constexpr int window = 64;  // channels of a workgroup
+    static constexpr int unit = 32;    // and of a warp
+    static constexpr int units = window / unit;
+    static constexpr int channels = D::n_per_block;  // of a group
+    static constexpr int math_shares = D::block_size / 32 / units;
+    static constexpr bool fused = D::d_tensors > 0;
+    static constexpr int rounds =
+        fused || channels == 32 ? 1 : 2;  // of 16 cells a warp, that do not wait for each other
+    static constexpr int cells_at_once = rounds * 16;
+    static constexpr int unit_groups = unit / channels;
+    static constexpr int column_blocks = channels / 8;
+    static constexpr int unit_matrices = unit_groups * taps * column_blocks * column_blocks;  // 8x8 weights each
+    static constexpr int zero_bytes = 1024;  // zeros: what is left of the ring's first row
+    static constexpr int weight_bytes = units * unit_matrices * 128;
+    // The more channels a group has, the longer a step's products take while the next one comes. D's lines are in the
+    // cache from step to step, so that steps are short then.
+    static constexpr int latency_kib = channels == 32 ? 48 : 96;
+    static constexpr conv::HaloLimits limits{math_shares * cells_at_once,
+                                             0,
+                                             D::stages,
+                                             D::lds_bytes - zero_bytes - weight_bytes,
+                                             false,
+                                             false,
+                                             (fused ? 28 : 227) * 1024,
+                                             latency_kib * 1024};
+
+    // Which of a unit's 8x8 matrices has the weights of a group, a slot and 8 channels of each kind. Those that one
+    // instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
+    static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
+        if(channels == 8 && slot < taps - 1)
+            return (slot / 2 * unit_groups + group) * 2 + slot % 2;
+        if(channels == 8)
+            return slot * unit_groups + group;
+        return ((group * taps + slot) * column_blocks + column_block) * column_blocks + k_block;
+    }
+
+    static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
+
+    // Addresses in shared memory: the ring, the weights, the barriers.
+    struct Places {
+        uint32 ring, weights, barriers;
+
+        CKGEN_DEVICE Places(const Args& args, uint32 base)
+            : ring(base + zero_bytes), weights(ring + bytes(args.ring.ring_bytes)), barriers(weights + weight_bytes) {}
+        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
+        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+    };
+
+    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
+    struct Share {
+        int window, first, count, before;
+
+        CKGEN_DEVICE Share(const Args& args, uint32 block) {
+            const conv::HaloGeometry& g = args.ring;
+            const int index = static_cast<int>(block / bytes(args.windows));
+            window = static_cast<int>(block) - index * args.windows;
+            first = static_cast<int>(static_cast<int64>(args.steps) * index / args.shares);
+            const int end = static_cast<int>(static_cast<int64>(args.steps) * (index + 1) / args.shares);
+            before = min_of(g.blocks - g.stages, first % g.steps_per_image);
+            first -= before;
+            count = end - first;
+        }
+    };
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,439 @@
+// Copied by ckgen from templates/src/host/runtime.cpp. Do not edit; run: ckgen generate
+// The host platform's engine: fibers, barriers, wave collectives, checked LDS and global memory.
+// Fibers start with ucontext and switch with _setjmp/_longjmp, which does no system call.
+#undef _FORTIFY_SOURCE  // its longjmp check takes a jump to another stack for an error
+
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "ckgen/platform/host_workgroup.hpp"
+#include "ckgen/platform/process_mutex.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace ckgen::platform {
+namespace {
+
+constexpr size_t kStackBytes = 256 * 1024;
+
+// Tells AddressSanitizer which stack runs next; nothing in other builds.
+struct StackSwitch {
+#if defined(__SANITIZE_ADDRESS__)
+    static void start(void** fake, const void* bottom, size_t size) {
+        __sanitizer_start_switch_fiber(fake, bottom, size);
+    }
+    static void finish(void* fake, const void** bottom, size_t* size) {
+        __sanitizer_finish_switch_fiber(fake, bottom, size);
+    }
+#else
+    static void start(void**, const void*, size_t) {}
+    static void finish(void*, const void**, size_t*) {}
+#endif
+};
+
+// Whose fiber this OS thread runs.
+thread_local Workgroup* running_group = nullptr;
+
+}  // namespace
+
+uint64 next_random(uint64& state) {  // xorshift64*, Vigna 2016
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 2685821657736338717ull;
+}
+
+Workgroup::~Workgroup() {
+    for(Fiber& fiber : fibers_)
+        munmap(fiber.stack, kStackBytes);
+}
+
+Workgroup& Workgroup::running() { return *running_group; }
+
+void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes,
+                        const Regions& regions, uint64 seed) {
+    entry_ = entry;
+    args_ = args;
+    blocks_ = blocks;
+    threads_ = threads;
+    regions_ = &regions;
+    random_ = seed;
+    while(static_cast<int>(fibers_.size()) < threads)
+        add_fiber();
+    order_.resize(static_cast<size_t>(threads));
+    at_collective_.resize(static_cast<size_t>(threads / Agents::kWarp));
+    lds.prepare(threads, lds_bytes);
+}
+
+void Workgroup::run(uint32 block) {
+    block_ = block;
+    failure_.clear();
+    lds.begin();
+    copies.begin();
+    matrix.begin(threads_);
+    for(int i = 0; i < threads_; ++i) {
+        // One that a report left in the middle of a kernel starts again from the beginning.
+        fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
+        fibers_[i].state = State::ready;
+        order_[i] = i;
+    }
+    std::fill(at_collective_.begin(), at_collective_.end(), 0);
+    try {
+        while(round()) {
+        }
+    } catch(const HostError& error) {  // of a copy, which no fiber does
+        failure_ = error.what();
+    }
+    if(!failure_.empty())
+        throw HostError("workgroup " + std::to_string(block_) + ": " + failure_);
+}
+
+void Workgroup::named_barrier(int id, int number, int threads, Site site) {
+    std::vector<int> here{id};
+    for(int other = 0; other < threads_; ++other)
+        if(fibers_[other].state == State::at_named && fibers_[other].detail == number)
+            here.push_back(other);
+    if(static_cast<int>(here.size()) < threads) {
+        wait(id, State::at_named, site, number);
+        return;
+    }
+    lds.track();
+    lds.clocks.meet(here);
+    for(const int other : here)
+        fibers_[other].state = State::ready;
+}
+
+void Workgroup::collective(int id, void* payload, void (*execute)(void* const*), int lanes, Site site) {
+    const int first = id / lanes * lanes;
+    if(first + lanes > threads_)
+        lds.fail("the workgroup ends before thread " + std::to_string(first + lanes) + ", at " + text(site));
+    fibers_[id].payload = payload;
+    fibers_[id].execute = execute;
+    const auto warps = at_collective_.begin() + first / Agents::kWarp;
+    if(std::accumulate(warps, warps + lanes / Agents::kWarp, 1) < lanes) {
+        ++at_collective_[static_cast<size_t>(id / Agents::kWarp)];
+        wait(id, State::at_collective, site, 0);
+        return;
+    }
+    std::fill(warps, warps + lanes / Agents::kWarp, 0);
+    void* payloads[Agents::kWarpgroup];
+    for(int lane = first; lane < first + lanes; ++lane) {
+        if(fibers_[lane].execute != execute)
+            lds.fail("lanes that should act together are at different instructions: " + lds.clocks.agents().name(id) +
+                     " at " + text(site) + ", " + lds.clocks.agents().name(lane) + " at " + text(fibers_[lane].site));
+        payloads[lane - first] = fibers_[lane].payload;
+    }
+    execute(payloads);
+    for(int lane = first; lane < first + lanes; ++lane)
+        fibers_[lane].state = State::ready;
+}
+
+void Workgroup::wake(int mbarrier) {
+    for(int id = 0; id < threads_; ++id)
+        if(fibers_[id].state == State::at_mbarrier && fibers_[id].detail == mbarrier)
+            fibers_[id].state = State::ready;
+}
+
+void Workgroup::out_of_bounds(const std::string& who, const char* address, int bytes, bool write, Site site) const {
+    std::string nearest;
+    for(const Region& region : *regions_)
+        nearest += std::string(nearest.empty() ? "" : ", ") + region.name + " " +
+                   std::to_string(address - region.begin) + " of " + std::to_string(region.bytes);
+    lds.fail(std::string("global ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
+             " bytes out of bounds (byte offset from each tensor: " + nearest + "), " + who + " at " + text(site));
+}
+
+void Workgroup::add_fiber() {
+    Fiber fiber;
+    void* memory =
+        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if(memory == MAP_FAILED)
+        throw LaunchError("host platform: no memory for a fiber's stack");
+    mprotect(memory, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);  // an overflow faults
+    fiber.stack = static_cast<char*>(memory);
+    fibers_.push_back(fiber);
+}
+
+// Runs every ready fiber once; where none is, does a copy or opens the barrier that all wait at. False when the
+// workgroup is finished.
+bool Workgroup::round() {
+    if(random_ != 0) {
+        for(size_t i = order_.size() - 1; i > 0; --i)
+            std::swap(order_[i], order_[next_random(random_) % (i + 1)]);
+        copies.do_some(random_);
+    }
+    if(run_ready())
+        return failure_.empty();
+    return copies.do_one() || open_barrier();
+}
+
+bool Workgroup::run_ready() {
+    bool progress = false;
+    for(const int id : order_) {
+        if(fibers_[id].state != State::ready)
+            continue;
+        progress = true;
+        resume(id);
+        if(!failure_.empty())
+            break;
+    }
+    return progress;
+}
+
+bool Workgroup::open_barrier() {
+    int waiting = 0;
+    int finished = 0;
+    bool elsewhere = false;
+    for(int id = 0; id < threads_; ++id) {
+        waiting += fibers_[id].state == State::at_barrier;
+        finished += fibers_[id].state == State::done;
+        elsewhere = elsewhere || fibers_[id].state == State::at_mbarrier || fibers_[id].state == State::at_named;
+    }
+    if(finished == threads_) {
+        failure_ = copies.unfinished() + matrix.unfinished();
+        return false;
+    }
+    if(waiting != threads_ || wave_diverged()) {
+        failure_ = (elsewhere ? "nothing moves any more: " : "barrier mismatch: ") + describe_waits();
+        return false;
+    }
+    lds.pass_barrier();
+    for(int id = 0; id < threads_; ++id)
+        fibers_[id].state = State::ready;
+    return true;
+}
+
+// The lanes of one wave share a program counter, so they must wait at the same line.
+bool Workgroup::wave_diverged() const {
+    for(int id = 0; id < threads_; ++id)
+        if(fibers_[id].site.line != fibers_[id / kWaveSize * kWaveSize].site.line)
+            return true;
+    return false;
+}
+
+std::string Workgroup::describe(int id) const {
+    const Fiber& fiber = fibers_[id];
+    switch(fiber.state) {
+    case State::done:
+        return "finished";
+    case State::at_barrier:
+        return "waits at barrier " + text(fiber.site);
+    case State::at_named:
+        return "waits at barrier number " + std::to_string(fiber.detail) + " " + text(fiber.site);
+    case State::at_collective:
+        return "waits for its lanes at " + text(fiber.site);
+    case State::at_mbarrier:
+        return "waits " + copies.describe(fiber.detail) + ", at " + text(fiber.site);
+    default:
+        return "runs";
+    }
+}
+
+std::string Workgroup::describe_waits() const {
+    std::string out;
+    for(int first = 0; first < threads_;) {
+        int last = first;
+        while(last + 1 < threads_ && describe(last + 1) == describe(first))
+            ++last;
+        out += (out.empty() ? "" : "; ") + ("threads " + std::to_string(first) + "-" + std::to_string(last)) +
+               " (waves " + std::to_string(first / kWaveSize) + "-" + std::to_string(last / kWaveSize) + ") " +
+               describe(first);
+        first = last + 1;
+    }
+    return out;
+}
+
+void Workgroup::resume(int id) {
+    Fiber& fiber = fibers_[id];
+    current_ = id;
+    running_group = this;
+    void* fake = nullptr;
+    StackSwitch::start(&fake, fiber.stack, kStackBytes);
+    if(_setjmp(scheduler_) == 0) {
+        if(fiber.started)
+            _longjmp(fiber.jump, 1);
+        fiber.started = true;
+        ucontext_t context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = fiber.stack;
+        context.uc_stack.ss_size = kStackBytes;
+        context.uc_link = nullptr;
+        const auto self = reinterpret_cast<uintptr_t>(this);
+        makecontext(&context, reinterpret_cast<void (*)()>(&Workgroup::trampoline), 2,
+                    static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+        setcontext(&context);
+    }
+    StackSwitch::finish(fake, nullptr, nullptr);
+}
+
+void Workgroup::trampoline(unsigned high, unsigned low) {
+    reinterpret_cast<Workgroup*>((static_cast<uintptr_t>(high) << 32) | low)->fiber_main();
+}
+
+void Workgroup::fiber_main() {
+    StackSwitch::finish(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
+    const int id = current_;
+    for(;;) {  // a fiber that is done waits for the next workgroup: starting one anew costs system calls
+        try {
+            Thread thread(*this, id);
+            entry_(args_, thread);
+        } catch(const std::exception& error) {
+            failure_ = error.what();
+        }
+        wait(id, State::done, Site{}, 0);
+    }
+}
+
+void Workgroup::wait(int id, State state, Site site, int detail) {
+    Fiber& fiber = fibers_[id];
+    fiber.state = state;
+    fiber.site = site;
+    fiber.detail = detail;
+    StackSwitch::start(&fiber.fake_stack, scheduler_stack_, scheduler_stack_bytes_);
+    if(_setjmp(fiber.jump) == 0)
+        _longjmp(scheduler_, 1);
+    StackSwitch::finish(fibers_[id].fake_stack, &scheduler_stack_, &scheduler_stack_bytes_);
+}
+
+void Thread::GatherLane::execute(void* const* lanes) {
+    for(int lane = 0; lane < kWaveSize; ++lane) {
+        const GatherLane& mine = *static_cast<const GatherLane*>(lanes[lane]);
+        if(mine.first < 0 || mine.first + mine.count > kExchangeLanes)
+            throw HostError("gather of " + std::to_string(mine.count) + " lanes from " + std::to_string(mine.first) +
+                            " on leaves the " + std::to_string(kExchangeLanes) + " that a lane can read");
+        void* const* first = lanes + lane / kExchangeLanes * kExchangeLanes + mine.first;
+        for(int i = 0; i < mine.count; ++i)
+            mine.result[i] = static_cast<const GatherLane*>(first[i])->value;
+    }
+}
+void Thread::TransposeLane::execute(void* const* lanes) {
+    for(int lane = 0; lane < kWaveSize; ++lane)
+        for(int row = 0; row < 8; ++row) {
+            const int source = lane / 16 * 16 + row % 4 * 4 + lane % 16 / 4;
+            static_cast<TransposeLane*>(lanes[lane])->columns[row] =
+                static_cast<const TransposeLane*>(lanes[source])->quarter_rows[row / 4][lane % 4];
+        }
+}
+void Thread::BallotLane::execute(void* const* lanes) {
+    for(int first = 0; first < kWaveSize; first += kExchangeLanes) {
+        uint64 bits = 0;
+        for(int lane = 0; lane < kExchangeLanes; ++lane)
+            bits |= static_cast<uint64>(static_cast<const BallotLane*>(lanes[first + lane])->predicate) << lane;
+        for(int lane = 0; lane < kExchangeLanes; ++lane)
+            static_cast<BallotLane*>(lanes[first + lane])->result = bits;
+    }
+}
+uint32 Thread::block_id() const { return group_->block(); }
+uint32 Thread::grid_size() const { return group_->blocks(); }
+void Thread::barrier(Site site) const { group_->barrier(id_, site); }
+void Thread::collective(void* payload, void (*execute)(void* const*), Site site) const {
+    group_->collective(id_, payload, execute, kWaveSize, site);
+}
+char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
+    return group_->lds.access(group_->lds.by_thread(id_, site), byte_offset, bytes, write);
+}
+void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
+    const auto* at = static_cast<const char*>(address);
+    if(!group_->reaches(at, bytes, write))
+        group_->out_of_bounds(group_->lds.clocks.agents().name(id_), at, bytes, write, site);
+}
+
+HostOptions& host_options() {
+    static HostOptions options;
+    return options;
+}
+
+namespace {
+
+// Workgroup engines keep their fibers' stacks from one launch to the next, but not past a report: each stack and its
+// guard page are two mappings, and a process that loads a library for every planted bug would run out of them.
+class EnginePool {
+public:
+    std::unique_ptr<Workgroup> take() {
+        const std::lock_guard<std::mutex> lock(process_mutex());
+        if(idle_.empty())
+            return std::make_unique<Workgroup>();
+        std::unique_ptr<Workgroup> engine = std::move(idle_.back());
+        idle_.pop_back();
+        return engine;
+    }
+    void give(std::unique_ptr<Workgroup> engine) {
+        const std::lock_guard<std::mutex> lock(process_mutex());
+        idle_.push_back(std::move(engine));
+    }
+    void clear() {
+        const std::lock_guard<std::mutex> lock(process_mutex());
+        idle_.clear();
+    }
+
+private:
+    std::vector<std::unique_ptr<Workgroup>> idle_;
+};
+
+EnginePool& engines() {
+    static EnginePool pool;
+    return pool;
+}
+
+}  // namespace
+
+void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions) {
+    if(threads % kWaveSize != 0)
+        throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 64");
+    const HostOptions options = host_options();
+    const uint32 cores =
+        std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads) : std::thread::hardware_concurrency());
+    std::atomic<uint32> next{0};
+    std::mutex mutex;
+    std::exception_ptr error;
+    const auto work = [&](uint32 worker) {
+        std::unique_ptr<Workgroup> engine = engines().take();
+        try {
+            engine->prepare(entry, args, blocks, threads, lds_bytes, regions,
+                            options.seed * 2654435761u * (worker + 1));
+            for(uint32 block = next++; block < blocks; block = next++)
+                engine->run(block);
+        } catch(...) {
+            next = blocks;
+            const std::lock_guard<std::mutex> lock(mutex);
+            if(!error)
+                error = std::current_exception();
+        }
+        engines().give(std::move(engine));
+    };
+    std::vector<std::thread> helpers;
+    for(uint32 worker = 1; worker < std::min(cores, blocks); ++worker)
+        helpers.emplace_back(work, worker);
+    work(0);
+    for(std::thread& helper : helpers)
+        helper.join();
+    if(error) {
+        engines().clear();
+        std::rethrow_exception(error);
+    }
+}
+
+int compute_units() { return 4; }  // small, so that split_k = -1 stays small where every workgroup is emulated
+
+float elapsed_milliseconds(void (*call)(void*), void* context, int repeats) {
+    const auto begin = std::chrono::steady_clock::now();
+    for(int i = 0; i < repeats; ++i)
+        call(context);
+    const std::chrono::duration<float, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+    return elapsed.count() / static_cast<float>(repeats);
+}
+
+}  // namespace ckgen::platform

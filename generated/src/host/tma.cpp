@@ -1,0 +1,266 @@
+// Copied by ckgen from templates/src/host/tma.cpp. Do not edit; run: ckgen generate
+// The host platform's mbarriers and TMA loads: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.9.27 (cp.async.bulk.
+// tensor) and 5.5 (tensor modes: tiled and im2col boxes, what lies outside, swizzles).
+#include "ckgen/platform/host_workgroup.hpp"
+
+namespace ckgen::platform {
+
+void TmaUnit::begin() {
+    mbarriers_.clear();
+    copies_.clear();
+}
+
+void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
+    CheckedLds& lds = group_.lds;
+    lds.track();
+    const int offset = static_cast<int>(address - lds_start());
+    const Access access = lds.by_thread(id, site);
+    if(address % 8 != 0 || arrivals < 1 || arrivals > 0xfffff)
+        lds.fail("an mbarrier for " + std::to_string(arrivals) + " arrivals at address " + std::to_string(address) +
+                 ", which should be a multiple of 8, " + lds.said(access));
+    Mbarrier* before = nullptr;
+    for(Mbarrier& known : mbarriers_)
+        before = known.offset == offset ? &known : before;
+    if(before != nullptr)
+        lds.end_mbarrier(offset);
+    std::memset(lds.access(access, offset, 8, true), 0xbb, 8);
+    lds.keep_mbarrier(offset);
+    Mbarrier made{};
+    made.offset = offset;
+    made.arrivals = made.missing = arrivals;
+    made.owner = id;
+    made.owner_site = site;
+    if(before != nullptr) {
+        made.phase = (before->phase + 2) & ~1u;  // an even one, as a new mbarrier's, and none that was before
+        *before = made;
+        return;
+    }
+    if(mbarriers_.size() == Agents::kMaxBarriers)
+        lds.fail("more than " + std::to_string(Agents::kMaxBarriers) + " mbarriers, " + lds.said(access));
+    mbarriers_.push_back(made);
+}
+
+void TmaUnit::fence_init(Site) {
+    for(Mbarrier& barrier : mbarriers_)
+        barrier.published = true;
+}
+
+int TmaUnit::find(int id, uint32 address, const char* what, Site site) {
+    CheckedLds& lds = group_.lds;
+    lds.track();
+    const int offset = static_cast<int>(address - lds_start());
+    const Access access = lds.by_thread(id, site);
+    for(size_t i = 0; i < mbarriers_.size(); ++i) {
+        const Mbarrier& barrier = mbarriers_[i];
+        if(barrier.offset != offset)
+            continue;
+        if(!lds.after_write(access, offset))
+            lds.fail(std::string(what) + " on the " + name(barrier) + " by " + lds.said(access) + ", which " +
+                     lds.clocks.agents().name(barrier.owner) + " initialised at " + text(barrier.owner_site) +
+                     " with no barrier between");
+        return static_cast<int>(i);
+    }
+    lds.fail(std::string(what) + " at offset " + std::to_string(offset) + ", where no mbarrier is, by " +
+             lds.said(access));
+}
+
+void TmaUnit::expect(int id, uint32 address, int bytes, Site site) {
+    const int index = find(id, address, "mbarrier_expect", site);
+    Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
+    barrier.bytes += bytes;
+    barrier.expect_site = site;
+    arrived(id, barrier, site);
+    try_complete(index);
+}
+
+void TmaUnit::arrive(int id, uint32 address, Site site) {
+    const int index = find(id, address, "mbarrier_arrive", site);
+    arrived(id, mbarriers_[static_cast<size_t>(index)], site);
+    try_complete(index);
+}
+
+void TmaUnit::arrived(int id, Mbarrier& barrier, Site site) {
+    if(barrier.missing == 0)
+        group_.lds.fail("arrival number " + std::to_string(barrier.arrivals + 1) + " in one phase of the " +
+                        name(barrier) + ", which is for " + std::to_string(barrier.arrivals) + ", " +
+                        group_.lds.said(group_.lds.by_thread(id, site)));
+    --barrier.missing;
+    group_.lds.clocks.release(id, barrier.arriving);
+}
+
+// Ends the phase if nothing is missing any more.
+void TmaUnit::try_complete(int index) {
+    Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
+    if(barrier.missing == 0 && barrier.bytes < 0)
+        group_.lds.fail("copies brought " + std::to_string(-barrier.bytes) + " bytes more than the phase of the " +
+                        name(barrier) + " expects at " + text(barrier.expect_site));
+    if(barrier.missing != 0 || barrier.bytes != 0)
+        return;
+    ++barrier.phase;
+    barrier.missing = barrier.arrivals;
+    barrier.released = barrier.arriving;
+    uint32& copies = barrier.released[static_cast<size_t>(group_.lds.clocks.agents().mbarrier(index))];
+    copies = barrier.phase;  // a copy's time is the phase that it belongs to, plus one
+    group_.wake(index);
+}
+
+void TmaUnit::wait(int id, uint32 address, int parity, Site site) {
+    for(;;) {
+        const int index = find(id, address, "mbarrier_wait", site);
+        const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
+        if((barrier.phase & 1) != static_cast<uint32>(parity)) {
+            if(!barrier.released.empty())  // a new one has no phase behind it
+                group_.lds.clocks.acquire(id, barrier.released);
+            return;
+        }
+        group_.wait_for_mbarrier(id, index, site);
+    }
+}
+
+void TmaUnit::start(int id, const TmaRequest& request) {
+    CheckedLds& lds = group_.lds;
+    const int index = find(id, request.barrier, "a copy that counts", request.site);
+    const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
+    const Access access = lds.by_thread(id, request.site);
+    if(!barrier.published)
+        lds.fail("a copy counts on the " + name(barrier) + ", which no fence_mbarrier_init made visible, " +
+                 lds.said(access));
+    const TensorMap& map = *request.map;
+    if(request.target % 128 != 0)
+        lds.fail("a copy to address " + std::to_string(request.target) + ", which is not a multiple of 128, " +
+                 lds.said(access));
+    const int64 reach = map.box[0] * map.strides[0];
+    if(map.swizzled && reach != 128)
+        lds.fail("a copy of rows of " + std::to_string(reach) + " bytes in 128-byte swizzle, " + lds.said(access));
+    copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
+}
+
+void TmaUnit::do_some(uint64& random) {
+    for(size_t left = copies_.size(); left > 0; --left)
+        if(next_random(random) % 4 == 0) {
+            const auto chosen = static_cast<std::ptrdiff_t>(next_random(random) % copies_.size());
+            const Copy copy = copies_[static_cast<size_t>(chosen)];
+            copies_.erase(copies_.begin() + chosen);
+            execute(copy);
+        }
+}
+
+bool TmaUnit::do_one() {
+    if(copies_.empty())
+        return false;
+    const Copy copy = copies_.front();
+    copies_.erase(copies_.begin());
+    execute(copy);
+    return true;
+}
+
+void TmaUnit::execute(const Copy& copy) {
+    const int64 bytes = copy.request.map->im2col ? load_im2col(copy) : load_tiled(copy);
+    Mbarrier& barrier = mbarriers_[static_cast<size_t>(copy.mbarrier)];
+    if(barrier.phase != copy.phase)
+        group_.lds.fail("a copy issued at " + text(copy.request.site) + " counts on a phase of the " + name(barrier) +
+                        " that was over before it came; what that expects is said at " + text(barrier.expect_site));
+    barrier.bytes -= bytes;
+    try_complete(copy.mbarrier);
+}
+
+int64 TmaUnit::load_tiled(const Copy& copy) {
+    const TensorMap& map = *copy.request.map;
+    int64 counts[5] = {1, 1, 1, 1, 1};
+    int64 rows = 1;
+    for(int d = 1; d < map.rank; ++d) {
+        counts[d] = (map.box[d] + map.steps[d] - 1) / map.steps[d];
+        rows *= counts[d];
+    }
+    for(int64 row = 0; row < rows; ++row) {
+        int64 position[5];
+        position[0] = copy.request.position[0];
+        int64 index = row;
+        for(int d = 1; d < map.rank; ++d) {
+            position[d] = copy.request.position[d] + index % counts[d] * map.steps[d];
+            index /= counts[d];
+        }
+        copy_row(copy, row, position);
+    }
+    return rows * map.box[0] * map.strides[0];
+}
+
+// Positions begin at the one given and go on by the steps, from the box's upper corner to the lower one of the next
+// row, and so on to the next image; what is copied lies a tap's offset further.
+int64 TmaUnit::load_im2col(const Copy& copy) {
+    const TensorMap& map = *copy.request.map;
+    int64 base[5];
+    for(int d = 0; d < map.rank; ++d)
+        base[d] = copy.request.position[d];
+    for(int64 row = 0; row < map.pixels; ++row) {
+        int64 position[5];
+        for(int d = 0; d < map.rank; ++d)
+            position[d] = base[d] + (d > 0 && d < map.rank - 1 ? copy.request.tap[d - 1] : 0);
+        copy_row(copy, row, position);
+        for(int d = 1; d < map.rank; ++d) {
+            base[d] += map.steps[d];
+            if(d == map.rank - 1 || base[d] <= map.sizes[d] - 1 + map.upper[d - 1])
+                break;
+            base[d] = map.lower[d - 1];
+        }
+    }
+    return map.pixels * map.box[0] * map.strides[0];
+}
+
+void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
+    const TensorMap& map = *copy.request.map;
+    CheckedLds& lds = group_.lds;
+    const int64 element = map.strides[0];
+    const auto row_bytes = static_cast<size_t>(map.box[0] * element);
+    row_.assign(row_bytes, 0);
+    const int64 first = std::max<int64>(position[0], 0);
+    const int64 last = std::min(position[0] + map.box[0], map.sizes[0]);
+    bool inside = first < last;
+    const char* source = map.base + first * element;
+    for(int d = 1; d < map.rank; ++d) {
+        inside = inside && position[d] >= 0 && position[d] < map.sizes[d];
+        source += position[d] * map.strides[d];
+    }
+    if(inside) {
+        const auto bytes = static_cast<int>((last - first) * element);
+        if(!group_.reaches(source, bytes, false))
+            group_.out_of_bounds("a copy", source, bytes, false, copy.request.site);
+        std::memcpy(row_.data() + (first - position[0]) * element, source, static_cast<size_t>(bytes));
+    }
+    const int agent = lds.clocks.agents().mbarrier(copy.mbarrier);
+    const Access access{-1, agent, copy.phase + 1, copy.known.data(), 0, copy.request.site};
+    const uint32 start = copy.request.target + static_cast<uint32>(row) * static_cast<uint32>(row_bytes);
+    for(uint32 chunk = 0; chunk < row_bytes; chunk += 16) {
+        uint32 address = start + chunk;
+        if(map.swizzled)
+            address ^= address >> 3 & 0x70u;
+        std::memcpy(lds.access(access, static_cast<int>(address - lds_start()), 16, true), row_.data() + chunk, 16);
+    }
+}
+
+std::string TmaUnit::describe(int index) const {
+    const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
+    return "for phase " + std::to_string(barrier.phase) + " of the " + name(barrier) + ", where " +
+           std::to_string(barrier.missing) + " of " + std::to_string(barrier.arrivals) + " arrivals and " +
+           std::to_string(barrier.bytes) + " bytes are missing";
+}
+
+std::string TmaUnit::unfinished() const {
+    return copies_.empty()
+               ? ""
+               : "the workgroup ends while a copy issued at " + text(copies_.front().request.site) + " is on its way";
+}
+
+namespace {
+TmaUnit& engine() { return Workgroup::running().copies; }
+int self() { return Workgroup::running().current(); }
+}  // namespace
+
+void mbarrier_init(uint32 barrier, int arrivals, Site site) { engine().init(self(), barrier, arrivals, site); }
+void fence_mbarrier_init(Site site) { engine().fence_init(site); }
+void mbarrier_expect(uint32 barrier, int bytes, Site site) { engine().expect(self(), barrier, bytes, site); }
+void mbarrier_arrive(uint32 barrier, Site site) { engine().arrive(self(), barrier, site); }
+void mbarrier_wait(uint32 barrier, int parity, Site site) { engine().wait(self(), barrier, parity, site); }
+void start_tma(const TmaRequest& request) { engine().start(self(), request); }
+
+}  // namespace ckgen::platform

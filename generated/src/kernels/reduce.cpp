@@ -1,0 +1,49 @@
+// Copied by ckgen from templates/src/kernels/reduce.cpp. Do not edit; run: ckgen generate
+// The split-K reduction, compiled once a weight type.
+#include "ckgen/epilogue/split_k_reduce.hpp"
+
+#if !CKGEN_DEVICE_PASS
+#include "ckgen/op/bwd_weight_core.hpp"
+#endif
+
+namespace ckgen::tensor_operation::device {
+
+#if !CKGEN_DEVICE_PASS
+namespace {
+
+template <class Wei>
+void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei, int64 elements, int split_k,
+                   platform::Stream stream) {
+    using Kernel = epilogue::SplitKReduceKernel<Wei>;
+    const epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k};
+    const auto blocks = static_cast<uint32>((elements + Kernel::elements_per_block - 1) / Kernel::elements_per_block);
+#if CKGEN_PLATFORM_HOST
+    const platform::Regions regions{
+        {"partials", reinterpret_cast<const char*>(partial), elements * split_k * 4, false},
+        {"weight", static_cast<const char*>(wei), elements * static_cast<int64>(sizeof(Wei)), true}};
+#else
+    const int regions = 0;
+#endif
+    platform::launch<Kernel>(entry, blocks, args, regions, stream);
+}
+
+}  // namespace
+
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                               \
+    template <>                                                                                                        \
+    void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
+        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);              \
+    }
+#else
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#endif
+
+#define CKGEN_REDUCE(NAME, WEI)                                                                                        \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
+    CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+
+CKGEN_REDUCE(f32, float)
+CKGEN_REDUCE(f16, half_t)
+CKGEN_REDUCE(bf16, bhalf_t)
+
+}  // namespace ckgen::tensor_operation::device

@@ -1,0 +1,326 @@
+// Copied by ckgen from templates/src/library/selector.cpp. Do not edit; run: ckgen generate
+// The selector: candidates of a problem in the order of ckgen/selection/candidates.py, filtered by what this library
+// holds and supports. Integers only, so that Python and C++ agree.
+#include "ckgen/library/selector.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+#include <unordered_map>
+
+#include "ckgen/library/device_arch.hpp"
+#include "ckgen/library/measured.hpp"
+#include "ckgen/library/registry.hpp"
+#include "ckgen/op/runner.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+namespace {
+
+constexpr int64 kCeiling = int64{1} << 40;  // products saturate here, far above any problem that is supported
+constexpr int64 kOctave = 16;               // the unit of distances is a sixteenth of a factor of two
+constexpr int64 kFarthest = 6 * kOctave;
+constexpr std::size_t kNeighbours = 3;
+constexpr int64 kMostSplits = 65536;  // that instances take
+constexpr int64 kHaloChannels = 64;   // of the input, that a workgroup of family halo has
+constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time that a value takes from the cache, on an H200
+
+// The numbers of a problem that matter here.
+struct Sizes {
+    int ndim;
+    int64 groups, batch, k, c;
+    std::array<int64, 3> filter, input, strides, dilations, left_pads, right_pads;
+
+    auto key() const {
+        return std::tie(ndim, groups, batch, k, c, filter, input, strides, dilations, left_pads, right_pads);
+    }
+};
+
+struct Candidate {
+    int fields;  // position in instance_fields()
+    int64 split_k;
+    SelectedBy source;
+    float microseconds;
+};
+
+struct Neighbour {
+    bool exact, predicted;
+    int64 distance;
+    Sizes sizes;
+    std::vector<MeasuredCandidate> candidates;
+};
+
+int64 product(int64 a, int64 b) {
+    int64 result = 0;
+    return __builtin_mul_overflow(a, b, &result) || result > kCeiling ? kCeiling : result;
+}
+
+int64 ceil_div(int64 value, int64 step) { return (value + step - 1) / step; }
+
+std::array<int64, 3> spatial(const int64* values, int ndim) {
+    std::array<int64, 3> result{};
+    std::copy_n(values, ndim, result.begin());
+    return result;
+}
+
+Sizes sizes_of(const conv::Problem& p) {
+    const int n = p.ndim;
+    return {n,
+            p.groups(),
+            p.images(),
+            p.out_channels(),
+            p.in_channels(),
+            spatial(&p.wei.lengths[3], n),
+            spatial(&p.in.lengths[3], n),
+            spatial(p.strides.data(), n),
+            spatial(p.dilations.data(), n),
+            spatial(p.left_pads.data(), n),
+            spatial(p.right_pads.data(), n)};
+}
+
+Sizes sizes_of(const MeasuredProblem& p) {
+    const auto all = [&](const int64* values) { return spatial(values, p.ndim); };
+    return {p.ndim,           p.groups,         p.batch,          p.k, p.c, all(p.filter), all(p.input), all(p.strides),
+            all(p.dilations), all(p.left_pads), all(p.right_pads)};
+}
+
+int64 taps(const Sizes& p) {
+    int64 result = 1;
+    for(int d = 0; d < p.ndim; ++d)
+        result = product(result, p.filter[d]);
+    return result;
+}
+
+int64 gemm_k(const Sizes& p) {
+    int64 result = product(1, p.batch);
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 reach = (p.filter[d] - 1) * p.dilations[d] + 1;
+        result = product(result, (p.input[d] + p.left_pads[d] + p.right_pads[d] - reach) / p.strides[d] + 1);
+    }
+    return result;
+}
+
+bool is_data(const char* operation) { return std::strcmp(operation, "grouped_conv_bwd_data") == 0; }
+
+// Terms of the longest sums.
+int64 terms_of(const InstanceFields& i, const Sizes& p) {
+    if(!is_data(i.operation))
+        return gemm_k(p);
+    int64 result = product(1, p.k);
+    for(int d = 0; d < p.ndim; ++d)
+        result = product(result, ceil_div(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d])));
+    return result;
+}
+
+// Whether sums are longer than the part of the weight that is to stay in LDS, so that partials are written instead.
+bool overflows(const InstanceFields& i, const Sizes& p) { return i.weight_rows > 0 && terms_of(i, p) > i.weight_rows; }
+
+// Tiles of all groups' gradients. Backward data: as if all positions were of one class.
+int64 tiles(const InstanceFields& i, const Sizes& p) {
+    if(is_data(i.operation)) {
+        int64 rows = p.batch;
+        for(int d = 0; d < p.ndim; ++d)
+            rows = product(rows, p.input[d]);
+        if(i.all_taps)
+            return product(ceil_div(rows, i.k_per_block), ceil_div(product(p.groups, p.c), kHaloChannels));
+        return product(product(ceil_div(rows, i.m_per_block), p.groups), ceil_div(p.c, i.n_per_block));
+    }
+    const int64 columns = product(i.all_taps ? 1 : taps(p), p.c);
+    return product(product(ceil_div(p.k, i.m_per_block), p.groups), ceil_div(columns, i.n_per_block));
+}
+
+// log2 in sixteenths, linear between powers of two.
+int64 octaves(int64 value) {
+    value = std::max<int64>(value, 1);  // an output that is none; instances refuse it
+    int whole = 0;
+    while(value >> (whole + 1) != 0)
+        ++whole;
+    return kOctave * whole + ((kOctave * value) >> whole) - kOctave;
+}
+
+int64 distance(const Sizes& a, const Sizes& b) {
+    const auto apart = [](int64 x, int64 y) { return std::abs(octaves(x) - octaves(y)); };
+    return apart(a.groups, b.groups) + apart(a.k, b.k) + apart(a.c, b.c) + apart(taps(a), taps(b)) +
+           apart(gemm_k(a), gemm_k(b));
+}
+
+// As many workgroups as were measured, sums no longer than right ones, a k tile at least for each.
+int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
+    const int64 workgroups = candidate.split_k * tiles(i, measured);
+    const int64 own = tiles(i, p);
+    const int64 terms = terms_of(i, p);
+    int64 wanted = (2 * workgroups + own) / (2 * own);  // to the nearest
+    wanted = std::max({wanted, ceil_div(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
+    return std::min({wanted, ceil_div(terms, i.k_per_block), kMostSplits});
+}
+
+// Code for sm_90a is what a GPU of compute capability 9.0 runs.
+std::string plain(const std::string& arch) {
+    return arch.rfind("sm_", 0) == 0 ? arch.substr(0, arch.find_last_not_of('a') + 1) : arch;
+}
+
+bool runs_on(const std::string& archs, const std::string& arch) {
+    bool nvidia_only = true;
+    for(std::size_t at = 0; at < archs.size();) {
+        const std::size_t end = std::min(archs.find(' ', at), archs.size());
+        const std::string own = archs.substr(at, end - at);
+        if(plain(own) == plain(arch))
+            return true;
+        nvidia_only = nvidia_only && own.rfind("sm_", 0) == 0;
+        at = end + 1;
+    }
+    return archs.empty() || (arch.rfind("gfx", 0) != 0 && !nvidia_only);
+}
+
+// Positions in the registry of the instances in instance_fields(); -1 where this library left one out.
+const std::vector<int>& registered() {
+    static const std::vector<int> positions = [] {
+        std::unordered_map<std::string, int> known;
+        for(const RegistryEntry& entry : registry())
+            known.emplace(entry.name, static_cast<int>(known.size()));
+        std::vector<int> found;
+        for(const InstanceFields& fields : instance_fields()) {
+            const auto at = known.find(fields.name);
+            found.push_back(at == known.end() ? -1 : at->second);
+        }
+        return found;
+    }();
+    return positions;
+}
+
+// Of instances by position: which may be picked at all.
+std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
+    std::vector<bool> result;
+    for(const InstanceFields& i : instance_fields())
+        result.push_back(registered()[result.size()] >= 0 && query.operation == i.operation &&
+                         query.layout == i.layout && query.dtype == i.dtype && query.function == i.function &&
+                         runs_on(i.archs, arch));
+    return result;
+}
+
+std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string& arch, const Sizes& sizes,
+                                  const std::vector<bool>& own) {
+    std::vector<Neighbour> found;
+    for(const MeasuredProblem& row : measured_problems()) {
+        if(query.operation != row.operation || plain(row.arch) != plain(arch) || query.layout != row.layout ||
+           query.dtype != row.dtype)
+            continue;
+        const Sizes other = sizes_of(row);
+        Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
+        std::copy_if(row.candidates.begin(), row.candidates.end(), std::back_inserter(neighbour.candidates),
+                     [&](const MeasuredCandidate& c) {
+                         const bool measured = neighbour.exact && !row.predicted;
+                         return own[static_cast<std::size_t>(c.instance)] &&
+                                (measured || !instance_fields().data[c.instance].generic);
+                     });
+        const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
+        if(!neighbour.candidates.empty() && (neighbour.exact || near))
+            found.push_back(std::move(neighbour));
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Neighbour& a, const Neighbour& b) {
+        return std::make_tuple(!a.exact, a.distance) < std::make_tuple(!b.exact, b.distance);
+    });
+    found.resize(std::min(found.size(), kNeighbours));
+    return found;
+}
+
+// Where an instance stands among those of which nothing was measured. The place of an architecture's cost model.
+auto rule_order(int position, const Sizes& sizes) {
+    const InstanceFields& i = instance_fields().data[position];
+    int64 values = i.m_per_block + i.n_per_block;
+    if(i.all_taps && is_data(i.operation))
+        values = 2 * kHaloChannels;
+    else if(i.all_taps)
+        values = std::max(values, product(product(i.m_per_block, i.n_per_block), taps(sizes)) / kMacsAValue);
+    return std::make_tuple(i.generic, overflows(i, sizes), product(tiles(i, sizes), values),
+                           -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
+}
+
+std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
+    const Sizes sizes = sizes_of(query.problem);
+    std::vector<bool> own = eligible(query, arch);
+    std::vector<Candidate> found;
+    for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
+        for(const MeasuredCandidate& c : neighbour.candidates) {
+            const auto position = static_cast<std::size_t>(c.instance);
+            const InstanceFields& fields = instance_fields().data[position];
+            if(!own[position] || (!neighbour.exact && overflows(fields, sizes)))
+                continue;
+            own[position] = false;
+            found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
+                             neighbour.predicted ? SelectedBy::Predicted
+                             : neighbour.exact   ? SelectedBy::Measured
+                                                 : SelectedBy::Neighbour,
+                             neighbour.exact ? c.microseconds : 0.f});
+        }
+    std::vector<int> rest;
+    for(std::size_t position = 0; position < own.size(); ++position)
+        if(own[position])
+            rest.push_back(static_cast<int>(position));
+    std::sort(rest.begin(), rest.end(), [&](int a, int b) { return rule_order(a, sizes) < rule_order(b, sizes); });
+    for(const int position : rest)
+        found.push_back(
+            {position, -1, instance_fields().data[position].generic ? SelectedBy::Generic : SelectedBy::Rule, 0.f});
+    return found;
+}
+
+// Empty when the candidate supports the problem.
+std::string refusal(const Candidate& candidate, const SelectionQuery& query) {
+    const std::unique_ptr<BaseOperator> op =
+        registry()[static_cast<std::size_t>(registered()[static_cast<std::size_t>(candidate.fields)])].make();
+    conv::Problem problem = query.problem;
+    problem.split_k = static_cast<int>(candidate.split_k);
+    const auto argument = dynamic_cast<ConvRunner&>(*op).MakeProblemArgument(
+        problem, query.fusion, const_cast<void*>(query.p_in), const_cast<void*>(query.p_wei), query.p_out);
+    return op->GetUnsupportedReason(argument.get());
+}
+
+// Whether the chain can be computed; everything else is for the instances to refuse.
+bool sound(const conv::Problem& p) {
+    bool result = p.ndim >= 1 && p.ndim <= 3;
+    for(int at = 0; result && at < 3 + p.ndim; ++at)
+        result = p.in.lengths[at] > 0 && p.wei.lengths[at] > 0 && p.out.lengths[at] > 0;
+    for(int d = 0; result && d < p.ndim; ++d)
+        result = p.strides[d] > 0 && p.dilations[d] > 0;
+    return result;
+}
+
+}  // namespace
+
+std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most, std::string* reason) {
+    const std::string arch = query.arch.empty() ? device_arch() : query.arch;
+    std::string why = "[instance] there is none for " + query.layout + " " + query.dtype + " on " + arch;
+    if(query.operation != "grouped_conv_bwd_weight")
+        why += " that does " + query.operation + " with " + query.function;
+    const bool whole = sound(query.problem);
+    if(!whole)
+        why = "[lengths] lengths, strides and dilations must be positive, in 1 to 3 dimensions";
+    std::vector<SelectedInstance> found;
+    for(const Candidate& candidate : whole ? chain(query, arch) : std::vector<Candidate>{}) {
+        if(found.size() >= most)
+            break;
+        std::string refused = refusal(candidate, query);
+        if(refused.empty())
+            found.push_back({instance_fields().data[candidate.fields].name,
+                             registered()[static_cast<std::size_t>(candidate.fields)],
+                             static_cast<index_t>(candidate.split_k), candidate.source, candidate.microseconds});
+        else
+            why = std::move(refused);
+    }
+    if(reason != nullptr)
+        *reason = std::move(why);
+    return found;
+}
+
+SelectedInstance SelectInstance(const SelectionQuery& query) {
+    std::string reason;
+    const std::vector<SelectedInstance> found = SelectInstances(query, 1, &reason);
+    if(found.empty())
+        throw std::invalid_argument(reason);
+    return found.front();
+}
+
+}  // namespace ckgen::tensor_operation::device::instance

@@ -1,0 +1,299 @@
+// Copied by ckgen from templates/src/plan/bwd_weight_plan.cpp. Do not edit; run: ckgen generate
+// Planning for backward weight. Each refusal names its rule in brackets and quotes the numbers.
+#include "ckgen/plan/bwd_weight_plan.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <vector>
+
+namespace ckgen::conv {
+namespace {
+
+constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for the rows past a chunk's last
+
+int64 extent(const Tensor& t, int ndim) {
+    int64 last = t.lengths[2];
+    for(int index = 1; index < 3 + ndim; ++index)
+        if(index != 2)
+            last += (t.lengths[index] - 1) * t.strides[index];
+    return last;
+}
+
+// The image stride, or for a single image its size: what the cursor adds when it runs past the last image.
+int64 image_stride(const Tensor& t, int ndim) {
+    int64 size = t.position_stride(ndim);
+    for(int d = 0; d < ndim; ++d)
+        size = std::max(size, t.strides[3 + d] * t.lengths[3 + d]);
+    return t.lengths[1] > 1 ? t.strides[1] : size;
+}
+
+std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                          const void* out) {
+    for(const std::string& reason : {
+            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
+            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
+            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
+            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
+            t.copy_engine ? std::string()
+                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
+            check_strides_multiple("b-vector", "an input stride", p.in, p.ndim, t.b_vector),
+            check_multiple("a-alignment", "the output address", address_of(out),
+                           std::min(16, t.a_vector * t.elem_bytes)),
+            check_multiple("b-alignment", "the input address", address_of(in), std::min(16, t.b_vector * t.elem_bytes)),
+            check_multiple("c-alignment", "the weight address", address_of(wei),
+                           std::min(16, t.c_vector * t.wei_bytes)),
+        })
+        if(!reason.empty())
+            return reason;
+    return {};
+}
+
+// How far apart in the input the elements under neighbouring rows of GEMM-K lie. A row is an output position; going to
+// the next one is a step of the innermost dimension, or a jump where dimension d (and all inside it) starts anew.
+class RowTravel {
+public:
+    RowTravel(const BwdWeightTraits& t, const Problem& p) {
+        int64 inner_rows = 1;
+        int64 inner_bytes = 0;  // from the first to the last position of the dimensions inside
+        for(int d = p.ndim - 1; d >= 0; --d) {
+            const int64 step = p.strides[d] * p.in.strides[3 + d] * t.elem_bytes;
+            if(d == p.ndim - 1)
+                jumps_.push_back({1, step});
+            inner_rows *= p.out.lengths[3 + d];
+            inner_bytes += (p.out.lengths[3 + d] - 1) * step;
+            const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] : image_stride(p.in, p.ndim);
+            jumps_.push_back({inner_rows, outer * t.elem_bytes - inner_bytes});
+            taps_ahead_ += (p.wei.lengths[3 + d] - 1) * p.dilations[d] * p.in.strides[3 + d] * t.elem_bytes;
+            back_ += p.left_pads[d] * p.in.strides[3 + d] * t.elem_bytes;
+        }
+        int64 deepest = 0;
+        for(const Jump& jump : jumps_)
+            deepest = std::max(deepest, -jump.bytes);
+        back_ += deepest;
+        taps_ahead_ += p.in_channels() * t.elem_bytes;
+    }
+
+    // Bytes before a row's own offset where this or a later row may read.
+    int64 back() const { return back_; }
+    // A bound on the bytes from the first to past the last that `rows` neighbouring rows may read.
+    int64 span(int64 rows) const {
+        int64 bytes = back_ + taps_ahead_;
+        for(const Jump& jump : jumps_)
+            bytes += (rows / jump.every + 1) * std::max<int64>(jump.bytes, 0);
+        return bytes;
+    }
+
+private:
+    struct Jump {
+        int64 every;  // rows
+        int64 bytes;
+    };
+    std::vector<Jump> jumps_;
+    int64 back_ = 0;
+    int64 taps_ahead_ = 0;
+};
+
+// The most rows of GEMM-K, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
+int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
+    int64 rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+        return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
+    const RowTravel travel(t, p);
+    while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
+        rows = rows / 8 * 7 + rows % 8 - 1;
+    return rows;
+}
+
+// What a tensor map in im2col order can describe: CUDA driver API, cuTensorMapEncodeIm2col.
+std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
+    const int64 corner[] = {32767, 127, 15};    // most a box corner may lie outside the image, by ndim
+    const int64 furthest[] = {65535, 255, 31};  // largest tap offset
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 reach = (p.wei.lengths[3 + d] - 1) * p.dilations[d];
+        const int64 last = (p.out.lengths[3 + d] - 1) * p.strides[d] - p.left_pads[d];
+        if(p.left_pads[d] > corner[p.ndim - 1] || p.in.lengths[3 + d] - 1 - last > corner[p.ndim - 1] ||
+           last - p.in.lengths[3 + d] + 1 > corner[p.ndim - 1] || reach > furthest[p.ndim - 1])
+            return refuse("copy-engine", "padding or the filter's extent of dimension " + number(d) +
+                                             " is beyond what a tensor map can describe (" +
+                                             number(corner[p.ndim - 1]) + " and " + number(furthest[p.ndim - 1]) + ")");
+        if(p.strides[d] > 8)
+            return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
+                                             " is more than the 8 a tensor map can describe");
+    }
+    for(int index = 0; index < 3 + p.ndim; ++index)
+        if(index != 2 && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
+            return refuse("copy-engine", "an input stride of " + number(p.in.strides[index]) +
+                                             " elements is not a multiple of 16 bytes");
+    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
+        return refuse("copy-engine", "an image is not a multiple of 16 bytes");
+    for(const Tensor* tensor : {&p.in, &p.out})
+        if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)
+            return refuse("copy-engine", "the channels of all groups of a position reach over more than 2^31 elements");
+    if(p.out.position_stride(p.ndim) * t.elem_bytes > INT_MAX)
+        return refuse("copy-engine", "positions of the output are more than 2^31 bytes apart");
+    if(image_stride(p.in, p.ndim) * t.elem_bytes >= int64{1} << 40)
+        return refuse("copy-engine", "images are 2^40 or more bytes apart");
+    return {};
+}
+
+// What family halo takes: filters of 3x3, strides of 1 or 2, groups side by side of just the tile's channels (or, where
+// a workgroup has 64 channels of one group, of any number), and rows short enough for its rings.
+std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
+    for(int d = 0; d < p.ndim; ++d) {
+        if(p.wei.lengths[3 + d] != kHaloTaps)
+            return refuse("halo-filter",
+                          "the filter has " + number(p.wei.lengths[3 + d]) + " taps in a dimension, not 3");
+        if(p.strides[d] > (t.halo.strips ? 1 : 2))
+            return refuse("halo-stride",
+                          "stride " + number(p.strides[d]) + " is not 1" + (t.halo.strips ? "" : " or 2"));
+    }
+    const auto beside = [&](const char* name, const Tensor& tensor, int channels) -> std::string {
+        const bool fit = channels == tensor.lengths[2] && (p.groups() == 1 || tensor.strides[0] == tensor.lengths[2]);
+        return fit ? ""
+                   : refuse("halo-groups", std::string(name) + " has groups of " + number(tensor.lengths[2]) +
+                                               " channels, " + number(tensor.strides[0]) +
+                                               " apart; the instance needs " + number(channels) + " side by side");
+    };
+    std::string reason;
+    if(t.groups_per_block > 1) {
+        reason = beside("input", p.in, t.n_per_block);
+        if(reason.empty())
+            reason = beside("output", p.out, t.m_per_block);
+    }
+    if(reason.empty() && halo_steps(t, p) == 0)
+        reason = refuse("halo-rows",
+                        "rows of " + number(p.out.lengths[4]) + " output positions are too long for shared memory");
+    return reason;
+}
+
+std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
+    if(p.gemm_k() > INT_MAX - 4096)
+        return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+    if(p.in_channels() * p.taps() > INT_MAX - 4096)
+        return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+    if(t.copy_engine) {
+        const std::string reason = check_copy_engine(t, p);
+        return reason.empty() && t.is_halo() ? check_halo(t, p) : reason;
+    }
+    if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
+        return refuse("tile-reach", "what the " + number(t.k_per_block) +
+                                        " output positions of a tile read spans more " +
+                                        "than 2^30 bytes of the input or the output");
+    return {};
+}
+
+// What can be said before the problem is split.
+std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
+                           const void* out) {
+    if(p.ndim != t.ndim)
+        return refuse("ndim",
+                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
+    std::string reason = invalid_reason(p, {t.groups_outermost});
+    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
+        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(!is_pointwise(p))
+            reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
+        else
+            reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
+    }
+    if(reason.empty())
+        reason = check_vectors(t, p, in, wei, out);
+    if(reason.empty())
+        reason = check_sizes(t, p);
+    return reason;
+}
+
+}  // namespace
+
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const void* in, const void* wei,
+                        const void* out, int compute_units) {
+    BwdWeightPlan plan;
+    const Problem p = with_unit_strides(problem, {t.groups_outermost});
+    plan.reason = problem_reason(t, p, in, wei, out);
+    if(!plan.reason.empty())
+        return plan;
+    const int split_k = resolve_split_k(t, p, compute_units);
+    const BwdWeightArgs args = make_args(t, p, split_k, compute_units);
+    const int64 blocks = grid_size(args);
+    if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2}) {
+        plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
+        return plan;
+    }
+    const Workspace workspace = workspace_of(t, p, args, compute_units);
+    if(workspace.partial_bytes < 0 || workspace.partial_bytes > (int64{1} << 46)) {
+        plan.reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
+        return plan;
+    }
+    if(workspace.copy_bytes < 0 || workspace.copy_bytes > (int64{1} << 42)) {
+        plan.reason = refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
+        return plan;
+    }
+    plan.split_k = split_k;
+    plan.workspace = workspace;
+    if(workspace.copy_bytes > 0)
+        plan.copy = repack_args(p, t.elem_bytes, kMostPadding);
+    plan.args = args;
+    return plan;
+}
+
+BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
+    BwdWeightArgs a{};
+    const int64 bytes = t.elem_bytes;
+    a.m = static_cast<int32>(p.out_channels());
+    a.c = static_cast<int32>(p.in_channels());
+    a.n = static_cast<int32>(p.in_channels() * p.taps());
+    a.k = static_cast<int32>(p.gemm_k());
+    a.m_tiles = ceil_div(a.m, t.m_per_block);
+    a.n_tiles = ceil_div(t.is_halo() ? a.c : a.n, t.n_per_block);
+    a.groups = static_cast<int32>(p.groups());
+    a.groups_per_block = t.groups_per_block;
+    a.group_tiles = ceil_div(a.groups, a.groups_per_block);
+    a.split_k = split_k;
+    a.k_tiles = t.is_halo() ? static_cast<int32>(halo_steps(t, p)) : ceil_div(a.k, t.k_per_block);
+    a.out_group_bytes = p.out.strides[0] * bytes;
+    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
+    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
+        a.out_group_bytes = copy.pitch * bytes;
+        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
+        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
+    }
+    a.in_group_bytes = p.in.strides[0] * bytes;
+    a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
+    a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
+    a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
+    a.in_reach_bytes = RowTravel(t, p).back();
+    a.wei_group_elements = int64{a.m} * a.n;
+
+    const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
+    a.k_tiles_per_chunk = static_cast<int32>(
+        t.copy_engine ? summed_tiles(t, p, split_k) : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
+
+    for(int d = p.ndim - 1; d >= 0; --d) {
+        a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
+        a.dilation[d] = static_cast<int32>(p.dilations[d]);
+        a.pad[d] = static_cast<int32>(p.left_pads[d]);
+        a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
+        a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
+        a.stride[d] = static_cast<int32>(p.strides[d]);
+        a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
+        a.limit[d] = a.out_length[d] * a.stride[d];
+        const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
+        a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
+    }
+    a.schedule = tile_schedule(t, p, split_k, compute_units);
+    const int splits = t.persistent && a.schedule.stream_k_tiles > 0 ? a.schedule.splits : split_k;
+    a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, splits), t.tiles_per_half) * t.tiles_per_half;
+    return a;
+}
+
+int64 grid_size(const BwdWeightArgs& a) {
+    int64 blocks = a.m_tiles;
+    if(!multiply(blocks, a.n_tiles) || !multiply(blocks, a.group_tiles) || !multiply(blocks, a.split_k))
+        return -1;
+    return blocks;
+}
+
+}  // namespace ckgen::conv

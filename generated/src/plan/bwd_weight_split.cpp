@@ -1,0 +1,107 @@
+// Copied by ckgen from templates/src/plan/bwd_weight_split.cpp. Do not edit; run: ckgen generate
+// How backward weight is split along GEMM-K, and what a run keeps in the workspace.
+#include <algorithm>
+
+#include "ckgen/plan/bwd_weight_plan.hpp"
+
+namespace ckgen::conv {
+namespace {
+
+struct Work {
+    int64 tiles;    // of the weight, over all groups
+    int64 k_tiles;  // of GEMM-K
+};
+
+Work work_of(const BwdWeightTraits& t, const Problem& p) {
+    if(t.is_halo())
+        return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
+                    divide_up(p.groups(), t.groups_per_block),
+                halo_steps(t, p)};
+    // Lengths are below 2^31, so that all products but the last stay in 64 bits; that many tiles need no split.
+    const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
+    const int64 n_tiles = divide_up(p.in_channels() * p.taps(), t.n_per_block);
+    int64 tiles = 0;
+    if(__builtin_mul_overflow(m_tiles * n_tiles, p.groups(), &tiles))
+        tiles = int64{1} << 62;
+    return {tiles, divide_up(p.gemm_k(), t.k_per_block)};
+}
+
+TileWork tile_work(const BwdWeightTraits& t, const Work& work) {
+    return {work.tiles, work.k_tiles, t.m_per_block, t.n_per_block, t.k_per_block};
+}
+
+constexpr int64 kPartialAlignment = 256;
+
+int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
+    return buffered_bytes(t.halo.strip_limits(), p.groups(), p.out_channels(),
+                          p.out.position_stride(p.ndim) * t.elem_bytes);
+}
+
+}  // namespace
+
+int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
+    const Work work = work_of(t, p);
+    const bool one_sum = !t.persistent;  // others cut a split into several sums where one would be too long
+    if(p.split_k > 0)
+        return static_cast<int>(one_sum ? std::max<int64>(p.split_k, std::min(sums(t, p), work.k_tiles)) : p.split_k);
+    if(t.is_halo())
+        return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
+    if(t.persistent)
+        return static_cast<int>(fill_waves(tile_work(t, work), compute_units));
+    return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
+                                     std::min(sums(t, p), work.k_tiles)));
+}
+
+TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
+    return t.persistent ? share_tiles(tile_work(t, work_of(t, p)), split_k, compute_units) : TileSchedule{};
+}
+
+int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
+    const auto length = [](int64 value) { return static_cast<int>(value); };
+    if(t.halo.strips) {
+        const StripShape shape{length(p.in.lengths[3]),    length(p.in.lengths[4]),    length(p.out.lengths[4]),
+                               length(2 * p.dilations[0]), length(2 * p.dilations[1]), length(p.left_pads[1]),
+                               buffered_bytes(t, p)};
+        return p.out.lengths[1] * halo_strips(shape, t.halo.strip_limits()).per_image;
+    }
+    const HaloShape shape = halo_shape(length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
+                                       length(p.strides[1]), length(p.dilations[0]), length(p.dilations[1]));
+    const HaloGeometry rings = halo_geometry(shape, t.halo);
+    return rings.lds_bytes > 0 ? p.out.lengths[1] * rings.steps_per_image : 0;
+}
+
+int64 sums(const BwdWeightTraits& t, const Problem& p) { return sums_of(t.truncates, p.gemm_k()); }
+
+int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
+    const int64 tiles = divide_up(divide_up(p.gemm_k(), t.k_per_block), split_k);
+    return divide_up(tiles, divide_up(sums(t, p), split_k));
+}
+
+bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
+    // Boxes begin at multiples of 16 bytes in the channels of all groups.
+    const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
+    const bool boxes = aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0]));
+    return t.copy_engine && !boxes && buffered_bytes(t, p) == 0;
+}
+
+Workspace workspace_of(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
+    Workspace workspace{};
+    const auto product = [](int64 a, int64 b, int64 c) {
+        int64 result = 0;
+        return __builtin_mul_overflow(a, b, &result) || __builtin_mul_overflow(result, c, &result) ? int64{-1} : result;
+    };
+    if(t.persistent) {
+        const int64 slots = partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk, compute_units);
+        workspace.partial_bytes = product(slots, int64{t.m_per_block} * t.n_per_block, 4);
+    } else if(args.split_k > 1) {
+        workspace.partial_bytes = product(p.wei_elements(), args.split_k, 4);
+    }
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
+        workspace.copy_offset = divide_up(workspace.partial_bytes, kPartialAlignment) * kPartialAlignment;
+        workspace.copy_bytes = product(copy.positions, copy.groups, int64{copy.pitch} * t.elem_bytes);
+    }
+    return workspace;
+}
+
+}  // namespace ckgen::conv

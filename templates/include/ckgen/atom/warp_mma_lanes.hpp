@@ -1,0 +1,30 @@
+// Which lane holds which element around one warp's m16n8k16 whose operands lie with GEMM-K (positions) outermost and
+// are transposed on their way from shared memory to registers.
+#pragma once
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::atom {
+
+// The addresses that lanes give to platform::load_matrices_transposed: a row is 16 bytes, 8 channels of a position.
+struct MatrixRows {
+    static CKGEN_HD constexpr int matrix(int lane) { return lane / 8; }
+    static CKGEN_HD constexpr int row(int lane) { return lane % 8; }
+};
+
+// PTX ISA 9.0, 9.7.14.5.8. Register r of A and of B holds two neighbouring positions of a row or a column.
+struct WarpOperandA {
+    static CKGEN_HD constexpr int row(int lane, int r) { return lane / 4 + r % 2 * 8; }
+    static CKGEN_HD constexpr int position(int lane, int r) { return lane % 4 * 2 + r / 2 * 8; }
+};
+struct WarpOperandB {
+    static CKGEN_HD constexpr int column(int lane) { return lane / 4; }
+    static CKGEN_HD constexpr int position(int lane, int r) { return lane % 4 * 2 + r * 8; }
+};
+// Result q of m16n8.
+struct WarpAccumulator {
+    static CKGEN_HD constexpr int row(int lane, int q) { return lane / 4 + q / 2 * 8; }
+    static CKGEN_HD constexpr int column(int lane, int q) { return lane % 4 * 2 + q % 2; }
+};
+
+}  // namespace ckgen::atom

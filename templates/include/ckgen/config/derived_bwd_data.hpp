@@ -1,0 +1,34 @@
+// Everything about an instance of backward data that follows from its Config: Derived, and the types of its kernel.
+#pragma once
+
+#include "ckgen/config/derived.hpp"
+#include "ckgen/config/layout.hpp"
+#include "ckgen/config/rules.hpp"
+#include "ckgen/tuple.hpp"
+
+namespace ckgen {
+
+// Defined in conv/bwd_data_args.hpp, which this room may not include.
+template <class Function, int DTensors>
+struct BwdDataKernelArgs;
+
+// Base: a Config with its derived values.
+template <class Base>
+struct WithFunction : Base {
+    // Without a filter, strides and pads the positions of all images are one row of them.
+    static constexpr bool pointwise = Base::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
+    static constexpr int kernel_ndim = pointwise ? 1 : Base::Layout::ndim;
+    static constexpr int d_tensors = Base::DsDataType::Size();
+    static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
+    using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;
+};
+
+template <class Config>
+using DataDerived = WithFunction<Derived<Config, true>>;
+
+template <class Config>
+struct CheckedData : DataDerived<Config> {
+    static_assert(sizeof(DataRules<DataDerived<Config>>) > 0, "instantiates the rules");
+};
+
+}  // namespace ckgen

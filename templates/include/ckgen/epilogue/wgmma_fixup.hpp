@@ -1,0 +1,106 @@
+// f32 sums of family wavelet_tma in the workspace, as the threads of the math role hold them: four floats of each
+// thread side by side, then the next four. They are added up in a fixed order, so that results are reproducible to the
+// bit.
+#pragma once
+
+#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/conv/tile_schedule.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::epilogue {
+
+// View: of an operation; see pipeline/tma_roles.hpp.
+template <class D, class View>
+struct WgmmaFixup {
+    using Args = typename View::Args;
+    using Tile = typename View::Tile;
+    static constexpr int rows = D::m_per_block / 64;  // of warpgroups
+    static constexpr int threads = rows * 128;
+    static constexpr int blocks = D::n_per_block / 8;  // of 8 columns; a thread has four floats of each
+    static constexpr int step = threads * 4;
+    static constexpr int64 slot_floats = int64{blocks} * step;
+    using Registers = float[D::n_per_block / 2];
+
+    static CKGEN_DEVICE float* slot(const Args& args, int64 number, int id) {
+        return View::partials(args) + number * slot_floats + id * 4;
+    }
+    // Whether any of a thread's rows are rows of the result: those of others are neither kept nor read.
+    static CKGEN_DEVICE bool has_rows(const Args& args, const Tile& tile, int id) {
+        return tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0) < View::rows(args, tile);
+    }
+    static CKGEN_DEVICE void keep(const platform::Thread& thread, float* slot, const Registers& acc) {
+        CKGEN_UNROLL
+        for(int i = 0; i < blocks; ++i)
+            thread.global_store(slot + i * step,
+                                Vec<float, 4>{acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
+    }
+    static CKGEN_DEVICE void add_to(const platform::Thread& thread, const float* slot, Registers& acc) {
+        CKGEN_UNROLL
+        for(int i = 0; i < blocks; ++i) {
+            const auto before = thread.template global_load<Vec<float, 4>>(slot + i * step);
+            CKGEN_UNROLL
+            for(int e = 0; e < 4; ++e)
+                acc[4 * i + e] += before[e];
+        }
+    }
+
+    // Adds up the splits of the tail and writes its results: all workgroups, a share of every tile each. It is bound by
+    // the latency of the cache, so that a thread has eight loads under way.
+    static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
+        if(View::schedule(args).splits < 8)
+            finish_parts<View::Store::blocks_at_once>(thread, args, id);
+        else
+            finish_parts<1>(thread, args, id);
+    }
+
+private:
+    // A part is PartBlocks blocks of the 64 rows of a warpgroup.
+    template <int PartBlocks>
+    static CKGEN_DEVICE void finish_parts(const platform::Thread& thread, const Args& args, int id) {
+        constexpr int parts = blocks / PartBlocks;
+        const conv::TileSchedule& schedule = View::schedule(args);
+        const int items = schedule.stream_k_tiles * parts * rows;
+        const int64 split_floats = schedule.stream_k_tiles * slot_floats;
+        const int first = static_cast<int>(thread.block_id()) * D::warpgroups + id / 128;
+        const int stride = static_cast<int>(thread.grid_size()) * D::warpgroups;
+        for(int item = first; item < items; item += stride) {
+            const int owner = item % rows * 128 + id % 128;
+            const int part = item / rows % parts;
+            const int tail = item / rows / parts;
+            const float* source = slot(args, tail, owner) + part * PartBlocks * step;
+            constexpr int at_once = 8 / PartBlocks;
+            float sums[4 * PartBlocks] = {};
+            const Tile tile = View::tile(args, schedule.data_parallel_tiles + tail);
+            int left = has_rows(args, tile, owner) ? schedule.splits : 0;
+            for(; left >= at_once; left -= at_once)
+                source = add<at_once, PartBlocks>(thread, source, split_floats, sums);
+            for(; left > 0; --left)
+                source = add<1, PartBlocks>(thread, source, split_floats, sums);
+            const typename View::Store store(thread, args, tile, owner);
+            if constexpr(PartBlocks > 1)
+                store.put(part, sums);
+            else
+                store.put_block(part, sums);
+        }
+    }
+
+    // The next Count splits; gives where those after them begin.
+    template <int Count, int PartBlocks>
+    static CKGEN_DEVICE const float* add(const platform::Thread& thread, const float* source, int64 split_floats,
+                                         float (&sums)[4 * PartBlocks]) {
+        Vec<float, 4> terms[Count][PartBlocks];
+        CKGEN_UNROLL
+        for(int s = 0; s < Count; ++s)
+            CKGEN_UNROLL
+        for(int i = 0; i < PartBlocks; ++i)
+            terms[s][i] = thread.template global_load<Vec<float, 4>>(source + s * split_floats + i * step);
+        CKGEN_UNROLL
+        for(int s = 0; s < Count; ++s)
+            CKGEN_UNROLL
+        for(int e = 0; e < 4 * PartBlocks; ++e)
+            sums[e] += terms[s][e / 4][e % 4];
+        return source + Count * split_floats;
+    }
+};
+
+}  // namespace ckgen::epilogue

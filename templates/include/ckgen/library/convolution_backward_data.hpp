@@ -1,0 +1,54 @@
+// The dense backward-data operators of this library: DeviceOperationInstanceFactory<Op>::GetInstances() wraps what the
+// grouped operation has for one group.
+#pragma once
+
+#include "ckgen/library/grouped_convolution_backward_data.hpp"
+#include "ckgen/op/device_conv_bwd_data.hpp"
+
+namespace ckgen::tensor_operation::device::instance {
+
+template <index_t NDimSpatial>
+struct GroupedLayoutOfDense;
+template <>
+struct GroupedLayoutOfDense<1> {
+    using type = layout::NWGC_GKXC_NWGK;
+};
+template <>
+struct GroupedLayoutOfDense<2> {
+    using type = layout::NHWGC_GKYXC_NHWGK;
+};
+template <>
+struct GroupedLayoutOfDense<3> {
+    using type = layout::NDHWGC_GKZYXC_NDHWGK;
+};
+
+// For other layouts and types than the library has, the list is empty.
+template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
+          class WeiDataType, class OutDataType>
+struct DeviceOperationInstanceFactory<
+    DeviceConvBwdData<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
+                      element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough>> {
+    using DeviceOp =
+        DeviceConvBwdData<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
+                          element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough>;
+
+    static auto GetInstances() {
+        std::vector<std::unique_ptr<DeviceOp>> instances;
+        add<dtype::f16>(instances);
+        add<dtype::bf16>(instances);
+        add<dtype::f32>(instances);
+        return instances;
+    }
+
+private:
+    template <class DataType>
+    static void add(std::vector<std::unique_ptr<DeviceOp>>& instances) {
+        if constexpr(std::is_same_v<DeviceOp, DenseBwdDataOperator<NDimSpatial, DataType>>) {
+            using Dense = ConvBwdDataOfGrouped<typename GroupedLayoutOfDense<NDimSpatial>::type, DataType>;
+            for(auto& grouped : DeviceOperationInstanceFactory<typename Dense::Grouped>::GetInstances())
+                instances.push_back(std::make_unique<Dense>(std::move(grouped)));
+        }
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device::instance

@@ -1,0 +1,272 @@
+// The load side of backward data: both operands' tiles, from global memory through registers to an LDS stage.
+//
+// A tile of GEMM-K is a part of one tap's channels, or several taps where those are few. What a thread loads of A are
+// channels of some output positions under one tap; of B, rows of the weight of one tap a slice. So that the loop adds
+// nothing but a tile's length to two bases, byte offsets are worked out only where taps change or channels end, and
+// what is not there gets an offset past every window's end.
+#pragma once
+
+#include "ckgen/block/slot_copy.hpp"
+#include "ckgen/config/layout.hpp"
+#include "ckgen/load/bwd_data_view.hpp"
+#include "ckgen/load/operand_in_lds.hpp"
+
+namespace ckgen::conv {
+
+template <class D>
+struct BwdDataLayouts {
+    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices>;
+    using A = block::LdsLayout<D::m_per_block, D::k1, 1, D::a_pad>;
+    using B = typename InLdsB::Layout;
+    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
+    static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
+};
+
+// Where a workgroup is on its way through GEMM-K: a tap (or several), and a chunk of their channels. Uniform.
+template <int NDim>
+struct TapTiles {
+    int first_tap, chunk;
+    Walk<NDim> step;  // from a tile's taps to the next's
+
+    CKGEN_DEVICE TapTiles(const BwdDataArgs& args, const BwdDataTile<NDim>& tile)
+        : first_tap(tile.k_tile_first * args.tile_taps), chunk(0), step(tile.taps, args.tile_taps) {
+        if(args.tile_taps == 1) {
+            first_tap = tile.k_tile_first / args.k_chunks;
+            chunk = tile.k_tile_first - first_tap * args.k_chunks;
+        }
+    }
+};
+
+// A: dOut as a matrix of output positions (one for each input position of the class, moved by the tap) by channels.
+// ChannelsLast: its channels lie side by side.
+template <class Copy, int NDim, int KPerBlock, bool ChannelsLast>
+class PositionSource {
+    static_assert(ChannelsLast || Copy::vector == 1, "several channels at once lie side by side");
+
+public:
+    CKGEN_DEVICE PositionSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
+                                const TapTiles<NDim>& taps)
+        : tap_(tile.taps, taps.first_tap + Copy::row_of(id) / args.tap_rows), end_(tile.taps[0]),
+          row_(Copy::row_of(id) % args.tap_rows), channel_bytes_(k_bytes(args)) {
+        const Walk<NDim + 1> first(tile.count, tile.m_first);
+        int64 offset = tile.group * args.out_group_bytes + first.at[0] * args.out_image_bytes - args.out_back_bytes;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            offset += (tile.origin[d] + first.at[d + 1]) * args.out_stride_bytes[d];
+        base_ = args.out + offset + int64{taps.chunk} * KPerBlock * k_bytes(args);
+        Walk<NDim + 1> at(tile.count, tile.m_first + Copy::column_of(id, 0));
+        const Walk<NDim + 1> step(tile.count, Copy::slice_columns);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            uint32 bytes = static_cast<uint32>(args.out_back_bytes) +
+                           static_cast<uint32>(at.at[0] - first.at[0]) * static_cast<uint32>(args.out_image_bytes);
+            CKGEN_UNROLL
+            for(int d = 0; d < NDim; ++d) {
+                bytes +=
+                    static_cast<uint32>(at.at[d + 1] - first.at[d + 1]) * static_cast<uint32>(args.out_stride_bytes[d]);
+                position_[slice][d] = tile.origin[d] + at.at[d + 1];
+            }
+            position_[slice][0] = at.at[0] < args.images ? position_[slice][0] : kNowhere;
+            row_bytes_[slice] = bytes;
+            at.advance(tile.count, step);
+        }
+    }
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            CKGEN_UNROLL
+        for(int part = 0; part < Copy::parts; ++part) {
+            const uint32 offset = offset_[slice] + static_cast<uint32>(part * Copy::vector * k_step());
+            const bool there = part == 0 || part * Copy::vector < left_;
+            registers.data[slice][part] =
+                window.template load<typename Copy::GlobalVector>(thread, there ? offset : platform::kInvalidOffset);
+        }
+    }
+
+    CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += int64{KPerBlock} * k_bytes(args); }
+    // To the first of `chunks` of other taps; by no step, stays with the tap.
+    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
+                               int chunks) {
+        base_ -= int64{chunks} * KPerBlock * k_bytes(args);
+        tap_.advance(tile.taps, step);
+    }
+
+    // Works out the offsets for the tap and chunk that are next.
+    CKGEN_DEVICE void refresh(const BwdDataArgs& args, int chunk) {
+        left_ = args.k - chunk * KPerBlock - row_;
+        const bool inside = tap_.at[0] < end_ && left_ > 0;
+        uint32 bytes = static_cast<uint32>(row_ * k_step());
+        int back[NDim];
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d) {
+            back[d] = args.shift[d] * tap_.at[d];
+            bytes -= static_cast<uint32>(back[d]) * static_cast<uint32>(args.out_stride_bytes[d]);
+        }
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            bool seen = inside;
+            CKGEN_UNROLL
+            for(int d = 0; d < NDim; ++d)
+                seen = seen &
+                       (static_cast<uint32>(position_[slice][d] - back[d]) < static_cast<uint32>(args.out_length[d]));
+            offset_[slice] = seen ? row_bytes_[slice] + bytes : platform::kInvalidOffset;
+        }
+    }
+
+private:
+    // Bytes from one channel to the next.
+    static CKGEN_DEVICE int k_bytes(const BwdDataArgs& args) {
+        return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.out_k_bytes;
+    }
+    CKGEN_DEVICE int k_step() const {
+        return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : channel_bytes_;
+    }
+
+    static constexpr int kNowhere = -(1 << 30);  // of rows past the last: outside the output under every tap
+    Walk<NDim> tap_;
+    int end_;  // taps of the first dimension
+    int row_;  // of GEMM-K, in the tap
+    int channel_bytes_;
+    int left_ = 0;  // rows of GEMM-K from this thread's on that the tap has
+    const char* base_;
+    int32 position_[Copy::slices][NDim];  // the output position under tap 0
+    uint32 row_bytes_[Copy::slices];      // its offset from the base
+    uint32 offset_[Copy::slices];
+};
+
+// B: the weight as a matrix of taps and output channels by input channels.
+template <class Copy, int NDim, int KPerBlock>
+class WeightSource {
+public:
+    CKGEN_DEVICE WeightSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
+                              const TapTiles<NDim>& taps) {
+        int64 offset = tile.group * args.wei_group_bytes + tile.n_first * element_bytes;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            offset += tile.first[d] * args.wei_stride_bytes[d];
+        base_ = args.wei + offset + taps.chunk * (KPerBlock * args.wei_k_bytes);
+        column_bytes_ = Copy::column_of(id) * element_bytes;
+        end_ = tile.n_first + Copy::column_of(id) < args.n ? tile.taps[0] : 0;
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            const int row = Copy::row_of(id, slice);
+            tap_[slice] = Walk<NDim>(tile.taps, taps.first_tap + row / args.tap_rows);
+            row_[slice] = row % args.tap_rows;
+        }
+    }
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            CKGEN_UNROLL
+        for(int row = 0; row < Copy::rows; ++row)
+            registers.data[slice][row] = window.template load<typename Copy::GlobalVector>(thread, offset_[slice][row]);
+    }
+
+    CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += KPerBlock * args.wei_k_bytes; }
+    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
+                               int chunks) {
+        base_ -= chunks * (KPerBlock * args.wei_k_bytes);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            tap_[slice].advance(tile.taps, step);
+    }
+
+    CKGEN_DEVICE void refresh(const BwdDataArgs& args, int chunk) {
+        const int left = args.k - chunk * KPerBlock;
+        const uint32 pitch = static_cast<uint32>(args.wei_k_bytes);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            uint32 bytes = static_cast<uint32>(column_bytes_) + static_cast<uint32>(row_[slice]) * pitch;
+            CKGEN_UNROLL
+            for(int d = 0; d < NDim; ++d)
+                bytes += static_cast<uint32>(tap_[slice].at[d] * args.tilde[d]) *
+                         static_cast<uint32>(args.wei_stride_bytes[d]);
+            const int there = tap_[slice].at[0] < end_ ? left - row_[slice] : 0;
+            CKGEN_UNROLL
+            for(int row = 0; row < Copy::rows; ++row)
+                offset_[slice][row] = row < there ? bytes + static_cast<uint32>(row) * pitch : platform::kInvalidOffset;
+        }
+    }
+
+private:
+    static constexpr int element_bytes = sizeof(typename Copy::T);
+    const char* base_;
+    int column_bytes_;
+    int end_;  // taps of the first dimension; 0 for a thread past the last column
+    Walk<NDim> tap_[Copy::slices];
+    int row_[Copy::slices];  // of GEMM-K, in the tap
+    uint32 offset_[Copy::slices][Copy::rows];
+};
+
+template <class D>
+class BwdDataLoader {
+    static constexpr int ndim = D::kernel_ndim;
+    static constexpr int k_per_block = D::k_per_block;
+
+public:
+    using Layouts = BwdDataLayouts<D>;
+    using T = typename D::Out;
+    static constexpr bool direct = false;
+    using CopyA = block::SlotCopy<T, typename Layouts::A, k_per_block, D::a_vector, D::a_slices, D::copy_threads>;
+    using CopyB = typename Layouts::InLdsB::Copy;
+    struct Registers {
+        typename CopyA::Registers a;
+        typename CopyB::Registers b;
+    };
+
+    CKGEN_DEVICE BwdDataLoader(const platform::Thread&, int id, const BwdDataArgs& args, const BwdDataTile<ndim>& tile)
+        : id_(id), args_(args), tile_(tile), taps_(args, tile), a_(id, args, tile, taps_), b_(id, args, tile, taps_) {
+        refresh(args);
+    }
+
+    // Starts the loads of the next tile; the data is there when store() uses it.
+    CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
+        a_.load(thread, registers.a);
+        b_.load(thread, registers.b);
+        const BwdDataArgs& args = thread.reload_kernel_args(args_);
+        a_.next_chunk(args);
+        b_.next_chunk(args);
+        ++taps_.chunk;
+        if(taps_.chunk == change_) {
+            // At the tap's last chunk, if that is not whole, or behind it.
+            const bool over = taps_.chunk == args.k_chunks;
+            Walk<ndim> step;
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d)
+                step.at[d] = over ? taps_.step.at[d] : 0;
+            const int chunks = over ? taps_.chunk : 0;
+            taps_.chunk -= chunks;
+            a_.next_tap(args, tile_, step, chunks);
+            b_.next_tap(args, tile_, step, chunks);
+            refresh(args);
+        }
+    }
+
+    CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
+        const int base = stage * D::lds_stage_bytes;
+        CopyA::store(thread, base, id_, registers.a);
+        CopyB::store(thread, base + Layouts::b_offset, id_, registers.b);
+    }
+
+private:
+    CKGEN_DEVICE void refresh(const BwdDataArgs& args) {
+        a_.refresh(args, taps_.chunk);
+        b_.refresh(args, taps_.chunk);
+        const int whole = args.k / k_per_block;
+        change_ = taps_.chunk < whole ? whole : args.k_chunks;
+    }
+
+    int id_;
+    const BwdDataArgs& args_;
+    const BwdDataTile<ndim>& tile_;
+    TapTiles<ndim> taps_;
+    int change_ = 0;  // the chunk at which offsets are worked out again
+    PositionSource<CopyA, ndim, k_per_block, layout::channels_last<typename D::Layout::Out>> a_;
+    WeightSource<CopyB, ndim, k_per_block> b_;
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,74 @@
+// The base classes of every device operator, with CK's names, argument order and meaning (its device_base.hpp).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <typeinfo>
+
+#include "ckgen/platform/runtime.hpp"
+
+// CK keeps this one in the global namespace. Aggregate: StreamConfig{stream, true} times a run.
+struct StreamConfig {
+    ckgen::platform::Stream stream_id_ = nullptr;
+    bool time_kernel_ = false;
+    int log_level_ = 0;
+    int cold_niters_ = 5;
+    int nrepeat_ = 50;
+};
+
+namespace ckgen::tensor_operation::device {
+
+struct BaseArgument {
+    BaseArgument() = default;
+    BaseArgument(const BaseArgument&) = default;
+    BaseArgument& operator=(const BaseArgument&) = default;
+    virtual ~BaseArgument() = default;
+
+    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it a run uses split_k 1, and memory of its
+    // own where even that needs some.
+    void* p_workspace_ = nullptr;
+};
+
+// Found by dynamic_cast from a BaseArgument: the split_k a run uses, also when -1 was asked for.
+struct ArgumentSplitK {
+    virtual ~ArgumentSplitK() = default;
+    index_t k_batch_ = 1;
+};
+
+struct BaseInvoker {
+    BaseInvoker() = default;
+    BaseInvoker(const BaseInvoker&) = default;
+    BaseInvoker& operator=(const BaseInvoker&) = default;
+    virtual ~BaseInvoker() = default;
+
+    // Average milliseconds a launch if stream_config.time_kernel_, else 0. Throws std::invalid_argument for an
+    // argument that IsSupportedArgument refuses, platform::LaunchError for what the runtime reports.
+    virtual float Run(const BaseArgument*, const StreamConfig& = StreamConfig{}) { return 0.f; }
+};
+
+struct BaseOperator {
+    BaseOperator() = default;
+    BaseOperator(const BaseOperator&) = default;
+    BaseOperator& operator=(const BaseOperator&) = default;
+    virtual ~BaseOperator() = default;
+
+    // True means that Run works. GetUnsupportedReason is empty exactly then; otherwise "[rule] sentence with numbers".
+    virtual bool IsSupportedArgument(const BaseArgument* argument) { return GetUnsupportedReason(argument).empty(); }
+    virtual std::string GetUnsupportedReason(const BaseArgument*) const { return "[operator] no kernel"; }
+
+    // CK's type string. Not unique; GetIdentity is.
+    virtual std::string GetTypeString() const { return ""; }
+    // The instance's one name: the same in the spec's catalogue, the source file, CMake, Python and reports.
+    virtual std::string GetIdentity() const { return ""; }
+    virtual std::string GetTypeIdName() const { return typeid(*this).name(); }
+
+    // Bytes of workspace the argument needs; 0 if none. SetWorkSpacePointer stores where they are.
+    virtual std::size_t GetWorkSpaceSize(const BaseArgument*) const { return 0; }
+    virtual void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
+                                     const StreamConfig& = StreamConfig{}) const {
+        argument->p_workspace_ = workspace;
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device

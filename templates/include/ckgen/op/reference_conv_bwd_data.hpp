@@ -1,0 +1,18 @@
+// CPU reference of grouped convolution backward data: plain loops, sums in double. Host memory, any ndim and strides.
+#pragma once
+
+#include "ckgen/conv/problem.hpp"
+
+namespace ckgen::tensor_operation::host {
+
+// Writes every element of in; zero where no tap sees it. Throws std::invalid_argument for no convolution, and for an
+// input that overlaps what is read.
+template <class DataType>
+struct ReferenceConvBwdData {
+    using In = typename DataType::In;
+    using Wei = typename DataType::Wei;
+    using Out = typename DataType::Out;
+    static void Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out);
+};
+
+}  // namespace ckgen::tensor_operation::host

@@ -1,0 +1,22 @@
+// What pipelines are given to compute backward data.
+#pragma once
+
+#include "ckgen/epilogue/bwd_data_store.hpp"
+#include "ckgen/load/bwd_data_loader.hpp"
+
+namespace ckgen::conv {
+
+template <class D>
+struct BwdDataParts {
+    using Args = typename D::KernelArgs;
+    using Tile = BwdDataTile<D::kernel_ndim>;
+    using Loader = BwdDataLoader<D>;
+    template <class Shape>
+    using Store = epilogue::BwdDataStore<D, Shape>;
+
+    static CKGEN_DEVICE bool without_product(const platform::Thread& thread, const Args& args, const Tile& tile) {
+        return epilogue::fill<D>(thread, args, tile);
+    }
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,193 @@
+// Family wavelet_tma of backward data. Rows of the product are positions of a class (conv/bwd_data_args.hpp), which
+// walk through the output one by one whatever the stride was: TMA's im2col order with steps of 1, a tensor
+// map for each class. The weight comes as boxes of 64 output by 64 input channels of a tap. See pipeline/tma_roles.hpp.
+#pragma once
+
+#include "ckgen/epilogue/wgmma_input_store.hpp"
+#include "ckgen/load/bwd_data_view.hpp"
+#include "ckgen/pipeline/tma_roles.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct WaveletTmaBwdDataArgs {
+    platform::TensorMap out[conv::kMostClasses];  // by class
+    platform::TensorMap wei;
+    typename D::KernelArgs problem;
+    conv::BwdDataUnits units;
+    int32 out_group_channels;
+};
+
+// As in pipeline/wavelet_tma.hpp all lanes of one warp do the same, and one issues the copies.
+template <class D>
+struct WaveletTmaBwdDataLoadRole {
+    using Args = WaveletTmaBwdDataArgs<D>;
+    static constexpr int ndim = D::Layout::ndim;
+    using Tile = conv::BwdDataTile<ndim>;
+
+    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
+        const bool leader = platform::elect_lane(thread);
+        const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
+        TmaWeight weight;
+        for(int u = run.first; u < run.end; u += run.step) {
+            const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
+            if(tile.k_tiles == 0)
+                continue;
+            const platform::TensorMap& out = args.out[tile.class_number];
+            const bool changes = D::stationary && weight.changes(tile);
+            if(changes && weight.changed > 1)
+                platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
+            const Rows rows(args, tile);
+            Step step(args, tile);
+            for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
+                if(changes && leader)
+                    copy_weight_to_stay(args, ring, tile, step, k);
+                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
+                if(leader)
+                    copy_tile(args, ring, out, tile, rows, step);
+            }
+        }
+    }
+
+private:
+    // Where the walk of the tile's rows through the output begins, under the last tap of its class; innermost first.
+    struct Rows {
+        int position[ndim], image;
+
+        CKGEN_DEVICE Rows(const Args& args, const Tile& tile) {
+            const conv::Walk<ndim + 1> first(tile.count, args.units.classes[tile.class_number].by, tile.m_first);
+            image = first.at[0];
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d)
+                position[ndim - 1 - d] = tile.origin[d] - args.problem.shift[d] * (tile.taps[d] - 1) + first.at[d + 1];
+        }
+    };
+
+    // A tile of GEMM-K: a tap of the class and tap_rows output channels under it. Taps are inside, for they read the
+    // same lines of the output. Of the output copies always bring k_per_block channels; where that is more, what
+    // lies behind is not multiplied.
+    struct Step {
+        int channel;  // of the output, in the group
+        conv::Walk<ndim> tap;
+        uint16 offset[ndim];  // from the last tap to this one in the output, innermost first
+        int column;           // of the weight's rows
+
+        CKGEN_DEVICE Step(const Args& args, const Tile& tile) : channel(0), tap{} {
+            if(tile.k_tile_first > 0) {
+                int taps = 1;
+                CKGEN_UNROLL
+                for(int d = 0; d < ndim; ++d)
+                    taps *= tile.taps[d];
+                const int chunk = tile.k_tile_first / taps;
+                channel = chunk * args.problem.tap_rows;
+                tap = conv::Walk<ndim>(tile.taps, tile.k_tile_first - chunk * taps);
+            }
+            find(args, tile);
+        }
+        CKGEN_DEVICE void advance(const Args& args, const Tile& tile) {
+            conv::Walk<ndim> one{};
+            one.at[ndim - 1] = 1;
+            tap.advance(tile.taps, one);
+            if(tap.at[0] == tile.taps[0]) {
+                tap.at[0] = 0;
+                channel += args.problem.tap_rows;
+            }
+            find(args, tile);
+        }
+
+    private:
+        CKGEN_DEVICE void find(const Args& args, const Tile& tile) {
+            const conv::BwdDataArgs& p = args.problem;
+            column = 0;
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d) {
+                offset[ndim - 1 - d] = static_cast<uint16>(p.shift[d] * (tile.taps[d] - 1 - tap.at[d]));
+                column = column * p.filter[d] + tile.first[d] + p.tilde[d] * tap.at[d];
+            }
+            column = column * p.n + tile.n_first;
+        }
+    };
+
+    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
+                                       const Tile& tile, const Rows& rows, const Step& step) {
+        const int weight_bytes = D::stationary ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
+        platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + weight_bytes);
+        platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
+                                        tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
+                                        step.offset);
+        if constexpr(!D::stationary)
+            copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128, ring.full(), tile, step);
+    }
+    // Rows: of 64 input channels, from one box's first to the next one's.
+    template <int Rows>
+    static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
+                                         const Step& step) {
+        CKGEN_UNROLL
+        for(int j = 0; j < D::n_per_block / 64; ++j)
+            platform::tma_load_nd(target + j * Rows * 128, args.wei, full, step.column + 64 * j, step.channel,
+                                  tile.group, 0);
+    }
+    static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
+                                                 const Step& step, int k) {
+        platform::mbarrier_expect(ring.weight_full(k), D::n_per_block * 2 * args.problem.tap_rows);
+        copy_weight<D::weight_rows>(args, TmaRing<D>::weight() + static_cast<uint32>(k * args.problem.tap_rows * 128),
+                                    ring.weight_full(k), tile, step);
+    }
+};
+
+template <class D>
+struct WaveletTmaBwdDataView {
+    static constexpr bool plans_ahead = D::d_tensors == 0;
+    using Args = WaveletTmaBwdDataArgs<D>;
+    using Tile = conv::BwdDataTile<D::Layout::ndim>;
+    static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
+    static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
+    static CKGEN_DEVICE int chunk(const Args& args) { return args.units.k_tiles_per_chunk; }
+    static CKGEN_DEVICE Tile unit(const Args& args, int number) {
+        return Tile::template of_unit<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE Tile tile(const Args& args, int number) {
+        return Tile::template of_tile<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE int rows(const Args&, const Tile& tile) { return tile.rows; }
+
+    struct Store : epilogue::WgmmaInputStore<D> {
+        CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
+            : epilogue::WgmmaInputStore<D>(thread, args.problem, args.units, tile, id, lds_of_warp(thread)) {}
+        static CKGEN_DEVICE void prefetch(const Args& args, const Tile& tile, int id) {
+            epilogue::WgmmaInputStore<D>::prefetch(args.problem, args.units, tile, id);
+        }
+
+    private:
+        static_assert(D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes, "of a warp");
+        static CKGEN_DEVICE int lds_of_warp(const platform::Thread& thread) {
+            return TmaRing<D>::end_byte() + (thread.uniform(thread.thread_id() / 32) - 4) * D::lds_store_bytes;
+        }
+    };
+
+    // A has a position of the class a row, B an output channel.
+    static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / 16; }
+    static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
+        return static_cast<uint32>(args.problem.tap_rows) * 128;
+    }
+    template <int Steps>
+    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
+        constexpr uint32 block_bytes = (D::stationary ? D::weight_rows : D::k_per_block) * 128;
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma<typename D::Out, D::n_per_block, atom::Major::k>(
+                acc, atom::wgmma_row_descriptor(a + k * 32), atom::wgmma_descriptor(b + k * 2048, block_bytes),
+                accumulate || k > 0);
+    }
+};
+
+template <class D>
+struct WaveletTmaBwdDataKernel : TmaRoles<D, WaveletTmaBwdDataView<D>, WaveletTmaBwdDataLoadRole<D>> {
+    using T = typename D::Out;
+    using Problem = typename D::KernelArgs;
+    static constexpr int ndim = D::Layout::ndim;
+    static constexpr int rows_per_copy = D::m_per_block;
+    static constexpr int k_per_block = D::k_per_block;
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,20 @@
+// What pipelines are given to compute backward weight.
+#pragma once
+
+#include "ckgen/epilogue/bwd_weight_store.hpp"
+#include "ckgen/load/bwd_weight_loader.hpp"
+
+namespace ckgen::conv {
+
+template <class D>
+struct BwdWeightParts {
+    using Args = BwdWeightArgs;
+    using Tile = BwdWeightTile;
+    using Loader = BwdWeightLoader<D>;
+    template <class Shape>
+    using Store = epilogue::BwdWeightStore<D, Shape>;
+
+    static CKGEN_DEVICE bool without_product(const platform::Thread&, const Args&, const Tile&) { return false; }
+};
+
+}  // namespace ckgen::conv

@@ -1,0 +1,71 @@
+// The mbarriers of a workgroup and the copies on their way. Internal to the host platform's engine.
+#pragma once
+
+#include "ckgen/platform/host_lds.hpp"
+#include "ckgen/platform/host_tma.hpp"
+
+namespace ckgen::platform {
+
+class Workgroup;
+
+class TmaUnit {
+public:
+    explicit TmaUnit(Workgroup& group) : group_(group) {}
+
+    // A workgroup begins.
+    void begin();
+
+    void init(int id, uint32 address, int arrivals, Site site);
+    void fence_init(Site site);
+    void expect(int id, uint32 address, int bytes, Site site);
+    void arrive(int id, uint32 address, Site site);
+    void wait(int id, uint32 address, int parity, Site site);
+    void start(int id, const TmaRequest& request);
+
+    // Does a few of the copies on their way, chosen at random.
+    void do_some(uint64& random);
+    // Does the oldest copy on its way; false where there is none.
+    bool do_one();
+    // What a thread that sleeps at an mbarrier waits for.
+    std::string describe(int index) const;
+    // Why the workgroup may not end yet, or nothing.
+    std::string unfinished() const;
+
+private:
+    // PTX ISA 9.0, 9.7.13.15: a phase is over when all threads have arrived and all bytes that they expect have come.
+    struct Mbarrier {
+        int offset;
+        int arrivals;
+        int missing;
+        int64 bytes = 0;  // expected and not yet here
+        uint32 phase = 0;
+        bool published = false;
+        int owner;  // who initialised it, and where
+        Site owner_site;
+        Site expect_site;
+        Clocks::Row arriving, released;
+    };
+    struct Copy {
+        TmaRequest request;
+        int mbarrier;
+        uint32 phase;
+        Clocks::Row known;  // to the thread that issued it
+    };
+
+    static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
+    int find(int id, uint32 address, const char* what, Site site);
+    void arrived(int id, Mbarrier& barrier, Site site);
+    void try_complete(int index);
+    void execute(const Copy& copy);
+    int64 load_tiled(const Copy& copy);
+    int64 load_im2col(const Copy& copy);
+    // One run of channels at a position; outside the tensor zeros.
+    void copy_row(const Copy& copy, int64 row, const int64* position);
+
+    Workgroup& group_;
+    std::vector<Mbarrier> mbarriers_;
+    std::vector<Copy> copies_;
+    std::vector<char> row_;
+};
+
+}  // namespace ckgen::platform

@@ -1,0 +1,372 @@
+// Planning for backward data. Each refusal names its rule in brackets and quotes the numbers.
+#include "ckgen/plan/bwd_data_checks.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <numeric>
+#include <utility>
+
+namespace ckgen::conv {
+namespace {
+
+constexpr int64 kMaxTileBytes = 0x7ffffff0;   // that a window of global memory has
+constexpr int64 kMaxStep = 65535;             // of strides: products of two residues fit 32 bits
+constexpr int64 kMaxBlocks = int64{1} << 32;  // and threads
+
+std::string check_vectors(const BwdDataTraits& t, const Problem& p, const void* in, const void* wei, const void* out) {
+    for(const std::string& reason : {
+            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
+            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
+            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
+            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
+            t.copy_engine ? std::string()
+                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
+            check_strides_multiple("c-vector", "an input stride", p.in, p.ndim, t.c_vector),
+            check_multiple("a-alignment", "the output address", address_of(out), t.a_vector * t.elem_bytes),
+            check_multiple("b-alignment", "the weight address", address_of(wei),
+                           std::min(16, t.b_vector * t.elem_bytes)),
+            check_multiple("c-alignment", "the input address", address_of(in), std::min(16, t.c_vector * t.in_bytes)),
+        })
+        if(!reason.empty())
+            return reason;
+    return {};
+}
+
+std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
+    if(t.conv_spec != ConvSpec::Filter1x1Stride1Pad0)
+        return {};
+    if(!is_pointwise(p))
+        return refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
+    if(!Pointwise(p.in, p.in.lengths, p.ndim).possible || !Pointwise(p.out, p.out.lengths, p.ndim).possible)
+        return refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
+    return {};
+}
+
+// Before sizes are multiplied.
+std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in,
+                           const void* wei, const void* out) {
+    if(p.ndim != t.ndim)
+        return refuse("ndim",
+                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
+    std::string reason = invalid_reason(p, {t.groups_outermost, t.channels_last, /*packed_output=*/false});
+    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
+        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
+    for(int d = 0; reason.empty() && d < p.ndim; ++d)
+        if(p.strides[d] > kMaxStep)
+            reason = refuse("strides",
+                            "stride " + number(p.strides[d]) + " of dimension " + number(d) + " is more than 65535");
+    if(reason.empty())
+        reason = check_inner_strides("input", p.in, p.ndim, t.in_bytes);
+    if(reason.empty())
+        reason = check_inner_strides("output", p.out, p.ndim, t.elem_bytes);
+    if(reason.empty())
+        reason = check_conv_spec(t, p);
+    if(reason.empty())
+        reason = check_vectors(t, p, in, wei, out);
+    if(reason.empty())
+        reason = check_fusion(t, p, fusion, in);
+    return reason;
+}
+
+// The number with which a * number is 1 modulo `modulus`; they have no common factor.
+int64 inverse_of(int64 a, int64 modulus) {
+    int64 x = 0, next = 1, rest = modulus, divisor = a % modulus;
+    while(divisor != 0) {
+        const int64 times = rest / divisor;
+        x = std::exchange(next, x - times * next);
+        rest = std::exchange(divisor, rest - times * divisor);
+    }
+    return modulus == 1 ? 0 : (x % modulus + modulus) % modulus;
+}
+
+// Everything about one dimension.
+void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
+    const int64 common = std::gcd(p.strides[d], p.dilations[d]);
+    a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
+    a.stride[d] = static_cast<int32>(p.strides[d]);
+    a.dilation[d] = static_cast<int32>(p.dilations[d]);
+    a.pad[d] = static_cast<int32>(p.left_pads[d]);
+    a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
+    a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
+    a.common[d] = static_cast<int32>(common);
+    a.tilde[d] = static_cast<int32>(p.strides[d] / common);
+    a.shift[d] = static_cast<int32>(p.dilations[d] / common);
+    a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
+}
+
+bool has_tapless(const BwdDataArgs& a, int ndim) {
+    for(int d = 0; d < ndim; ++d)
+        for(int i = 0; i < std::min(a.stride[d], a.in_length[d]); ++i)
+            if(class_of(a, d, i) < 0)
+                return true;
+    return false;
+}
+
+// How GEMM-K is dealt out: a tile has a part of one tap's channels, or where those are few whole taps of tap_rows, the
+// least part of a tile that holds them and is a multiple of a slot.
+void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
+    a.k_chunks = ceil_div(a.k, t.k_per_block);
+    a.tap_rows = t.k_per_block;
+    a.tile_taps = 1;
+    if(t.copy_engine) {
+        a.tap_rows = copied_rows(p);
+        a.k_chunks = ceil_div(a.k, a.tap_rows);
+        return;
+    }
+    for(int rows = t.k1; rows < t.k_per_block; rows += t.k1)
+        if(t.k_per_block % rows == 0 && rows >= a.k) {
+            a.tap_rows = rows;
+            break;
+        }
+    a.tile_taps = t.k_per_block / a.tap_rows;
+}
+
+// How many bytes of the output a tile may read before (out_back_bytes) and from its first row's first tap on.
+struct Reach {
+    int64 back = 0, ahead = 0;
+
+    Reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
+        int64 taps = 0;
+        int64 inner_rows = 1, inner_bytes = 0, deepest = 0;
+        const auto level = [&](int64 length, int64 least, int64 step) {
+            deepest = std::max(deepest, length > 1 ? inner_bytes - step : 0);  // where the dimensions inside start anew
+            ahead += std::min<int64>(t.m_per_block / inner_rows + 1, length - 1) * step;
+            inner_rows = std::min<int64>(inner_rows * least, t.m_per_block);
+            inner_bytes += (length - 1) * step;
+        };
+        for(int d = ndim - 1; d >= 0; --d) {
+            level(ceil_div(a.in_length[d], a.stride[d]), std::max(1, a.in_length[d] / a.stride[d]),
+                  a.out_stride_bytes[d]);
+            taps += int64{a.shift[d]} * (ceil_div(a.filter[d], a.tilde[d]) - 1) * a.out_stride_bytes[d];
+        }
+        level(a.images, a.images, a.out_image_bytes);
+        back = deepest + taps;
+        ahead += int64{a.k} * std::max(a.out_k_bytes, t.elem_bytes) + 16;
+    }
+};
+
+// Bytes of the weight that a tile may read from its first row on.
+int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
+    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * t.elem_bytes + 16;
+    for(int d = 0; d < ndim; ++d)
+        bytes += (a.filter[d] - 1) * a.wei_stride_bytes[d];
+    return bytes;
+}
+
+// A persistent kernel has tiles for each residue of the stride.
+std::string set_residue_tiles(BwdDataArgs& a, int ndim) {
+    int64 tiles = a.m_tiles;
+    bool fits = true;
+    for(int d = 0; d < ndim; ++d)
+        fits = fits && multiply(tiles, std::min(a.stride[d], a.in_length[d]));
+    if(!fits || tiles > kMostRows)
+        return refuse("grid-size", "residues of the strides have too many tiles");
+    a.tapless_tiles = static_cast<int32>(tiles);
+    return {};
+}
+
+// Sizes that 31 bits do not hold are refused; `a` gets everything but what depends on the split.
+std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
+    int64 rows = a.images, positions = a.images, classes = 1;
+    bool fits = true;
+    for(int d = 0; d < ndim; ++d) {
+        fits = fits && multiply(rows, ceil_div(a.in_length[d], a.stride[d])) && multiply(positions, a.in_length[d]) &&
+               multiply(classes, std::min(a.tilde[d], a.filter[d]));
+    }
+    const bool tapless = has_tapless(a, ndim);
+    if(!fits || rows > kMostRows || (tapless && positions > kMostRows))
+        return refuse("gemm-m-size", "images * input positions = " + number(fits ? positions : -1) +
+                                         " of one GEMM do not fit 31 bits");
+    if(classes > kMostRows)
+        return refuse("grid-size", "there are " + number(classes) + " sub-GEMMs");
+    if(a.n > kMostRows || a.k > kMostRows || most_taps(a, ndim) * a.k_chunks > kMostRows)
+        return refuse("k-tiles", "GEMM-K of " + number(a.k) + " channels and " + number(most_taps(a, ndim)) +
+                                     " taps has too many tiles");
+    a.m_tiles = ceil_div(static_cast<int>(rows), t.m_per_block);
+    a.n_tiles = ceil_div(a.n, t.n_per_block);
+    a.classes = static_cast<int32>(classes);
+    a.tapless_tiles = tapless ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
+    if(t.copy_engine)
+        return tapless ? set_residue_tiles(a, ndim) : "";
+    const Reach reach(a, t, ndim);
+    a.out_back_bytes = reach.back;
+    if(reach.back + reach.ahead > kMaxTileBytes || weight_reach(a, t, ndim) > kMaxTileBytes)
+        return refuse("tile-reach", "what the " + number(t.m_per_block) +
+                                        " input positions of a tile read spans more than 2^31 bytes");
+    return {};
+}
+
+// The stride of a dimension of length 1 may be anything and counts as 0.
+int64 stride_of(const Tensor& tensor, int index) { return tensor.lengths[index] > 1 ? tensor.strides[index] : 0; }
+
+// Of partials, which follow each other without gaps.
+void set_partial_strides(BwdDataArgs& a, int ndim) {
+    int64 elements = a.n;
+    for(int d = ndim - 1; d >= 0; --d) {
+        a.partial_strides.position[d] = position_stride(elements);
+        elements *= a.in_length[d];
+    }
+    a.partial_strides.channel = 1;
+    a.partial_strides.image = elements;
+    a.partial_strides.group = elements * a.images;
+    a.partial_elements = a.partial_strides.group * a.groups;
+}
+
+void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool pointwise) {
+    const int64 bytes = t.elem_bytes;
+    a.out_group_bytes = stride_of(p.out, 0) * bytes;
+    a.wei_group_bytes = stride_of(p.wei, 0) * bytes;
+    a.wei_k_bytes = stride_of(p.wei, 1) * bytes;
+    a.in.group = stride_of(p.in, 0);
+    a.in.channel = position_stride(stride_of(p.in, 2));
+    a.out_k_bytes = position_stride(stride_of(p.out, 2) * bytes);
+    if(pointwise) {
+        a.out_stride_bytes[0] = Pointwise(p.out, p.out.lengths, p.ndim).stride * bytes;
+        a.in.position[0] = position_stride(Pointwise(p.in, p.in.lengths, p.ndim).stride);
+        return;
+    }
+    a.out_image_bytes = stride_of(p.out, 1) * bytes;
+    a.in.image = stride_of(p.in, 1);
+    for(int d = 0; d < p.ndim; ++d) {
+        a.out_stride_bytes[d] = stride_of(p.out, 3 + d) * bytes;
+        a.wei_stride_bytes[d] = stride_of(p.wei, 3 + d) * bytes;
+        a.in.position[d] = position_stride(stride_of(p.in, 3 + d));
+    }
+}
+
+int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int ndim, int compute_units) {
+    const int64 taps = most_taps(a, ndim);
+    const int64 k_tiles = a.tile_taps > 1 ? divide_up(taps, a.tile_taps) : taps * a.k_chunks;
+    const int64 least = std::min(sums_of(t.truncates, taps * a.k), k_tiles);
+    if(p.split_k > 0)
+        return static_cast<int>(std::max<int64>(p.split_k, least));
+    int64 tiles = int64{a.m_tiles} * a.n_tiles;
+    if(!multiply(tiles, a.groups) || !multiply(tiles, a.classes))
+        return static_cast<int>(least);
+    return static_cast<int>(std::max(least, fill_twice(tiles, k_tiles, t.tiles_per_half, compute_units)));
+}
+
+constexpr int64 kMaxWorkspace = int64{1} << 46;
+
+// Sets tapped_blocks.
+std::string set_blocks(BwdDataArgs& a, const BwdDataTraits& t) {
+    int64 tapped = int64{a.m_tiles} * a.n_tiles;
+    const bool fits = multiply(tapped, a.groups) && multiply(tapped, a.classes) && multiply(tapped, a.split_k);
+    a.tapped_blocks = static_cast<uint32>(fits && tapped < kMaxBlocks ? tapped : 0);
+    if(!fits || tapped >= kMaxBlocks || grid_size(a) > kMaxBlocks / t.launch_threads)
+        return refuse("grid-size", "the grid would hold more than 2^32 threads");
+    return {};
+}
+
+// A workgroup has a tile's split, and a second kernel adds up partials.
+std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
+    BwdDataArgs& a = plan.args;
+    plan.split_k = a.split_k = resolve_split_k(t, a, p, ndim, compute_units);
+    if(a.split_k > 1)
+        a.tapless_tiles = 0;  // the reduction writes them
+    const std::string reason = set_blocks(a, t);
+    if(!reason.empty() || a.split_k == 1)
+        return reason;
+    int64 bytes = int64{4} * a.split_k;
+    bool small = multiply(bytes, p.groups()) && multiply(bytes, p.images()) && multiply(bytes, p.in_channels());
+    for(int d = 0; d < p.ndim; ++d)
+        small = small && multiply(bytes, p.in.lengths[3 + d]);
+    if(!small || bytes > kMaxWorkspace)
+        return refuse("workspace-size", "split_k " + number(a.split_k) + " needs more than 2^46 bytes");
+    plan.workspace.partial_bytes = bytes;
+    set_partial_strides(a, ndim);
+    return {};
+}
+
+// Persistent workgroups take units in turn.
+std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int compute_units) {
+    BwdDataArgs& a = plan.args;
+    a.split_k = 1;
+    std::string reason = set_blocks(a, t);
+    if(reason.empty())
+        reason = check_copy_engine(t, p, a);
+    if(!reason.empty())
+        return reason;
+    const int workgroups = compute_units * t.resident;
+    plan.split_k = split_of_units(t, a, p, workgroups);
+    plan.units = units_of(t, a, p, plan.split_k, workgroups);
+    const TileSchedule& schedule = plan.units.schedule;
+    if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
+        return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
+    const bool pieces = most_taps(a, p.ndim) * a.k_chunks > plan.units.k_tiles_per_chunk;
+    plan.workspace.partial_bytes = partial_slots(schedule, pieces, workgroups * t.consumers) * t.m_per_block *
+                                   t.n_per_block * int64{sizeof(float)};
+    return {};
+}
+
+std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
+    constexpr int64 alignment = 256;
+    Workspace& workspace = plan.workspace;
+    plan.copy = repack_args(p, t.elem_bytes, 1.);
+    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
+    workspace.copy_bytes = int64{plan.copy.pitch} * t.elem_bytes;
+    if(!multiply(workspace.copy_bytes, plan.copy.groups) || !multiply(workspace.copy_bytes, plan.copy.positions) ||
+       workspace.copy_bytes > (int64{1} << 42))
+        return refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
+    set_repacked_strides(plan.args, plan.copy, t, p);
+    return {};
+}
+
+}  // namespace
+
+int64 most_taps(const BwdDataArgs& a, int ndim) {
+    int64 taps = 1;
+    for(int d = 0; d < ndim; ++d)
+        taps *= ceil_div(a.filter[d], a.tilde[d]);
+    return taps;
+}
+
+BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& fusion, const void* in,
+                      const void* wei, const void* out, int compute_units) {
+    BwdDataPlan plan;
+    const Problem p = with_unit_strides(problem, {t.groups_outermost, t.channels_last});
+    plan.reason = problem_reason(t, p, fusion, in, wei, out);
+    if(!plan.reason.empty())
+        return plan;
+    const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
+    const int ndim = pointwise ? 1 : p.ndim;
+    BwdDataArgs a{};
+    a.n = static_cast<int32>(p.in_channels());
+    a.k = static_cast<int32>(p.out_channels());
+    a.groups = static_cast<int32>(p.groups());
+    a.images = static_cast<int32>(pointwise ? 1 : p.images());
+    if(pointwise && p.gemm_k() > kMostRows) {
+        plan.reason = refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+        return plan;
+    }
+    for(int d = 0; d < ndim; ++d)
+        set_dimension(a, p, d);
+    if(pointwise) {
+        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
+        a.dilation[0] = a.shift[0] = 1;
+    }
+    set_strides(a, t, p, pointwise);
+    if(t.is_halo()) {
+        plan.args = a;
+        plan.reason = plan_halo(plan, t, p, compute_units);
+    } else {
+        set_k_tiles(a, t, p);
+        plan.reason = set_sizes(a, t, ndim);
+        if(!plan.reason.empty())
+            return plan;
+        plan.args = a;
+        plan.reason =
+            t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+        if(plan.reason.empty() && needs_repack(t, p))
+            plan.reason = plan_copy(plan, t, p);
+    }
+    if(!plan.reason.empty())
+        return plan;
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i], pointwise));
+    return plan;
+}
+
+int64 grid_size(const BwdDataArgs& a) { return a.tapped_blocks + int64{a.tapless_tiles} * a.n_tiles * a.groups; }
+
+}  // namespace ckgen::conv

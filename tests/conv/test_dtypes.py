@@ -1,0 +1,40 @@
+"""The rows of element types and data types: bits of 16-bit storage, names elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ckgen.cli.select import select_command
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, decode, encode
+
+E5M2 = Element("e5m2", np.dtype("u1"), np.dtype("f2"), 3, 2.0**-16, "f8_t", "float8_e5m2", (12, 8))
+
+
+def test_an_element_of_eight_bits_is_the_upper_half_of_a_float16() -> None:
+    values = np.array([1.0, 1.125, 1.375, 1.25, -0.0, np.inf, np.nan, 2.0**-16, 57344.0])
+    stored = encode(values, E5M2)
+    assert [f"{value:02x}" for value in stored] == ["3c", "3c", "3e", "3d", "80", "7c", "7e", "01", "7b"]
+    assert np.array_equal(decode(stored, E5M2)[:6], [1.0, 1.0, 1.5, 1.25, -0.0, np.inf])
+    assert np.isnan(decode(stored, E5M2)[6]) and decode(stored, E5M2)[7] == E5M2.least
+
+
+@pytest.mark.parametrize("element", [*ELEMENTS.values(), E5M2], ids=lambda element: element.name)
+def test_a_row_says_of_its_numbers_what_its_storage_holds(element: Element) -> None:
+    assert decode(np.ones(1, f"u{element.bytes}").view(element.storage), element)[0] == element.least
+    one = encode(np.array([1.0]), element).view(f"u{element.bytes}")
+    after = decode((one + one.dtype.type(1)).view(element.storage), element)[0]
+    assert after - 1.0 == 2 * element.unit_roundoff
+
+
+def test_an_array_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="bf16 is stored as uint16"):
+        decode(np.ones(1, np.float16), ELEMENTS["bf16"])
+    with pytest.raises(AssertionError, match="kept as"):
+        Element("bf16", np.dtype("i2"), np.dtype("f4"), 8, 2.0**-133, "bhalf_t", "bfloat16", (4, 16))
+
+
+def test_the_command_line_names_every_data_type() -> None:
+    """Its help is written out, so that `ckgen --help` need not import numpy."""
+    [option] = [option for option in select_command.params if option.name == "dtype"]
+    assert all(dtype in str(getattr(option, "help", "")) for dtype in DTYPES)

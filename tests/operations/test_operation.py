@@ -1,0 +1,90 @@
+"""The records of operations and layouts, and what follows from them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
+from ckgen.conv.layout import LAYOUTS as ROWS
+from ckgen.conv.layout import same_form
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.errors import CkgenError
+from ckgen.instance.checker import LAYOUT_NAMES
+from ckgen.instance.derived import derived_names
+from ckgen.operations import operation as registry
+from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
+from ckgen.problems.sets import bundled_sets
+from tests.support.random_instances import random_instances
+from tests.support.strategies import problems
+
+EACH = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.short)
+SMALL = make_problem(groups=2, batch=2, k=3, c=5, filter=(3, 2), input=(5, 4), stride=(2, 1), pad=(1, 0))
+
+
+@EACH
+def test_a_result_has_the_shape_of_what_is_written(operation: Operation) -> None:
+    read = {tensor: np.ones(SMALL.lengths(tensor)) for tensor in operation.read}
+    assert operation.reference(SMALL, read).shape == SMALL.lengths(operation.written)
+    assert {operation.written, *operation.read} == {"in", "wei", "out"}
+
+
+@EACH
+@given(problem=problems(max_channels=4, max_groups=2))
+@settings(max_examples=30, deadline=None)
+def test_a_sum_of_ones_counts_its_terms(operation: Operation, problem: ConvProblem) -> None:
+    """GEMM-K is the number of terms, and the selector's count of them is never less."""
+    found = operation.reference(problem, {tensor: np.ones(problem.lengths(tensor)) for tensor in operation.read})
+    assert found.max(initial=0) <= accumulations(operation.name, problem) <= np.prod(operation.longest_sum(problem))
+
+
+@EACH
+def test_its_words_are_its_own(operation: Operation) -> None:
+    others = [other for other in OPERATIONS.values() if other is not operation]
+    for field in ("short", "words", "results", "operator", "prefix", "c_reference"):
+        assert getattr(operation, field) not in [getattr(other, field) for other in others], field
+    assert operation.problem_set in bundled_sets()
+    assert all(DTYPES[dtype].wei_type in ELEMENTS for dtype in operation.dtypes)
+
+
+def test_a_layout_tells_the_operation_while_one_alone_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(layout in OPERATIONS[operation_in(layout)].layouts for layout in LAYOUTS)
+    twin = dataclasses.replace(OPERATIONS[registry.BWD_WEIGHT], name="grouped_conv_fwd", short="fwd")
+    assert twin.layouts == OPERATIONS[registry.BWD_WEIGHT].layouts
+    monkeypatch.setitem(OPERATIONS, twin.name, twin)
+    with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
+        operation_in("NHWGC/GKYXC/NHWGK")
+    with pytest.raises(CkgenError, match="no operation has the layout NCHW"):
+        operation_in("NCHW")
+
+
+def test_a_form_has_one_layout_for_each_number_of_dimensions() -> None:
+    assert same_form("NGKDHW/GKZYXC/NGCDHW", 1) == "NGKW/GKXC/NGCW"
+    for name, row in ROWS.items():
+        assert [same_form(name, ndim) for ndim in (1, 2, 3)].index(name) == row.ndim - 1
+        assert same_form(name, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "layout", "rows"),
+    [
+        ("grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", False),
+        ("grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", False),
+        ("grouped_conv_bwd_data", "NHWGK/GKYXC/NHWGC", True),
+        ("grouped_conv_bwd_data", "NGKHW/GKYXC/NGCHW", True),
+    ],
+)
+def test_a_layout_says_whether_slots_of_a_are_filled_as_they_are(operation: str, layout: str, rows: bool) -> None:
+    assert OPERATIONS[operation].a_k_major(layout) is rows
+
+
+def test_derived_values_know_no_more_of_a_layout_than_the_checker_says() -> None:
+    for instance in random_instances(seed=1, count=60).instances:
+        for layout in OPERATIONS[instance.operation].layouts:
+            other = dataclasses.replace(instance, layout=layout)
+            names = derived_names(instance.family)
+            assert {name for name in names if getattr(instance, name) != getattr(other, name)} <= set(LAYOUT_NAMES)
