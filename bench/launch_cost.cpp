@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "ckgen/op/bwd_weight_core.hpp"
@@ -34,21 +35,21 @@ conv::Problem head(int64 k, int split_k) {
     return p;
 }
 
-void launch(uint32, const conv::BwdWeightArgs&, const void*, int64, void*, int64, const void*, int64,
-            platform::Stream) {}
+void launch(uint32, const conv::BwdWeightArgs&, const std::vector<Touched>&, platform::Stream) {}
+std::string map_reason(uint32, const conv::BwdWeightArgs&) { return {}; }
 void reduce(const float*, void*, int64, int, platform::Stream) {}
 void entry(const void*, platform::Thread&) {}
 
-BwdWeightKernel kernel_of(bool copy_engine) {
+BwdWeightKernel kernel_of(bool tma) {
     conv::BwdWeightTraits traits{};
     traits.ndim = 2;
-    traits.m_per_block = 128, traits.n_per_block = copy_engine ? 256 : 128, traits.k_per_block = copy_engine ? 64 : 32;
+    traits.m_per_block = 128, traits.n_per_block = tma ? 256 : 128, traits.k_per_block = tma ? 64 : 32;
     traits.tiles_per_half = 1;
-    traits.a_vector = 8, traits.b_vector = copy_engine ? 64 : 8, traits.c_vector = 2;
+    traits.a_vector = 8, traits.b_vector = tma ? 64 : 8, traits.c_vector = 2;
     traits.elem_bytes = traits.wei_bytes = 2;
     traits.launch_threads = 384;
-    traits.copy_engine = traits.persistent = copy_engine;
-    return {traits, &entry, 1024, &launch, &reduce};
+    traits.copy_engine = traits.persistent = tma;
+    return {traits, &entry, 1024, &launch, &map_reason, &reduce};
 }
 
 // Median of several thousand runs, in microseconds.
@@ -58,7 +59,7 @@ double microseconds(const BwdWeightKernel& kernel, const conv::Problem& problem)
     for(int i = 0; i < 5000; ++i) {
         const auto begin = std::chrono::steady_clock::now();
         const auto argument = make_bwd_weight_argument(kernel, problem, memory, memory, memory);
-        if(!bwd_weight_unsupported_reason(kernel, argument.get()).empty())
+        if(!unsupported_reason<BwdWeightArgument>(kernel, argument.get()).empty())
             return -1;
         argument->p_workspace_ = memory;
         run_bwd_weight(kernel, argument.get(), StreamConfig{});

@@ -82,7 +82,7 @@ def test_random_problems_of_two_and_three_dimensions(problem: ConvProblem) -> No
 
 
 def test_a_class_of_positions_is_seen_by_exactly_its_taps() -> None:
-    """Even if the output had no bounds, no other tap would reach the positions of a class."""
+    """Even if the output had no bounds, no other tap would reach these positions."""
     for length, filter, stride, dilation, pad in product((7,), range(1, 8), range(1, 7), range(1, 7), range(4)):
         axis = split_axis(length, filter, stride, dilation, pad)
         for one in axis.classes:

@@ -121,7 +121,7 @@ def test_all_problems_of_a_file_at_once() -> None:
 def test_anchors_may_be_used() -> None:
     document = loads("a: &t [f16, bf16]\nb: *t\n")
     assert document.root.plain() == {"a": ["f16", "bf16"], "b": ["f16", "bf16"]}
-    assert document.place("b", 1).line == 1, "an alias has the place of what it stands for"
+    assert document.place("b", 1).line == 1, "an alias has the place of its value"
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 20_000 + "x", "? " * 20_000])

@@ -196,7 +196,7 @@ def test_arrays_of_bytes_are_guarded_byte_by_byte() -> None:
 
 
 def test_a_problem_that_nothing_takes_is_no_failure_where_that_is_allowed(stub: Library) -> None:
-    """An uncovered problem is no failure, but its row is not ok. An instance that takes no problem still fails."""
+    """An uncovered problem does not fail, but its row is not ok. An instance that takes no problem still fails."""
     plan = make_plan(stub, [LINE], split_ks=[1])
     rows = list(run_plan(stub, plan, allow_uncovered=True))
     uncovered = [row for row in rows if row.uncovered]
