@@ -74,17 +74,17 @@ def _help(name: str | None = None) -> str:
 
 def rules_page() -> str:
     """Text of docs/rules.md: every rule with its reason."""
-    from ckgen.instance.rule_table import RULES
+    from ckgen.families.registry import RULES, families_with
     from ckgen.operations.operation import OPERATIONS
 
-    parts = [NOTICE.format(source="ckgen/instance/rule_table.py"), "# Rules\n"]
+    parts = [NOTICE.format(source="ckgen/families"), "# Rules\n"]
     parts.append(
         "Each rule is one expression. Python checks it before a compiler runs, and the generated header\n"
         "`ckgen/config/rules.hpp` asserts it again. Its names are fields and derived values of an instance;\n"
         "`ckgen explain NAME` prints their values.\n"
     )
     for rule in RULES:
-        families = f"Families: {', '.join(rule.families)}. "
+        families = f"Families: {', '.join(families_with(rule))}. "
         if len(rule.operations) < len(OPERATIONS):
             families += f"Only for {', '.join(rule.operations)}. "
         parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
@@ -94,7 +94,7 @@ def rules_page() -> str:
 
 def support_table() -> str:
     """Table for the README: instances of set `full` per operation, layout and dtype, by family."""
-    from ckgen.operations.operation import FAMILIES
+    from ckgen.families.registry import FAMILIES
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ckgen.hardware.archs import WAVE_SIZE
-from ckgen.instance.derived import LDS_SLOT, wave_grid
 from ckgen.instance.instance import Instance
+
+LDS_SLOT = 16  # bytes
 
 BANK_BYTES = 4
 Phases = tuple[tuple[int, ...], ...]
@@ -226,7 +227,7 @@ def _row_reads(instance: Instance, name: str) -> Iterator[Access]:
 def _epilogue(instance: Instance, arch: str) -> Iterator[Access]:
     """`CShuffle`: every register of an atom's chunk as one word, then words in the order of the output's columns."""
     size, n = instance.m_per_xdl, instance.n_per_block
-    n_waves = wave_grid(instance.math_waves, instance.m_per_block, n)[1]
+    n_waves = instance.n_waves
     rows_per_chunk = 256 // size
     for wave in range(instance.math_waves):
         for atom in range(instance.n_xdl_per_wave):

@@ -80,8 +80,8 @@ def test_rows_that_are_not_moved_conflict(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 # With wgmma no lane reads what it multiplies.
-HALO = [i for i in instances_of(BWD_WEIGHT) if i.is_halo and not i.by_filter_rows]
-HALO_DATA = [i for i in instances_of(BWD_DATA) if i.is_halo and i.function == PASS_THROUGH]
+HALO = [i for i in instances_of(BWD_WEIGHT) if i.family == "halo" and i.m_per_xdl == 16]
+HALO_DATA = [i for i in instances_of(BWD_DATA) if i.family == "halo" and i.function == PASS_THROUGH]
 
 
 def test_halo_has_no_conflict_but_where_a_line_of_products_ends() -> None:
@@ -189,6 +189,8 @@ int main() {
 """
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_the_layout_is_that_of_the_headers(arch: str, tmp_path: Path) -> None:
     """The same bytes as block/tile_copy.hpp and row_copy.hpp give, for every 16-bit shape."""
