@@ -15,7 +15,6 @@ from ckgen.cli.common.files import write_new
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.isa_nvidia_run import isa_nvidia
-from ckgen.cost.bank_conflicts import LDS, conflicts_of
 from ckgen.cost.model import bound_of
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
@@ -173,13 +172,7 @@ def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Inst
 
 def _record(item: Found, report: CodeReport, instance: Instance) -> dict[str, object]:
     bound = bound_of(report, instance)
-    conflicts = conflicts_of(instance, item.arch) if item.arch in LDS else ()
-    return {
-        **asdict(report),
-        "compiler": item.release,
-        "bound": None if bound is None else asdict(bound),
-        "bank_conflicts": {found.what: found.extra for found in conflicts},
-    }
+    return {**asdict(report), "compiler": item.release, "bound": None if bound is None else asdict(bound)}
 
 
 def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:

@@ -1,3 +1,3 @@
-"""A model of time per instance and problem on AMD hardware, and LDS bank conflicts by address maps."""
+"""A model of time per instance and problem on AMD hardware."""
 
-__all__ = ["bank_conflicts", "model", "rank"]
+__all__ = ["model", "rank"]

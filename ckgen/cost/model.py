@@ -8,9 +8,9 @@ Each resource of a unit is busy for some time with the work of a tile; the loop 
     lds     bytes read / LDS read rate + bytes written / LDS write rate
     load    bytes from memory / bytes that the shared cache gives a unit
 
-The bound is the tile's time at the matrix peak over the time of the busiest. Latency, bank conflicts (there are none,
-`bank_conflicts` proves it), waits and barriers are left out, so it is an upper bound; docs/isa.md has the arithmetic of
-one instance. All functions are pure.
+The bound is the tile's time at the matrix peak over the time of the busiest. Latency, waits, barriers and LDS bank
+conflicts (main loops have none) are left out, so it is an upper bound; docs/isa.md has the arithmetic of one instance.
+All functions are pure.
 """
 
 from __future__ import annotations

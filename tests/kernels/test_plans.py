@@ -22,7 +22,7 @@ LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *("op/bwd_weight_core", "plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/problem_checks", "kernels/reduce"),
     *("kernels/repack", "plan/repack_plan", "op/runner", "plan/tile_schedule", "plan/memory_overlap"),
-    *("host/copy_engine", "host/matrix_units", "host/runtime"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"

@@ -31,7 +31,7 @@ RUNTIME = (
     *("plan/bwd_data_copy_engine", "op/bwd_data_core", "plan/bwd_data_fusion", "plan/bwd_data_halo"),
     *("plan/bwd_data_plan", "plan/problem_checks", "op/runner"),
     *("kernels/repack", "plan/repack_plan", "plan/tile_schedule", "plan/memory_overlap"),
-    *("host/copy_engine", "host/matrix_units", "host/runtime"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3

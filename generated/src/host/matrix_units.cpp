@@ -150,6 +150,8 @@ void MatrixUnits::load(int first, const uint32* registers, const uint32 (&addres
                      ", which is not a multiple of 16, " + lds.said(access));
         made.offsets[lane] = static_cast<int>(addresses[lane] - lds_start());
         std::memcpy(rows[lane], lds.find(access, made.offsets[lane], 16, false), 16);
+        if(group_.banks.active())
+            group_.banks.add(first + lane, made.offsets[lane], 16, false, site);
     }
     std::vector<Load>& loads = loads_[static_cast<size_t>(first / Agents::kWarp)];
     for(Load& load : loads)

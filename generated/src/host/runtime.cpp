@@ -76,6 +76,7 @@ void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int 
     order_.resize(static_cast<size_t>(threads));
     at_collective_.resize(static_cast<size_t>(threads / Agents::kWarp));
     lds.prepare(threads, lds_bytes);
+    banks.prepare(threads);
 }
 
 void Workgroup::run(uint32 block) {
@@ -84,6 +85,7 @@ void Workgroup::run(uint32 block) {
     lds.begin();
     copies.begin();
     matrix.begin(threads_);
+    banks.meet();
     for(int i = 0; i < threads_; ++i) {
         // One that a report left in the middle of a kernel starts again from the beginning.
         fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
@@ -211,6 +213,7 @@ bool Workgroup::open_barrier() {
         return false;
     }
     lds.pass_barrier();
+    banks.meet();
     for(int id = 0; id < threads_; ++id)
         fibers_[id].state = State::ready;
     return true;
@@ -343,6 +346,8 @@ void Thread::collective(void* payload, void (*execute)(void* const*), Site site)
     group_->collective(id_, payload, execute, kWaveSize, site);
 }
 char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
+    if(group_->banks.active())
+        group_->banks.add(id_, byte_offset, bytes, write, site);
     return group_->lds.access(group_->lds.by_thread(id_, site), byte_offset, bytes, write);
 }
 void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
@@ -406,6 +411,7 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
                             options.seed * 2654435761u * (worker + 1));
             for(uint32 block = next++; block < blocks; block = next++)
                 engine->run(block);
+            engine->banks.finish();
         } catch(...) {
             next = blocks;
             const std::lock_guard<std::mutex> lock(mutex);

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 
+#include "ckgen/platform/host_bank_conflicts.hpp"
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_matrix_units.hpp"
 #include "ckgen/platform/host_tma_unit.hpp"
@@ -41,6 +42,7 @@ public:
     void wake(int mbarrier);
 
     CheckedLds lds;
+    BankCounter banks;
     TmaUnit copies{*this};
     MatrixUnits matrix{*this};
 

@@ -1,0 +1,89 @@
+// Copied by ckgen from templates/include/ckgen/platform/host_bank_conflicts.hpp. Do not edit; run: ckgen generate
+// LDS bank conflicts on the host platform: what the accesses of a kernel's waves cost in the LDS of an architecture.
+// An access that a wave's lanes do together is found again as the same occurrence of one line of the kernel in each
+// lane, counted from the workgroup's last barrier; lanes that skip a turn of a loop which others take would be
+// compared with the wrong one, which no kernel here does. Copies and matrix units that work on their own do not count.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::platform {
+
+// An access is worked off in phases, each with some of the lanes. In a phase a bank delivers one word of 4 bytes, and
+// lanes that want the same word share it. 32 banks take 32 lanes of 4 bytes, 16 of 8, 8 of 16 at a time, in order, but
+// for reads of 16 bytes per lane.
+struct BankRules {
+    const char* arch;
+    int read_banks;
+    int wide_read_phase[8];  // of each four lanes of half a wave, where a lane reads 16 bytes
+};
+
+// AMD: "Avoiding LDS bank conflicts on AMD GPUs using CK-Tile" (rocm.blogs.amd.com), and ROCm's CK-Tile documentation,
+// "LDS bank conflicts". gfx950: Hu et al., "HipKittens: Fast and Furious AMD Kernels", arXiv 2511.08083, measured on
+// MI355X. NVIDIA: CUDA C++ programming guide, "Shared Memory" of compute capability 9.0; a wave is two warps, and
+// eight lanes are the rows of one matrix of ldmatrix.
+inline constexpr BankRules kBankRules[] = {
+    {"gfx90a", 32, {0, 1, 2, 3, 1, 0, 3, 2}},
+    {"gfx942", 32, {0, 1, 2, 3, 1, 0, 3, 2}},
+    {"gfx950", 64, {0, 1, 1, 0, 1, 0, 0, 1}},
+    {"sm_90a", 32, {0, 0, 1, 1, 2, 2, 3, 3}},
+};
+
+// One LDS instruction of a wave: each lane's first byte, or -1 where it takes no part.
+using LaneOffsets = std::array<int, kWaveSize>;
+
+struct BankCycles {
+    int used = 0;
+    int least = 0;  // without conflicts
+};
+BankCycles bank_cycles(const BankRules& rules, const LaneOffsets& offsets, int bytes, bool write);
+
+// The accesses of one line of a kernel.
+struct BankCount {
+    Site site;
+    bool write;
+    int bytes;  // per lane
+    int64 accesses, cycles, conflict_cycles;
+};
+
+// From now on launches are counted by the rules of an architecture; null: no more. What was counted is forgotten.
+void count_bank_conflicts(const BankRules* rules);
+// What all launches since took.
+std::vector<BankCount> bank_conflicts();
+
+// The accesses of a workgroup's waves. Internal to the host platform's engine.
+class BankCounter {
+public:
+    // A launch of this many threads begins.
+    void prepare(int threads);
+    bool active() const { return rules_ != nullptr; }
+    void add(int thread, int offset, int bytes, bool write, Site site);
+    // All threads have met: what lanes do next belongs to new accesses.
+    void meet();
+    // The launch ends: its counts become visible.
+    void finish();
+
+private:
+    // What the lanes of a wave do at one line. Accesses that not all lanes have come to are open.
+    struct Line {
+        Site site;
+        bool write;
+        int bytes;
+        std::array<size_t, kWaveSize> turns{};
+        size_t closed = 0;
+        std::deque<LaneOffsets> open;
+        std::deque<int> missing;
+    };
+    Line& line_of(std::vector<Line>& lines, int bytes, bool write, Site site);
+    void close_first(Line& line);
+
+    const BankRules* rules_ = nullptr;
+    std::vector<std::vector<Line>> waves_;
+    std::vector<BankCount> counts_;
+};
+
+}  // namespace ckgen::platform

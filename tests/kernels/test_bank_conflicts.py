@@ -1,0 +1,216 @@
+"""LDS bank conflicts: none in the main loop of any instance, and planted ones are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
+from tests.support.cxx import replace_once
+from tests.support.specs import default_expansion
+
+# What has conflicts, outside of main loops, and how often as long it takes at most: the epilogue undoes the deal of
+# columns over slots word by word, eight columns in one bank; halo's products are read where a line of them ends; its
+# weights of backward data are stored once a workgroup, in pairs.
+ALLOWED = {
+    ("epilogue/cshuffle.hpp", "lds_load<float>"): 8.0,
+    ("pipeline/halo.hpp", "lds_load<Vec<float, 4>>"): 1.5,
+    ("pipeline/bwd_data_halo.hpp", "lds_store(base"): 9.0,
+}
+
+
+def lds_classes(*families: str) -> tuple[Instance, ...]:
+    """Every instance of the repository's spec once but for what its LDS does not depend on."""
+    classes: dict[Instance, Instance] = {}
+    for instance in default_expansion().instances:
+        if instance.family in families and instance.function == PASS_THROUGH:
+            layout = "NHWGK/GKYXC/NHWGC" if instance.a_rows else "NHWGC/GKYXC/NHWGK"
+            dtype = "f16" if instance.elem_bytes == 2 else "f32"
+            alike = replace(instance, layout=layout, dtype=dtype, conv_spec="Default", generic=False)
+            classes.setdefault(alike, instance)
+    return tuple(classes.values())
+
+
+TILES = lds_classes("xdl", "wavelet")
+ROWS = tuple(instance for instance in TILES if instance.elem_bytes == 2)
+HOPPER = tuple(i for i in lds_classes("wavelet_tma", "stationary", "halo") if not (i.is_halo and i.by_filter_rows))
+
+
+def on_hopper(instance: Instance) -> ConvProblem:
+    """A small problem, for family halo one whose steps begin at an odd number of positions from each other."""
+    channels = instance.n_per_block if instance.is_halo else 64
+    return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
+
+
+@pytest.fixture(scope="module")
+def tiles(tmp_path_factory: pytest.TempPathFactory) -> Counting:
+    return Counting(tmp_path_factory.mktemp("tiles"), TILES)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Counting:
+    return Counting(tmp_path_factory.mktemp("rows"), ROWS, (TRANSPOSING,))
+
+
+@pytest.fixture(scope="module")
+def hopper(tmp_path_factory: pytest.TempPathFactory) -> Counting:
+    return Counting(tmp_path_factory.mktemp("hopper"), HOPPER)
+
+
+def check(name: str, found: Iterable[Count]) -> set[tuple[str, bool]]:
+    """No conflicts but ALLOWED ones. Gives the files that were seen to access LDS, and whether they write."""
+    seen = set()
+    for count in found:
+        allowed = [times for (file, text), times in ALLOWED.items() if file == count.file and text in count.text]
+        assert count.least > 0 and count.cycles <= sum(allowed or [1]) * count.least, (name, count)
+        seen.add((count.file, count.writes))
+    return seen
+
+
+TILE_FILES = {("atom/mfma.hpp", False), ("epilogue/cshuffle.hpp", False), ("epilogue/cshuffle.hpp", True)}
+COPIES = {"block/tile_copy.hpp", "block/slot_copy.hpp", "block/row_copy.hpp", "block/direct_copy.hpp"}
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_tiles_have_no_conflict(tiles: Counting, arch: str) -> None:
+    assert len(TILES) > 80
+    for instance in TILES:
+        seen = check(instance.name, tiles.run(instance.name, one_tile(instance), arch))
+        assert seen > TILE_FILES and {file for file, _ in seen - TILE_FILES} <= COPIES
+
+
+def test_tiles_of_gfx950_have_no_conflict(tiles: Counting, rows: Counting) -> None:
+    """Those of 16 bits lie by rows and are read transposed; others are as on the other architectures."""
+    assert len(ROWS) > 50
+    copies = set()
+    for instance in TILES:
+        counting = rows if instance in ROWS else tiles
+        seen = check(instance.name, counting.run(instance.name, one_tile(instance), "gfx950"))
+        assert seen > TILE_FILES
+        copies |= {file for file, _ in seen - TILE_FILES}
+    assert copies == COPIES
+
+
+def test_hopper_has_no_conflict(hopper: Counting) -> None:
+    """Copies and wgmma, which work on their own, do not count."""
+    for instance in HOPPER:
+        seen = check(instance.name, hopper.run(instance.name, on_hopper(instance), "sm_90a"))
+        files = {file for file, _ in seen}
+        if instance.operation == BWD_WEIGHT:
+            assert files == ({"pipeline/halo.hpp"} if instance.is_halo else set()), instance.name
+        elif instance.is_halo:
+            assert files == {"pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"}, instance.name
+        else:
+            assert files == {"epilogue/wgmma_input_store.hpp"}, instance.name
+
+
+@dataclass(frozen=True)
+class Plant:
+    """Replace ``old`` by ``new`` in ``header``: ``access`` of ``file`` must then take ``times`` as long as it could."""
+
+    id: str
+    header: str
+    old: str
+    new: str
+    instance: Instance
+    file: str
+    access: str
+    times: float
+    arch: str = "gfx942"
+
+
+def first(instances: Iterable[Instance], operation: str, **fields: object) -> Instance:
+    """The first instance of an operation with these fields."""
+    wanted = {"operation": operation, **fields}
+    return next(i for i in instances if all(getattr(i, name) == value for name, value in wanted.items()))
+
+
+WIDE = first(ROWS, BWD_WEIGHT, family="xdl", m_per_block=128, a_vector=8)
+HALO = first(HOPPER, BWD_WEIGHT, family="halo", n_per_block=32)
+PLANTS = (
+    Plant(
+        "columns-not-dealt",
+        "block/lds_layout.hpp",
+        "int group = Columns_ <= 8 * Vector_ ? Columns_ : min_of(8 * Vector_, power_of_two_in(Columns_));",
+        "int group = Vector_;",
+        WIDE,
+        *("block/tile_copy.hpp", "lds_store", 2),
+    ),
+    Plant(
+        "planes-without-padding",
+        "config/derived.hpp",
+        "SlotsOfA ? slot_pad :",
+        "SlotsOfA ? 0 :",
+        first(ROWS, BWD_DATA, family="xdl", m_per_block=128),
+        *("block/slot_copy.hpp", "lds_store", 2),
+    ),
+    Plant(
+        "rows-not-moved",
+        "block/lds_layout.hpp",
+        "return row / max_of(1, 128 / Columns_) % min_of(4, power_of_two_in(Columns_) / 32) * 64;",
+        "return 0 * row;",
+        WIDE,
+        *("atom/mfma.hpp", "lds_load_transposed", 2, "gfx950"),
+    ),
+    Plant(
+        "input-read-without-swizzle",
+        "pipeline/halo.hpp",
+        "(channel ^ (line & 7)) * 16",
+        "channel * 16",
+        HALO,
+        *("pipeline/halo.hpp", "load_matrices_transposed(row", 8, "sm_90a"),
+    ),
+    Plant(
+        "output-read-without-swizzle",
+        "pipeline/halo.hpp",
+        "(out_channel + block) ^ line",
+        "out_channel + block",
+        HALO,
+        *("pipeline/halo.hpp", "load_matrices_transposed(out", 8, "sm_90a"),
+    ),
+    Plant(
+        "lines-of-products-without-padding",
+        "pipeline/halo.hpp",
+        "line_pitch = line_floats + 4;",
+        "line_pitch = line_floats;",
+        HALO,
+        *("pipeline/halo.hpp", "lds_store((base", 4, "sm_90a"),
+    ),
+)
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
+def test_a_planted_conflict_is_counted(plant: Plant, tmp_path: Path) -> None:
+    flags = (TRANSPOSING,) if plant.arch == "gfx950" else ()
+    counting = Counting(
+        tmp_path,
+        (plant.instance,),
+        flags,
+        lambda headers: replace_once(headers / plant.header, plant.old, plant.new),
+    )
+    problem = on_hopper(plant.instance) if plant.instance in HOPPER else one_tile(plant.instance)
+    found = counting.run(plant.instance.name, problem, plant.arch)
+    there = [count for count in found if count.file == plant.file and plant.access in count.text]
+    assert sum(count.cycles for count in there) >= plant.times * sum(count.least for count in there) > 0, found
+    with pytest.raises(AssertionError):
+        check(plant.instance.name, found)
+
+
+@pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])
+def test_phases_are_those_of_the_architecture(tiles: Counting, arch: str, beside: int, apart: int) -> None:
+    """All lanes but 0 and another want one word. Where both are in one phase, one phase takes longer, else two."""
+
+    def extra(lane: int) -> int:
+        lanes = [0] * 64
+        lanes[0] = lanes[lane] = 4096
+        used, least = tiles.cycles(arch, lanes, 16, False)
+        return used - least
+
+    assert (extra(beside), extra(apart)) == (1, 2)
