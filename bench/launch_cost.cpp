@@ -1,4 +1,4 @@
-// Host time of one launch through the operators, without the launch: argument, support, workspace, plan, run.
+// Host time of one run through the operators: argument, support check, workspace, plan, run. The launch is empty.
 //
 //   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
 //   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "ckgen/op/bwd_weight.hpp"
@@ -54,7 +55,7 @@ Kernel kernel_of(bool tma) {
     return {traits, &entry, 1024, &launch, &no_maps, &reduce, nullptr};
 }
 
-// Microseconds, the median of several thousand.
+// Median of several thousand runs, in microseconds.
 double microseconds(const Kernel& kernel, const conv::Problem& problem) {
     alignas(16) static char memory[64];
     std::vector<double> times;
