@@ -213,7 +213,7 @@ BUGS = {
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "grouped_conv_bwd_data_halo.hpp",
+        "bwd_data_halo.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
         ("global read of", "out of bounds", f"a copy at {KERNEL}"),

@@ -189,14 +189,14 @@ BUGS = {
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "bwd_data_tma_family.hpp",
+        "bwd_data_tma.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "bwd_data_tma_family.hpp",
+        "bwd_data_tma.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
         ("global read of", "out of bounds", "a copy at bwd_data_wavelet_tma.hpp"),

@@ -250,7 +250,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "grouped_conv_bwd_weight_halo.hpp",
+        "bwd_weight_halo.hpp",
         "                p.in_length[0],\n",
         "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at halo.hpp"),
@@ -394,7 +394,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "bwd_weight_tma.hpp",
         "image.images = p.k;",
         "image.images = 2 * p.k;",
         ("global read of 128 bytes out of bounds", "a copy at wavelet_tma.hpp"),
@@ -408,7 +408,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "the-walk-ends-too-late": Bug(
-        "grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "bwd_weight_tma.hpp",
         "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
         "image.upper[d] = p.out_length[s] * p.stride[s]",
         (),
