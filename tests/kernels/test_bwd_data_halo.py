@@ -140,7 +140,7 @@ BUGS = {
         STEPS,
     ),
     "load-does-not-wait": Bug(
-        KERNEL,
+        f"pipeline/{KERNEL}",
         "                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);\n",
         "",
         ("arrival number 2 in one phase of the mbarrier", KERNEL),
@@ -161,7 +161,7 @@ BUGS = {
         STEPS,
     ),
     "too-few-arrivals-expected": Bug(
-        KERNEL,
+        f"pipeline/{KERNEL}",
         "places.stages.init(1, D::block_size / 32);",
         "places.stages.init(1, D::block_size / 32 - 1);",
         ("LDS race", "a copy at", "warp"),
@@ -175,7 +175,7 @@ BUGS = {
         STEPS,
     ),
     "expects-too-little": Bug(
-        KERNEL,
+        f"pipeline/{KERNEL}",
         "platform::mbarrier_expect(full, block_bytes);",
         "platform::mbarrier_expect(full, block_bytes - 128);",
         ("128 bytes more than the phase of the mbarrier", f"expects at {KERNEL}"),
@@ -196,24 +196,24 @@ BUGS = {
         STEPS,
     ),
     "weights-are-not-awaited": Bug(
-        KERNEL, "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
+        f"pipeline/{KERNEL}", "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
     ),
     "barriers-are-not-published": Bug(
-        KERNEL,
+        f"pipeline/{KERNEL}",
         "            platform::fence_mbarrier_init();\n",
         "",
         ("which no fence_mbarrier_init made visible", KERNEL),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(
-        KERNEL,
+        f"pipeline/{KERNEL}",
         "if(math_id < Shape::zero_bytes / 16)",
         "if(math_id < 0)",
         ("LDS read of bytes that nobody wrote", MATH),
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "bwd_data_halo.hpp",
+        "op/impl/bwd_data_halo.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
         ("global read of", "out of bounds", f"a copy at {KERNEL}"),
