@@ -41,7 +41,10 @@ def _misfit_of_map(value: Any, shape: dict[Any, Any], path: str) -> str:
         return f"{path or 'it'} is not a map"
     dot = path + "." if path else ""
     if str in shape:
-        return next((wrong for key, item in value.items() if (wrong := misfit(item, shape[str], f"{dot}{key}"))), "")
+        one = shape[str]
+        plain = one if isinstance(one, tuple) else (one,)  # most values are of a plain type, and there are many
+        rest = ((key, item) for key, item in value.items() if type(item) not in plain)
+        return next((wrong for key, item in rest if (wrong := misfit(item, one, f"{dot}{key}"))), "")
     for key, one in shape.items():
         name = key.removesuffix("?")
         if name in value:
