@@ -3,11 +3,11 @@ BIN := .venv/bin
 READY := .venv/.ready
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: help demo test lint format generate check isa build smoke docs bench clean
+.PHONY: help demo test test-all lint format generate check isa build smoke docs bench clean
 .DEFAULT_GOAL := help
 
 help: ## list these verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml scripts/setup.sh
 	@scripts/setup.sh
@@ -15,7 +15,10 @@ $(READY): pyproject.toml scripts/setup.sh
 demo: $(READY) ## generate, build for the host and for AMD, prove the instances on real layers
 	@$(RUN) scripts/demo.sh
 
-test: $(READY) ## the whole test suite
+test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
+	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not compiles"
+
+test-all: $(READY) ## every test
 	@$(RUN) python -m pytest -q -n auto --dist loadfile
 
 lint: $(READY) ## ruff, mypy --strict, clang-format, shellcheck, size budgets

@@ -1,14 +1,14 @@
-"""How fast a spec becomes a tree: a synthetic spec of more than 10,000 instances, one source file each.
+"""Speed from a spec to a tree: a synthetic spec of more than 10,000 instances, one source file each.
 
     python bench/generate_speed.py [--repeat 5] [--cutlass FOLDER]
 
 Times the whole way in one process, from the YAML's text to files on disk: `generate` into an empty folder, a
-second run that finds nothing to do, and `check`. Prints the median of the runs in instances a second beside
+second run that finds nothing to do, and `check`. Prints the median of the runs in instances per second beside
 its bar, and how the time of `generate` divides. Start-up of the interpreter is in bench/spec_startup.py.
 
 With --cutlass, the folder that holds CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked),
-whole commands in new processes are timed by turns instead: `ckgen generate` and `ckgen check` against CUTLASS's
-generator with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, a second.
+whole commands in new processes are timed alternately instead: `ckgen generate` and `ckgen check` against CUTLASS's
+generator with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
 
 Each run has a folder of its own, and all are deleted at the end: a file system that has just deleted many files
 creates new ones more slowly.
@@ -64,7 +64,7 @@ class Cost:
 
 
 def cost(work: Callable[[], object]) -> Cost:
-    """What one call costs."""
+    """Measure one call."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
@@ -109,7 +109,7 @@ def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cos
 
 
 def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
-    """What a command in a new process costs, and what it said."""
+    """Measure a command in a new process; returns its output too."""
     wall, before = time.perf_counter(), os.times()
     done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
     wall, after = time.perf_counter() - wall, os.times()
@@ -135,7 +135,9 @@ def versus(cutlass: Path, spec: Path, repeat: int) -> bool:
         words = ("--operations", "conv2d", "--kernels", "all", "--build-dir", str(out), "--curr-build-dir", str(out))
         spent, said = command_cost(generator, *words, folder=folder)
         note("CUTLASS", said.count(":Emitting "), spent)
-    medians = {name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in rates.items()}
+    medians = {
+        name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in rates.items()
+    }
     kept = True
     for name, (wall, cpu) in medians.items():
         print(f"  {name:16}{wall:8,.0f} a second, {cpu:8,.0f} a CPU second", end="")

@@ -74,17 +74,17 @@ def _help(name: str | None = None) -> str:
 
 def rules_page() -> str:
     """docs/rules.md: every rule with its reason."""
-    from ckgen.instance.rule_table import RULES
+    from ckgen.families.registry import RULES, families_with
     from ckgen.operations.operation import OPERATIONS
 
-    parts = [NOTICE.format(source="ckgen/instance/rule_table.py"), "# Rules\n"]
+    parts = [NOTICE.format(source="ckgen/families"), "# Rules\n"]
     parts.append(
         "Each rule is one expression. Python checks it before a compiler sees anything, and the generated\n"
         "header `ckgen/config/rules.hpp` asserts it again. Its words are fields and derived values of an\n"
         "instance; `ckgen explain NAME` shows them with their numbers.\n"
     )
     for rule in RULES:
-        families = f"Families: {', '.join(rule.families)}. "
+        families = f"Families: {', '.join(families_with(rule))}. "
         if len(rule.operations) < len(OPERATIONS):
             families += f"Of {', '.join(rule.operations)} alone. "
         parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
@@ -94,7 +94,7 @@ def rules_page() -> str:
 
 def support_table() -> str:
     """README's table: tuned instances an (operation, layout, dtype) in set `full`, and whether any problem is taken."""
-    from ckgen.operations.operation import FAMILIES
+    from ckgen.families.registry import FAMILIES
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()

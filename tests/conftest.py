@@ -1,18 +1,27 @@
-"""Libraries that tests run: stand-ins compiled in a second, and the real host library of set `ci`."""
+"""Libraries that tests run: stand-ins compiled in a second, and the real host libraries of sets `quick` and `ci`; and
+which tests `make test` chooses.
+
+Markers (pyproject.toml) are given here by fixture: a test of a library compiles. What else starts a compiler is marked
+where it stands, which tests.support.compilers enforces.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import pytest
 
 from ckgen.library.library import Library
+from tests.support import compilers
 from tests.support.stub_library import compile_stub
 
 StubMaker = Callable[..., Library]
+# Fixtures that are compiled; those of `make test` among them take a second, or a minute that all their tests share.
+QUICK_FIXTURES = {"stub", "make_stub", "stub_folder", "quick_library"}
+SLOW_FIXTURES = {"host_library", "torch_library"}
 
 if importlib.util.find_spec("hypothesis"):  # which a machine that only runs may lack
     from hypothesis import HealthCheck, settings
@@ -20,6 +29,30 @@ if importlib.util.find_spec("hypothesis"):  # which a machine that only runs may
     # A loaded machine is no reason to fail: no deadlines, no complaint that drawing examples is slow.
     settings.register_profile("ckgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("ckgen")
+
+
+def pytest_configure() -> None:
+    compilers.install()
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark by fixtures what compiles, and what of it `make test` runs."""
+    for item in items:
+        asked = set(getattr(item, "fixturenames", ()))
+        if asked & (QUICK_FIXTURES | SLOW_FIXTURES):
+            item.add_marker("compiles")
+            if not asked & SLOW_FIXTURES:
+                item.add_marker("quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold a test, its fixtures included, to its markers."""
+    compilers.watch(item)
+    try:
+        return (yield)
+    finally:
+        compilers.watch(None)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +71,14 @@ def make_stub(stub_folder: Path) -> StubMaker:
 def stub(make_stub: StubMaker) -> Library:
     """The stand-in library without a bug."""
     return make_stub()
+
+
+@pytest.fixture(scope="session")
+def quick_library() -> Library:
+    """The host library of set `quick`, which `make demo` builds too."""
+    from tests.support.host_library import build_host_library
+
+    return Library(build_host_library("quick"))
 
 
 @pytest.fixture(scope="session")

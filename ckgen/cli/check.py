@@ -27,7 +27,7 @@ def check_command(
     """Fail if the generated tree is not what instances.yaml says, and tell what moved.
 
     Without FILTER, --spec and --set the tree's own manifest says how it was generated, and the spec is looked for
-    where that was. Exit 1 comes with a unified diff and the cause of each difference: another spec, template or command,
+    where that was. Exit 1 comes with a unified diff and the cause of each difference: a new spec, template or command,
     a hand edit, else the tool, which writes it in another way. A file that ckgen did not write is only pointed out.
 
     \b

@@ -15,44 +15,14 @@ All functions are pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-from ckgen.conv.dtypes import DTYPES
+from ckgen.families.registry import FAMILIES
+from ckgen.families.tile_cost import Bound, RoleLoad
 from ckgen.hardware.archs import find_atom
-from ckgen.hardware.compute_units import RATES, UNITS, Rates
+from ckgen.hardware.compute_units import RATES, UNITS
 from ckgen.hardware.occupancy import workgroups_per_unit
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.analyse import CodeReport
 from ckgen.machine_code.table import Row
-
-SLOW_EXTRA = 3  # a slow instruction takes four issue times
-
-
-@dataclass(frozen=True, slots=True)
-class RoleLoad:
-    """What one wave of a role issues for one tile: vector instructions beside the matrix ones, slow ones again, matrix
-    instructions, and all instructions."""
-
-    role: str
-    valu: float
-    slow: float
-    matrix: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Cycles of a unit a tile by resource, and what they come to: `fraction` of the matrix peak at most, because of
-    `limiter`. `cycles` is the time of the limiter."""
-
-    resources: tuple[tuple[str, float], ...]
-    limiter: str
-    cycles: float
-    fraction: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.fraction:.0f}% {self.limiter}"
 
 
 def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
@@ -72,7 +42,7 @@ def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
         for loop in report.loops
         for hot in (loop.hot,)
     ]
-    return tile_bound(instance, RATES[report.arch], roles, groups)
+    return FAMILIES[instance.family].bound(instance, RATES[report.arch], roles, groups)
 
 
 def roles_of_row(row: Row, instance: Instance) -> tuple[RoleLoad, ...]:
@@ -96,7 +66,9 @@ def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
     """The bound of an instance from its line of a committed table, as `bound_of` gives it for fresh code."""
     if find_atom(arch, instance.dtype, instance.m_per_xdl) is None:
         return None
-    return tile_bound(instance, RATES[arch], roles_of_row(row, instance), groups_of_row(row, instance, arch))
+    return FAMILIES[instance.family].bound(
+        instance, RATES[arch], roles_of_row(row, instance), groups_of_row(row, instance, arch)
+    )
 
 
 def code_sentence(row: Row, instance: Instance, arch: str) -> str:
@@ -110,57 +82,3 @@ def code_sentence(row: Row, instance: Instance, arch: str) -> str:
     if bound is not None:
         parts.append(f"at most {100 * bound.fraction:.0f} % of the matrix peak ({bound.limiter})")
     return ", ".join(parts)
-
-
-def tile_bound(instance: Instance, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
-    """The bound of an instance on a GPU, with `groups` workgroups resident on a unit (at least one is assumed)."""
-    groups = max(1, groups)
-    flops = 2 * instance.m_per_block * instance.n_per_block * instance.k_per_block
-    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type]
-    math_waves = instance.math_waves * 64 // rates.wave
-    busy = min(rates.simds, groups * math_waves)
-    read, written, loaded = tile_bytes(instance)
-    resources = (
-        ("matrix", flops / (matrix_rate(instance, rates) * busy)),
-        ("vector", _vector_cycles(instance, rates, roles)),
-        ("wave", max((role.total for role in roles), default=0.0) * rates.issue_cycles / groups),
-        ("lds", read / rates.lds_read_bytes + written / rates.lds_write_bytes),
-        ("load", loaded / rates.load_bytes),
-    )
-    return slowest(resources, flops / (peak * rates.simds))
-
-
-def slowest(resources: tuple[tuple[str, float], ...], least: float) -> Bound:
-    """The bound from the cycles of each resource; `least` is the tile's time at the matrix peak."""
-    limiter, cycles = max(resources, key=lambda item: item[1])
-    return Bound(resources, limiter, cycles, least / cycles)
-
-
-def matrix_rate(instance: Instance, rates: Rates) -> float:
-    """FLOP a cycle and SIMD of the matrix instructions that an instance uses."""
-    kind, flops = DTYPES[instance.dtype].in_type, dict(rates.matrix_flops)
-    wgmma = instance.uses_tma and not instance.is_halo
-    return flops[kind] if wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
-
-
-def tile_bytes(instance: Instance) -> tuple[int, int, int]:
-    """Bytes of one tile of a workgroup: read from LDS, written to LDS, loaded from memory.
-
-    Every wave reads its own rows of A and columns of B once; a warpgroup of wgmma 64 rows of A and all of B.
-    """
-    tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
-    if instance.uses_tma:
-        rows = instance.m_per_block + instance.n_per_block * instance.warpgroups
-        return rows * instance.k_per_block * instance.elem_bytes, tile, tile
-    per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
-    read = instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes
-    return read, tile, tile
-
-
-def _vector_cycles(instance: Instance, rates: Rates, roles: Iterable[RoleLoad]) -> float:
-    """Cycles that a SIMD issues vector instructions a tile, the waves spread evenly over the SIMDs."""
-    cycles = 0.0
-    for role in roles:
-        waves = (instance.load_waves if role.role == "load" else instance.math_waves) * 64 // rates.wave
-        cycles += (role.valu + SLOW_EXTRA * role.slow + role.matrix) * waves
-    return cycles * rates.issue_cycles / rates.simds

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, prod
 
 from ckgen.conv.problem import ConvProblem
-from ckgen.cost.halo import halo_bound, halo_data_shares, halo_tiles, halo_weights, halo_workgroups
-from ckgen.cost.model import Bound, RoleLoad, groups_of_row, roles_of_row, tile_bound
+from ckgen.cost.model import groups_of_row, roles_of_row
+from ckgen.families.registry import FAMILIES
+from ckgen.families.tile_cost import Code, RoleLoad
 from ckgen.hardware.archs import NVIDIA_ARCHES, find_atom
 from ckgen.hardware.compute_units import RATES, UNITS, Rates
 from ckgen.hardware.occupancy import workgroups_per_unit
-from ckgen.instance.derived_halo import HALO_CHANNELS
 from ckgen.instance.instance import Instance, parse
 from ckgen.machine_code.table import Row, Table
-from ckgen.operations.gemm import compulsory_bytes, products
+from ckgen.operations.gemm import compulsory_bytes
 from ckgen.operations.operation import OPERATIONS
 
 SPLIT_KS = (1, 2, 4, 8, 16, 32)
@@ -47,14 +46,6 @@ class Prediction:
     unit_seconds: float
     memory_seconds: float
     limiter: str
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What the machine code of an instance does a tile, and how many workgroups of it a unit holds."""
-
-    roles: tuple[RoleLoad, ...]
-    groups: int
 
 
 class CodeBook:
@@ -108,48 +99,9 @@ class CodeBook:
         return RoleLoad(role.role, role.valu * ratio, role.slow * ratio, matrix, others + matrix)
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What the busiest unit does: its workgroups, the tiles of each, the cost of one, how often it waits for memory to
-    begin, and the weights that a workgroup writes."""
-
-    blocks: int
-    tiles: float
-    bound: Bound
-    rounds: int
-    weights: int
-
-
-def _gemm_work(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
-    products_tiles = [  # of C, and each one's tiles of GEMM-K
-        (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
-        for m, n, k in products(instance.operation, problem)
-    ]
-    outputs = sum(count for count, _ in products_tiles) * problem.groups
-    blocks = ceil(outputs * split_k / rates.units)
-    bound = tile_bound(instance, rates, code.roles, min(code.groups, blocks))
-    rounds = 1 if instance.uses_tma else ceil(blocks / max(1, code.groups))
-    tiles = sum(count * ceil(depth / split_k) for count, depth in products_tiles) * problem.groups / max(1, outputs)
-    return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)
-
-
-def _halo_work(instance: Instance, problem: ConvProblem, split_k: int, rates: Rates) -> Work:
-    bound = halo_bound(instance, rates, problem.strides)
-    if instance.a_rows:
-        workgroups, tiles = halo_data_shares(instance, problem, rates.units)
-        blocks = ceil(workgroups / rates.units)
-        written = tiles * instance.k_per_block * prod(problem.strides) * HALO_CHANNELS
-        return Work(blocks, tiles, bound, blocks, written)
-    blocks = ceil(halo_workgroups(instance, problem) * split_k / rates.units)
-    return Work(blocks, halo_tiles(instance, problem, split_k), bound, blocks, halo_weights(instance))
-
-
 def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Prediction:
     """The time of one instance. Whether it takes the problem is the caller's to know."""
-    if instance.is_halo:
-        work = _halo_work(instance, problem, split_k, rates)
-    else:
-        work = _gemm_work(instance, problem, split_k, code, rates)
+    work = FAMILIES[instance.family].work(instance, problem, split_k, code, rates)
     out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = work.blocks * work.weights * out_bytes / rates.load_bytes
     cycles = work.blocks * work.tiles * work.bound.cycles + work.rounds * rates.start_cycles + write_cycles

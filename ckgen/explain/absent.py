@@ -8,12 +8,13 @@ from typing import Any
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import same_form
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.filters import Term, matching
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import LAYOUTS
-from ckgen.spec.checks import WAVE_KEYS, wave_key
+from ckgen.spec.checks import WAVE_KEYS
 from ckgen.spec.expand import Expansion
 from ckgen.spec.models import AXES
 from ckgen.spec.nearest_valid import repairs
@@ -197,12 +198,12 @@ def _one(words: Iterable[str]) -> str:
 
 def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
     """With the wave key of the family that is wished for, where the nearest instance is of another family."""
-    own = wave_key(family)
+    own, usual = FAMILIES[family].wave_key, FAMILIES[family].usual_waves
     if own == "wave_ratio":
         values = {**values, "tile": values["tile"].model_copy(update={"block_size": None})}
-    if family == "wavelet":
-        values = {"wave_ratio": (4, 4), **values}
-    elif family == "xdl" and "block_size" not in values and values["tile"].block_size is None:
+    if usual is not None:
+        values = {"wave_ratio": usual, **values}
+    elif own == "block_size" and "block_size" not in values and values["tile"].block_size is None:
         values = {**values, "block_size": WAVE_SIZE * sum(values.get("wave_ratio", (0, 4))[1:])}
     other = next(key for key in WAVE_KEYS if key != own)
     return {axis: value for axis, value in values.items() if axis != other}

@@ -9,18 +9,18 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.cost.model import code_sentence
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.explain.absent import explain_absent
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
-from ckgen.instance.derived import derived_names
 from ckgen.instance.filters import Term, matching, parse_terms, suggest_names
-from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, parse
+from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, parse
 from ckgen.machine_code.table import Table
-from ckgen.operations.operation import FAMILIES, LAYOUTS, OPERATIONS
+from ckgen.operations.operation import LAYOUTS, OPERATIONS
 from ckgen.spec.expand import Expansion
 
 MAX_LISTED = 20
 _WORDS: dict[str, tuple[str, ...]] = {
     "operation": tuple(OPERATIONS),
-    "family": FAMILIES,
+    "family": tuple(FAMILIES),
     "layout": LAYOUTS,
     "dtype": tuple(DTYPES),
     "conv_spec": tuple(CONV_SPECS),
@@ -67,7 +67,10 @@ def explain_instance(expansion: Expansion, instance: Instance) -> str:
         rows.append((origin.field, value, where))
     lines += _columns(rows)
     lines += ["", "derived"]
-    lines += _columns([(name, str(getattr(instance, name)), _meaning(name)) for name in derived_names(instance.family)])
+    formulas = FAMILIES[instance.family].formulas
+    lines += _columns(
+        [(name, str(value), formulas.meaning(name).rstrip(".")) for name, value in derived(instance).items()]
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -119,12 +122,6 @@ def _check_words(expansion: Expansion, terms: Sequence[Term]) -> None:
                 problems.append(Diagnostic(None, rule, f"there is no {term.key} `{value}`", near))
     if problems:
         raise CkgenError(problems)
-
-
-def _meaning(name: str) -> str:
-    """The first sentence of a derived value's documentation."""
-    text = getattr(Instance, name).__doc__ or ""
-    return " ".join(text.strip().split("\n\n")[0].split()).rstrip(".")
 
 
 def _columns(rows: Sequence[tuple[str, str, str]]) -> list[str]:

@@ -1,7 +1,8 @@
 """Why a file on disk is not what ckgen would write now: a hand edit, another command, spec, template or ckgen.
 
-The manifest on disk says what each file was when ckgen wrote it and what it was made from, so what is told is known:
-bytes that differ from the manifest were changed by hand; of what a file is made from, that is named which moved.
+The manifest on disk says what each file was when ckgen wrote it and what it was made from, so every
+reported cause is certain: bytes that differ from the manifest were changed by hand; of the inputs of a file, those are
+named that moved.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _causes(path: str, actual: bytes | None, previous: Manifest | None, current:
 
 
 def _moved(path: str, previous: Manifest, current: Manifest) -> list[str]:
-    """What is another than it was, of all that one file is made from."""
+    """Name the inputs of one file that are not what they were."""
     old, new = previous.origin, current.origin
     record = current.files.get(path) or previous.files.get(path)
     template = old.templates != new.templates

@@ -1,4 +1,4 @@
-"""What a tree is rendered with: templates, tables of measurements, what every file says of itself."""
+"""Inputs of a tree: templates, tables of measurements, the text that every file says of itself."""
 
 from __future__ import annotations
 

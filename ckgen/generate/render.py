@@ -22,6 +22,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.inputs import RenderContext
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
+from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
 
@@ -134,6 +135,8 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
         "factories": factories,
         "operations": operations_of(sources, factories),
         "rule_sets": rule_sets(),
+        "derived_structs": derived_structs(),
+        "checked_structs": checked_structs(),
     }
 
 

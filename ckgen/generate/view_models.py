@@ -11,6 +11,7 @@ from ckgen.conv.dtypes import DTYPES, ELEMENTS
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
@@ -56,6 +57,16 @@ class Source:
     @property
     def dtype(self) -> str:
         return self.instance.dtype
+
+    @property
+    def kept_rows(self) -> int:
+        """Rows of GEMM-K of B that stay in LDS, for the selector."""
+        return FAMILIES[self.instance.family].kept_rows(self.instance)
+
+    @property
+    def all_taps(self) -> bool:
+        """Whether a tile has all taps, for the selector."""
+        return FAMILIES[self.instance.family].all_taps
 
     @property
     def guard(self) -> str:

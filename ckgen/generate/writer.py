@@ -2,7 +2,7 @@
 
 `plan` looks and decides, `apply` does it, `check` says what `apply` would do and why. A file is ours when the manifest
 in the folder lists it and its own first lines say that ckgen made it. Every other file is foreign: it is never touched,
-and where it stands in the way of a file that we want to write, nothing is written and an error names it.
+and where it is in the way of a file that we want to write, nothing is written and an error names it.
 
 A file is written under another name and then renamed, so that it is whole at every moment. Before the first change the
 manifest is marked as unfinished and lists the files of both trees; the new one is written last. So CMake and
@@ -36,7 +36,7 @@ _TEMPORARY = ".ckgen-new"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run does to a folder; all paths are relative to it, with `/`.
+    """The changes of a run to a folder; all paths are relative to it, with `/`.
 
     `write` are new or changed files, `keep` those that are right already, `prune` ours that nothing makes any more.
     """
@@ -47,13 +47,13 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
+        """True if there is anything to do."""
         return bool(self.write or self.prune)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """What lies below a folder, as relative paths with `/`; `others` are links (not followed) and sockets."""
+    """All that lies below a folder, as relative paths with `/`; `others` are links (not followed) and sockets."""
 
     files: frozenset[str]
     others: frozenset[str]
@@ -61,7 +61,7 @@ class _Scan:
 
 
 def plan(tree: Mapping[str, str], out: Path) -> Plan:
-    """What `apply` would do now; CkgenError when a foreign file is in the way. Nothing is written."""
+    """Plan `apply` as it would run now; CkgenError when a foreign file is in the way. Nothing is written."""
     out = _resolved(out)
     with _os_errors(out):
         return _plan(tree, out)
@@ -175,12 +175,12 @@ def _is_ours(path: str, out: Path, previous: Manifest | None) -> bool:
 
 
 def _is_lost(path: str, out: Path, previous: Manifest | None) -> bool:
-    """Whether a file is ours though no manifest is there to say so: what says that ckgen made it may be made again."""
+    """True if a file is ours though no manifest is there to say so: what says that ckgen made it may be made again."""
     return previous is None and is_marked(_read(out, path))
 
 
 def _blocked(differing: Sequence[str], found: _Scan, prune: set[str]) -> list[str]:
-    """What stands where we need another kind of thing: a folder or link as a file, a file or link as a folder."""
+    """Things that are where we need another kind of thing: a folder or link as a file, a file or link as a folder."""
     solid = (found.files - prune) | found.others
     emptied = {folder for path in prune for folder in _parents(path)}
     kept = (found.folders - emptied) | {folder for path in solid for folder in _parents(path)}
@@ -259,7 +259,7 @@ def _refuse_read_only(out: Path, todo: Plan) -> None:
     """By mode (which binds root too: somebody meant it) or for this user."""
     parents = {folder for path in (*todo.write, *todo.prune) for folder in _parents(path)}
     for folder in (out, *(out / parent for parent in sorted(parents))):
-        if folder.exists() and not (folder.stat().st_mode & 0o222 and os.access(folder, os.W_OK | os.X_OK)):
+        if folder.is_dir() and not (folder.stat().st_mode & 0o222 and os.access(folder, os.W_OK | os.X_OK)):
             raise _error(f"{folder} is read-only", f"chmod u+w {folder}, or choose another --out")
 
 
@@ -273,7 +273,7 @@ def _in_the_way(out: Path, paths: Sequence[str]) -> CkgenError:
 
 @contextmanager
 def _os_errors(out: Path) -> Iterator[None]:
-    """What the system refuses, as one diagnostic."""
+    """Turn a refusal of the system into one diagnostic."""
     try:
         yield
     except OSError as error:

@@ -2,4 +2,4 @@
 to C++), filters over instances.
 """
 
-__all__ = ["checker", "derived", "derived_halo", "filters", "instance", "rule_table", "rules_cpp", "work"]
+__all__ = ["checker", "derived_cpp", "filters", "instance", "rules_cpp", "work"]

@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, find_arch, find_atom, find_warpgroup_atom
+from ckgen.families.family import Family
+from ckgen.families.formulas import names_in
+from ckgen.families.registry import FAMILIES, RULES
+from ckgen.families.rule import Rule
+from ckgen.hardware.archs import NVIDIA_ARCHES, find_arch
 from ckgen.instance.instance import Instance
-from ckgen.instance.rule import Rule
-from ckgen.instance.rule_table import RULES
-from ckgen.operations.operation import FAMILIES, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
 LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # what else than a_rows derived values tell of a layout
@@ -32,33 +34,25 @@ class Violation:
     help: str
 
 
-def names_in(condition: str) -> tuple[str, ...]:
-    """The field, derived and architecture names a condition uses, in order of appearance."""
-    words = dict.fromkeys(_WORD.findall(condition))
-    return tuple(word for word in words if word not in ("and", "or", "not"))
-
-
 class Checker:
     """The rules, compiled once. `check` costs some microseconds, so validity is cheap beside rendering."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
-        self._checks = {
-            (operation, family, scope): _compile([rule for rule in rules if _is_for(rule, operation, family, scope)])
+        own = {
+            (operation, family.name): [rule for rule in rules if family.has_rule(rule, operation)]
             for operation in OPERATIONS
-            for family in FAMILIES
+            for family in FAMILIES.values()
+        }
+        self._checks = {
+            (operation, family, scope): _compile([rule for rule in kept if rule.scope == scope], FAMILIES[family])
+            for (operation, family), kept in own.items()
             for scope in ("domain", "tile", "instance", "arch")
         }
         self._by_layout = {
-            (operation, family)
-            for rule in rules
-            if not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition))
-            for operation in rule.operations
-            for family in rule.families
-        } | {
-            (operation.name, family)
-            for operation in OPERATIONS.values()
-            if len({operation.a_k_major(layout) for layout in operation.layouts}) > 1
-            for family in FAMILIES
+            kind
+            for kind, kept in own.items()
+            if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
+            or len({OPERATIONS[kind[0]].a_k_major(layout) for layout in OPERATIONS[kind[0]].layouts}) > 1
         }
 
     def goes_by_layout(self, operation: str, family: str) -> bool:
@@ -80,14 +74,12 @@ class Checker:
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
         """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty."""
         check = self._checks[instance.operation, instance.family, "arch"]
-        return check(instance, find_arch(arch).lds_bytes, _has_atom(instance, arch))
+        return check(instance, find_arch(arch).lds_bytes, FAMILIES[instance.family].has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
         """Where an instance can run: AMD architectures (with MFMA unless it is generic) whose rules it keeps;
         NVIDIA's for families that exist on those only."""
-        if instance.uses_tma:
-            return self.nvidia_archs(instance)
-        candidates = ARCHES if instance.generic else MATRIX_ARCHES
+        candidates = FAMILIES[instance.family].archs(instance.generic)
         return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
 
     def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
@@ -104,31 +96,10 @@ class Checker:
             return [describe(rule, instance) for rule in broken]
         found: dict[str, Violation] = {}
         if archs or not self.supported_archs(instance):
-            for arch in archs or _home(instance):
+            for arch in archs or FAMILIES[instance.family].home(instance.dtype):
                 for rule in self.broken_on(instance, arch):
                     found.setdefault(rule.id, describe(rule, instance, arch))
         return list(found.values())
-
-
-def _is_for(rule: Rule, operation: str, family: str, scope: str) -> bool:
-    return rule.scope == scope and family in rule.families and operation in rule.operations
-
-
-def _has_atom(instance: Instance, arch: str) -> bool:
-    """Whether an architecture has the matrix instruction of an instance.
-
-    On NVIDIA the portable atom stands in for MFMA where there is no mma.sync, so every data type has one.
-    """
-    if instance.uses_tma:
-        return find_warpgroup_atom(arch, instance.dtype) is not None
-    return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
-
-
-def _home(instance: Instance) -> tuple[str, ...]:
-    """The architectures an instance is written for."""
-    if not instance.uses_tma:
-        return MATRIX_ARCHES
-    return tuple(arch for arch in NVIDIA_ARCHES if find_warpgroup_atom(arch, instance.dtype) is not None)
 
 
 def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
@@ -142,11 +113,11 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
     return Violation(rule, rule.message.format(**values), rule.help.format(**values))
 
 
-def _compile(rules: Sequence[Rule]) -> Callable[[Instance, int, bool], list[Rule]]:
-    """One function that evaluates all conditions over an instance, each name read once."""
+def _compile(rules: Sequence[Rule], family: Family) -> Callable[[Instance, int, bool], list[Rule]]:
+    """One function that evaluates all conditions over an instance, each name read or derived once."""
     names = [name for rule in rules for name in names_in(rule.condition) if name not in ARCH_NAMES]
     lines = ["def check(instance, lds_limit, has_atom):"]
-    lines += [f"    {name} = instance.{name}" for name in dict.fromkeys(names)]
+    lines += [f"    {statement}" for statement in family.formulas.statements(names)]
     lines += ["    broken = []"]
     for index, rule in enumerate(rules):
         lines += [f"    if not ({rule.condition}):", f"        broken.append(rules[{index}])"]

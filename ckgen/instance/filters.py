@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
-from ckgen.instance.derived import DERIVED_NAMES, derived_names
+from ckgen.families.registry import DERIVED_NAMES, FAMILIES
 from ckgen.instance.instance import FIELD_NAMES, Instance
 
 Sets = Mapping[str, Collection[str]]
@@ -123,7 +123,7 @@ def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
 
 def _has(key: str, instance: Instance) -> bool:
     """False for a derived value that the instance's family does not have."""
-    return key not in _DERIVED or key in derived_names(instance.family)
+    return key not in _DERIVED or key in FAMILIES[instance.family].formulas.names
 
 
 def _parse_term(text: str) -> Term | Diagnostic:

@@ -1,4 +1,5 @@
-"""One kernel instance: its fields and its name, the identity, which round-trips; `derived` has what follows.
+"""One kernel instance: its fields and its name, the identity, which round-trips; what follows from them is
+of its family (ckgen.families).
 
 `operation` says what M, N, K, A, B and C of the matrix product are. A wave is 64 threads.
 """
@@ -12,11 +13,13 @@ from typing import Any
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import tensors_first_to_last
 from ckgen.elementwise.function import PASS_THROUGH
-from ckgen.instance.derived import Derived, derived_names
-from ckgen.operations.operation import BWD_WEIGHT, FAMILIES, OPERATIONS
+from ckgen.families.fields import Fields
+from ckgen.families.registry import DERIVED_NAMES, FAMILIES
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 # In the YAML and in Python as CK writes them; in names as the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
+_DERIVED_NAMES = frozenset(DERIVED_NAMES)
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _LONGEST = 500  # characters of a name: more than a file system takes, and the pattern goes back over what it has read
 _NAME = re.compile(
@@ -31,7 +34,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Instance(Derived):
+class Instance(Fields):
     """A kernel as data. All fields but `archs` are the identity and stand in the name."""
 
     family: str
@@ -53,6 +56,7 @@ class Instance(Derived):
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # in sources, symbols, CMake, Python and reports
+    _derived: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Made once, because every dictionary of instances is keyed by it.
@@ -85,9 +89,18 @@ class Instance(Derived):
         return tensors_first_to_last(self.layout).replace("/", "_")
 
     @property
-    def pointwise(self) -> bool:
-        """True where the kernel takes 1x1 filters with stride 1 and no padding only."""
-        return self.conv_spec == "Filter1x1Stride1Pad0"
+    def uses_tma(self) -> bool:
+        """True where bulk tensor copies fill shared memory: families of Hopper alone."""
+        return FAMILIES[self.family].uses_tma
+
+    def __getattr__(self, name: str) -> int:
+        # Of what is no field and no property: the derived values of the family, made when first asked for.
+        if name in _DERIVED_NAMES:
+            if self._derived is None:
+                object.__setattr__(self, "_derived", FAMILIES[self.family].formulas.values(self))
+            if self._derived is not None and name in self._derived:
+                return self._derived[name]
+        raise AttributeError(f"no instance of family {self.family} has {name}" if name in _DERIVED_NAMES else name)
 
 
 FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)
@@ -100,7 +113,7 @@ def primary(instance: Instance) -> dict[str, Any]:
 
 def derived(instance: Instance) -> dict[str, int]:
     """Every derived integer of the instance's family by name."""
-    return {name: getattr(instance, name) for name in derived_names(instance.family)}
+    return FAMILIES[instance.family].formulas.values(instance)
 
 
 def function_tag(function: str) -> str:

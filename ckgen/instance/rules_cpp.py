@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ckgen.instance.checker import ARCH_NAMES, names_in
-from ckgen.instance.rule_table import RULES
-from ckgen.operations.operation import (
-    BWD_DATA,
-    BWD_WEIGHT,
-    HALO_FAMILIES,
-    MFMA_FAMILIES,
-    OPERATIONS,
-    STATIONARY_FAMILIES,
-    STREAMED_FAMILIES,
-)
+from ckgen.families.formulas import names_in
+from ckgen.families.registry import FAMILIES, FAMILIES_OF, RULES, families_with
+from ckgen.instance.checker import ARCH_NAMES
+from ckgen.operations.operation import OPERATIONS
 
 # What C++ calls a name that is no integer constant of the instance's struct.
 _CPP_WORDS = {
@@ -57,7 +50,6 @@ class RuleSet:
     prefix: str
     operation: str
     families: tuple[str, ...]
-    header: str
     names: tuple[str, ...]
     rules: tuple[CppRule, ...]
     arch_names: tuple[str, ...]
@@ -67,7 +59,7 @@ class RuleSet:
 def cpp_conditions() -> tuple[CppRule, ...]:
     """Every rule in C++ syntax, in table order."""
     return tuple(
-        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, rule.families, rule.operations)
+        CppRule(rule.id, _to_cpp(rule.condition), rule.sentence, rule.scope, families_with(rule), rule.operations)
         for rule in RULES
     )
 
@@ -79,23 +71,19 @@ def _to_cpp(condition: str) -> str:
 
 def rule_sets() -> tuple[RuleSet, ...]:
     """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
-    return (
-        _rule_set("", BWD_WEIGHT, MFMA_FAMILIES, "ckgen/config/derived.hpp"),
-        _rule_set("Tma", BWD_WEIGHT, STREAMED_FAMILIES, "ckgen/config/derived_tma.hpp"),
-        _rule_set("Halo", BWD_WEIGHT, HALO_FAMILIES, "ckgen/config/derived_halo.hpp"),
-        _rule_set("", BWD_DATA, MFMA_FAMILIES, "ckgen/config/derived.hpp"),
-        _rule_set("Tma", BWD_DATA, STREAMED_FAMILIES, "ckgen/config/derived_tma.hpp"),
-        _rule_set("Stationary", BWD_DATA, STATIONARY_FAMILIES, "ckgen/config/derived_tma.hpp"),
-        _rule_set("Halo", BWD_DATA, HALO_FAMILIES, "ckgen/config/derived_halo.hpp"),
-    )
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for operation in OPERATIONS:
+        for family in FAMILIES_OF[operation]:
+            kinds.setdefault((operation, FAMILIES[family].struct), []).append(family)
+    return tuple(_rule_set(operation, struct, tuple(families)) for (operation, struct), families in kinds.items())
 
 
-def _rule_set(prefix: str, operation: str, families: tuple[str, ...], header: str) -> RuleSet:
+def _rule_set(operation: str, prefix: str, families: tuple[str, ...]) -> RuleSet:
     own = [rule for rule in cpp_conditions() if set(families) <= set(rule.families) and operation in rule.operations]
     prefix = OPERATIONS[operation].prefix + prefix
     general = tuple(rule for rule in own if rule.scope != "arch")
     of_arch = tuple(rule for rule in own if rule.scope == "arch")
-    return RuleSet(prefix, operation, families, header, _members(general), general, _members(of_arch), of_arch)
+    return RuleSet(prefix, operation, families, _members(general), general, _members(of_arch), of_arch)
 
 
 def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:

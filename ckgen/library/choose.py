@@ -48,7 +48,8 @@ def select(
     names = dict.fromkeys(c.name for table in own for row in table.rows for c in row.candidates)
     every = {name: parse(name) for name in names} | {instance.name: instance for instance in instances}
     form = layout or OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim)
-    kind = operation or (operation_in(form) if layout else BWD_WEIGHT)
+    held = {instance.operation for instance in every.values()}
+    kind = operation or (operation_in(form, held) if layout else BWD_WEIGHT)
     alike = (instance for instance in every.values() if (instance.operation, instance.layout) == (kind, form))
     takers = [instance for instance in alike if takes(instance, problem)]
     found = chain(problem, dtype, form, where, takers, own, operation=kind)

@@ -93,7 +93,7 @@ class Library(Catalogue):
             require_operation(operation)
         where = OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim) if layout is None else layout
         require_layout(where, problem, operation)
-        known = operation or (BWD_WEIGHT if layout is None else operation_in(where))
+        known = BWD_WEIGHT if operation is None and layout is None else operation
         described = CProblem.make(problem, where, 1)
         return self.candidates_for(described, dtype, where, arch, (0, 0, 0), most, operation=known)
 
@@ -114,7 +114,8 @@ class Library(Catalogue):
         check_archs([] if arch is None else [arch], DEVICES)
         found = (CCandidate * min(most or len(self.names), len(self.names)))()
         count = ctypes.c_int32()
-        kind, where = operation or operation_in(layout), tensors_first_to_last(layout)
+        kind = operation or operation_in(layout, {instance.operation for instance in self.instances})
+        where = tensors_first_to_last(layout)
         words = (word.encode() if word else None for word in (kind, where, dtype, function, arch))
         status = self._api.ckgen_select(
             *words, ctypes.byref(c_problem), *addresses, len(found), found, ctypes.byref(count)

@@ -16,7 +16,7 @@ import numpy as np
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
-from ckgen.operations.record import FAMILIES, Gemm, Operation
+from ckgen.operations.record import Gemm, Operation
 
 
 def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
@@ -92,7 +92,6 @@ BWD_DATA = Operation(
     b="wei",
     order=("out", "wei", "in"),
     gemm_k="K",
-    families=FAMILIES,
     fused=True,
     small_vector=1,
     products=_products,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import HALO_FAMILIES, MFMA_FAMILIES, STREAMED_FAMILIES, Operation
+from ckgen.operations.record import Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -80,7 +80,6 @@ BWD_WEIGHT = Operation(
     b="in",
     order=("in", "wei", "out"),
     gemm_k="NDHW",
-    families=(*MFMA_FAMILIES, *STREAMED_FAMILIES, *HALO_FAMILIES),
     fused=False,
     small_vector=None,
     products=lambda problem: (problem.gemm,),

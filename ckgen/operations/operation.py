@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.operations.bwd_data import BWD_DATA as BWD_DATA_ROW
 from ckgen.operations.bwd_weight import BWD_WEIGHT as BWD_WEIGHT_ROW
-from ckgen.operations.record import (
-    COPY_FAMILIES,
-    FAMILIES,
-    HALO_FAMILIES,
-    MFMA_FAMILIES,
-    STATIONARY_FAMILIES,
-    STREAMED_FAMILIES,
-    TMA_FAMILIES,
-    Operation,
-)
+from ckgen.operations.record import Operation
 
 __all__ = [
     "BWD_DATA",
     "BWD_WEIGHT",
-    "COPY_FAMILIES",
-    "FAMILIES",
-    "HALO_FAMILIES",
     "LAYOUTS",
-    "MFMA_FAMILIES",
     "OPERATIONS",
-    "STATIONARY_FAMILIES",
-    "STREAMED_FAMILIES",
-    "TMA_FAMILIES",
     "Operation",
     "operation_in",
 ]
@@ -37,9 +23,11 @@ OPERATIONS: dict[str, Operation] = {row.name: row for row in (BWD_WEIGHT_ROW, BW
 LAYOUTS = tuple(dict.fromkeys(layout for operation in OPERATIONS.values() for layout in operation.layouts))
 
 
-def operation_in(layout: str) -> str:
-    """The one operation that has a layout, for callers that name none. CkgenError where several have it, or none."""
-    found = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
+def operation_in(layout: str, held: Iterable[str] = OPERATIONS) -> str:
+    """The operation that has a layout, for callers that name none: the one of ``held``, or any where none of these has
+    it. CkgenError where several of them have it, or no operation at all."""
+    having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
+    found = [name for name in having if name in set(held)] or having[:1]
     if len(found) != 1:
         message = f"{' and '.join(found) or 'no operation'} {'have' if found else 'has'} the layout {layout}"
         raise CkgenError((Diagnostic(None, "operation", message, "say which operation" if found else ""),))

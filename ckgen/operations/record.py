@@ -13,14 +13,6 @@ from ckgen.conv.problem import ConvProblem
 
 Gemm = tuple[int, int, int]  # M, N and K
 
-MFMA_FAMILIES = ("xdl", "wavelet")
-STREAMED_FAMILIES = ("wavelet_tma",)  # tiles of A and B come together
-STATIONARY_FAMILIES = ("stationary",)  # B, the weight, stays in shared memory
-TMA_FAMILIES = (*STREAMED_FAMILIES, *STATIONARY_FAMILIES)
-HALO_FAMILIES = ("halo",)
-COPY_FAMILIES = (*TMA_FAMILIES, *HALO_FAMILIES)  # TMA fills shared memory
-FAMILIES = (*MFMA_FAMILIES, *COPY_FAMILIES)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
@@ -49,7 +41,6 @@ class Operation:
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
     gemm_k: str
-    families: tuple[str, ...]
     fused: bool  # takes an element-wise function and D tensors
     small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)

@@ -11,6 +11,7 @@ from ckgen.bench.store import Origin, ResultRow, Store
 from ckgen.conv.dtypes import DTYPES
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance, parse
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
@@ -189,7 +190,7 @@ def _problem_of(shape: Shape) -> tuple[str, ...]:
 
 def _is_wavelet(instance: Instance) -> bool:
     """Whether load and math are different waves, by whatever means they copy."""
-    return instance.family.startswith("wavelet")
+    return FAMILIES[instance.family].wavelet
 
 
 def _total(shapes: Sequence[Shape]) -> Total:

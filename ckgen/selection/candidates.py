@@ -25,20 +25,19 @@ from typing import Literal
 from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.families.counts import ceil_div, saturated
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
-from ckgen.instance.derived_halo import HALO_CHANNELS
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import BWD_DATA, OPERATIONS, operation_in
+from ckgen.operations.operation import OPERATIONS, operation_in
 from ckgen.selection.measured import Candidate, Table
 
 Source = Literal["measured", "neighbour", "rule", "generic", "predicted"]
 SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "predicted")
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
-MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
 FARTHEST = 6 * OCTAVE
 MOST_SPLITS = 1 << 16  # that instances take
-CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,9 @@ def chain(
     """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
     to say. ``instances`` need their ``archs``, as they come out of a spec. ``operation`` is the one that has the layout
     unless given."""
-    key = (operation or operation_in(layout), layout, dtype, function)
-    alike = (i for i in instances if (i.operation, i.layout, i.dtype, i.function) == key)
+    known = tuple(instances)
+    key = (operation or operation_in(layout, {i.operation for i in known}), layout, dtype, function)
+    alike = (i for i in known if (i.operation, i.layout, i.dtype, i.function) == key)
     own = {i.name: i for i in alike if runs_on(i.archs, arch)}
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
@@ -164,54 +164,34 @@ def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, pro
 def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:
     """The split-K factor for another problem: as many workgroups as were measured, sums no longer than right ones,
     a k tile at least for each."""
-    workgroups, tiles = candidate.split_k * _tiles(instance, measured), _tiles(instance, problem)
+    family = FAMILIES[instance.family]
+    workgroups, tiles = candidate.split_k * family.tiles(instance, measured), family.tiles(instance, problem)
     terms = _terms(instance, problem)
     wanted = (2 * workgroups + tiles) // (2 * tiles)  # to the nearest
-    wanted = max(wanted, _ceil(terms, max(1, candidate.longest_sum)), 1)
-    return min(wanted, _ceil(terms, instance.k_per_block), MOST_SPLITS)
+    wanted = max(wanted, ceil_div(terms, max(1, candidate.longest_sum)), 1)
+    return min(wanted, ceil_div(terms, instance.k_per_block), MOST_SPLITS)
 
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """Terms of the longest sums."""
-    return _product(OPERATIONS[instance.operation].longest_sum(problem))
+    return saturated(OPERATIONS[instance.operation].longest_sum(problem))
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:
     """Whether sums are longer than the part of the weight that is to stay in LDS: partials are written instead."""
-    return 0 < instance.weight_rows < _terms(instance, problem)
-
-
-def _tiles(instance: Instance, problem: ConvProblem) -> int:
-    """Tiles of all groups' gradients; one of family halo has all taps. Backward data: as if all positions were of one
-    residue class."""
-    if instance.operation == BWD_DATA:
-        rows = _product((problem.batch, *problem.input))
-        if instance.is_halo:
-            channels = _product((problem.groups, problem.c))
-            return _product((_ceil(rows, instance.k_per_block), _ceil(channels, HALO_CHANNELS)))
-        rows = _product((_ceil(rows, instance.m_per_block), problem.groups))
-        return _product((rows, _ceil(problem.c, instance.n_per_block)))
-    rows = _product((_ceil(problem.k, instance.m_per_block), problem.groups))
-    columns = problem.c if instance.is_halo else _product((problem.c, *problem.filter))
-    return _product((rows, _ceil(columns, instance.n_per_block)))
+    return 0 < FAMILIES[instance.family].kept_rows(instance) < _terms(instance, problem)
 
 
 def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, str]:
     """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
-    cost model: a tile of m x n reads m + n values for each term of its sums, whether they lie inside or not. Family
-    halo reads little, but its matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
-    data a position is read and written once."""
-    values = instance.m_per_block + instance.n_per_block
-    if instance.is_halo and instance.operation == BWD_DATA:
-        values = 2 * HALO_CHANNELS
-    elif instance.is_halo:
-        macs = _product((instance.m_per_block, instance.n_per_block, *problem.filter))
-        values = max(values, macs // MACS_A_VALUE)
+    cost model."""
+    family = FAMILIES[instance.family]
+    read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
     return (
         instance.generic,
         _overflows(instance, problem),
-        _product((_tiles(instance, problem), values)),
+        read,
         -vectors,
         instance.conv_spec == "Default",
         instance.name,
@@ -223,7 +203,7 @@ def _distance(one: ConvProblem, other: ConvProblem) -> int:
 
 
 def _sizes(problem: ConvProblem) -> tuple[int, ...]:
-    return problem.groups, problem.k, problem.c, _product(problem.filter), _gemm_k(problem)
+    return problem.groups, problem.k, problem.c, saturated(problem.filter), _gemm_k(problem)
 
 
 def _octaves(value: int) -> int:
@@ -233,19 +213,8 @@ def _octaves(value: int) -> int:
 
 
 def _gemm_k(problem: ConvProblem) -> int:
-    return _product((problem.batch, *problem.output))
+    return saturated((problem.batch, *problem.output))
 
 
 def _single_tap(problem: ConvProblem) -> bool:
     return prod(problem.filter) == 1
-
-
-def _product(factors: Iterable[int]) -> int:
-    result = 1
-    for factor in factors:
-        result = min(result * factor, CEILING)
-    return result
-
-
-def _ceil(value: int, step: int) -> int:
-    return -(-value // step)

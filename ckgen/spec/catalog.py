@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckgen.elementwise.function import PASS_THROUGH, Function, Kind
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, primary
-from ckgen.operations.operation import FAMILIES
 
 Sets = Mapping[str, Collection[str]]
 Functions = Mapping[str, Function]

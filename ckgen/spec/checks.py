@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
-from ckgen.operations.operation import COPY_FAMILIES, OPERATIONS
+from ckgen.families.registry import FAMILIES
+from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.limits_model import Limits
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
-# The keys that give the waves of a workgroup, the families whose keys they are, and those that need theirs.
-WAVE_KEYS = {"wave_ratio": ("wavelet", *COPY_FAMILIES), "block_size": ("xdl",)}
-LIMIT_ROLES = {"xdl": ("main",), "wavelet": ("math", "load")}  # the loops that limits can be about
-NEED_WAVES = ("wavelet", "xdl")
+WAVE_KEYS = ("wave_ratio", "block_size")  # give the waves of a workgroup, each of some families
 IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
 
 
@@ -24,7 +22,7 @@ def check_names(spec: Spec) -> list[Diagnostic]:
     found = list(_duplicate_names(spec))
     for where in (("defaults",), *(("defaults", operation) for operation in OPERATIONS)):
         defaults = spec.defaults if len(where) == 1 else getattr(spec.defaults, where[1])
-        for family in LIMIT_ROLES if defaults is not None else ():
+        for family in FAMILIES if defaults is not None else ():
             limits = getattr(getattr(defaults, family), "limits", None)
             found += _foreign_limits(spec, family, limits, (*where, family))
     return found
@@ -47,11 +45,6 @@ def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic
         *_archs_in_exclude(spec, group, path),
         *_foreign_limits(spec, group.family, group.limits, path),
     ]
-
-
-def wave_key(family: str) -> str:
-    """The key that gives the waves of a family."""
-    return next(key for key, families in WAVE_KEYS.items() if family in families)
 
 
 def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
@@ -96,11 +89,11 @@ def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnosti
 
 def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
     for axes, where in [(group, path), *_parts(group, path)]:
-        for key, families in WAVE_KEYS.items():
-            if group.family in families:
+        own = FAMILIES[group.family].wave_key
+        for key in WAVE_KEYS:
+            if key == own:
                 continue
             message = f"`{key}` has no meaning for family {group.family}"
-            own = wave_key(group.family)
             if getattr(axes, key) is not None:
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, f"use `{own}`")
             for index, tile in enumerate(axes.tile or ()):
@@ -119,7 +112,7 @@ def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnost
 
 def _foreign_limits(spec: Spec, family: str, limits: Limits | None, path: Path) -> Iterator[Diagnostic]:
     """Limits of loops that a family does not have."""
-    roles = LIMIT_ROLES.get(family, ())
+    roles = FAMILIES[family].loops
     for role in ("main", "math", "load") if limits is not None else ():
         if role not in roles and getattr(limits, role) is not None:
             place = spec.document.key_place(*path, "limits", role)
@@ -145,8 +138,8 @@ def _missing_keys(spec: Spec, index: int) -> Iterator[Diagnostic]:
         if all(getattr(axes, key) is None for axes in given):
             message = f"group `{group.name}` has no `{key}`"
             yield Diagnostic(place, "missing-field", message, f"add `{key}:` to the group or to `defaults`")
-    waves = wave_key(group.family)
-    if group.family not in NEED_WAVES or any(getattr(axes, waves) is not None for axes in given):
+    waves = FAMILIES[group.family].wave_key
+    if not FAMILIES[group.family].needs_waves or any(getattr(axes, waves) is not None for axes in given):
         return
     tiles = next((axes.tile for axes in given if axes.tile is not None), ())
     if waves == "wave_ratio" or any(tile.block_size is None for tile in tiles):

@@ -19,8 +19,8 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import OWN_LAYOUTS
 from ckgen.elementwise.function import BUILTINS, Finding, Function, Kind, check_function
 from ckgen.errors import MAX_SHOWN, Diagnostic
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import function_tag
-from ckgen.operations.operation import FAMILIES
 from ckgen.spec.translate import Path
 from ckgen.spec.types import ListOf, Model, Word
 from ckgen.text.source import Document

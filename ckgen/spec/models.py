@@ -13,11 +13,13 @@ axes.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, create_model
 
 from ckgen.elementwise.function import Function
+from ckgen.families.registry import FAMILIES
+from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.functions import FunctionEntry
 from ckgen.spec.limits_model import Limits, LoopLimits
 from ckgen.spec.translate import Path
@@ -99,21 +101,35 @@ class Limited(Axes):
     limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
 
 
-class OperationDefaults(Limited):
-    """Values for the groups of one operation; those of a family win over those for all."""
-
-    xdl: Limited | None = Field(None, description="Defaults of family xdl.")
-    wavelet: Limited | None = Field(None, description="Defaults of family wavelet.")
-    wavelet_tma: Axes | None = Field(None, description="Defaults of family wavelet_tma.")
-    stationary: Axes | None = Field(None, description="Defaults of family stationary.")
-    halo: Axes | None = Field(None, description="Defaults of family halo.")
+def _optional(model: type[Model], description: str) -> Any:
+    return model | None, Field(None, description=description)
 
 
-class Defaults(OperationDefaults):
-    """Values for the groups that do not give their own; those of an operation win over those for all operations."""
+def _operation_defaults() -> type[Limited]:
+    """Limited, with a key for each family."""
+    own = {
+        family.name: _optional(Limited if family.loops else Axes, f"Defaults of family {family.name}.")
+        for family in FAMILIES.values()
+    }
+    text = "Values for the groups of one operation; those of a family win over those for all."
+    return create_model("OperationDefaults", __base__=Limited, __module__=__name__, __doc__=text, **own)
 
-    grouped_conv_bwd_weight: OperationDefaults | None = Field(None, description="Defaults of backward weight.")
-    grouped_conv_bwd_data: OperationDefaults | None = Field(None, description="Defaults of backward data.")
+
+def _defaults() -> type[Limited]:
+    """The defaults for all operations, with a key for each of them."""
+    own = {
+        operation.name: _optional(OperationDefaults, f"Defaults of {operation.words}.")
+        for operation in OPERATIONS.values()
+    }
+    text = "Values for the groups that do not give their own; those of an operation win over those for all operations."
+    return create_model("Defaults", __base__=OperationDefaults, __module__=__name__, __doc__=text, **own)
+
+
+OperationDefaults = _operation_defaults()
+if TYPE_CHECKING:
+    Defaults = Limited
+else:
+    Defaults = _defaults()
 
 
 class Group(Limited):
@@ -121,8 +137,7 @@ class Group(Limited):
 
     name: GroupName = Field(description="Unique name, for messages.")
     family: FamilyName = Field(
-        description="xdl: all waves load and multiply; wavelet: load and math waves; wavelet_tma: Hopper's own;"
-        " stationary: its weight stays in shared memory; halo: Hopper's for 3x3 filters of few channels."
+        description="; ".join(f"{family.name}: {family.summary}" for family in FAMILIES.values()) + "."
     )
     operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
     generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
@@ -173,14 +188,9 @@ class Spec(Model):
 MODELS: dict[str, type[Model]] = {
     "": Spec,
     "defaults": Defaults,
-    "grouped_conv_bwd_weight": OperationDefaults,
-    "grouped_conv_bwd_data": OperationDefaults,
+    **dict.fromkeys(OPERATIONS, OperationDefaults),
     "functions": FunctionEntry,
-    "xdl": Limited,
-    "wavelet": Limited,
-    "wavelet_tma": Axes,
-    "stationary": Axes,
-    "halo": Axes,
+    **{family.name: Limited if family.loops else Axes for family in FAMILIES.values()},
     "limits": Limits,
     "main": LoopLimits,
     "math": LoopLimits,

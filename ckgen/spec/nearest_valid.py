@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS
@@ -54,7 +55,7 @@ def _candidates(axis: str, kind: Kind, values: Mapping[str, Any]) -> Iterator[An
         pairs = [(m, n) for m in _EXTENTS for n in _EXTENTS if (m, n) != (tile.m_per_block, tile.n_per_block)]
         pairs.sort(key=lambda pair: _distance(pair[0], tile.m_per_block) + _distance(pair[1], tile.n_per_block))
         yield from (tile.model_copy(update={"m_per_block": m, "n_per_block": n}) for m, n in pairs)
-    elif axis == "block_size" and kind.family == "xdl" and tile.block_size is None:
+    elif axis == "block_size" and FAMILIES[kind.family].wave_key == axis and tile.block_size is None:
         yield from (WAVE_SIZE * waves for waves in _near(_POWERS, values.get(axis, WAVE_SIZE) // WAVE_SIZE))
     elif axis == "wave_ratio" and values.get(axis) is not None:
         load, math_waves = values[axis]

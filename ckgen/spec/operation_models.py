@@ -7,6 +7,7 @@ from functools import partial
 
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
 from ckgen.errors import Diagnostic, did_you_mean
+from ckgen.families.registry import FAMILIES_OF
 from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.spec.models import Axes, Spec
 from ckgen.spec.translate import Path, find_place
@@ -26,10 +27,11 @@ class ForeignWords:
         entries. Of defaults that were told of before, only the first word."""
         group, path = self._spec.groups[index], self._spec.group_path(index)
         operation = OPERATIONS[group.operation]
-        if group.family not in operation.families:
+        families = FAMILIES_OF[operation.name]
+        if group.family not in families:
             place = find_place(self._spec.document, (*path, "family"))
             message = f"{operation.name} has no family {group.family}"
-            yield Diagnostic(place, "foreign-family", message, did_you_mean(group.family, operation.families))
+            yield Diagnostic(place, "foreign-family", message, did_you_mean(group.family, families))
         parts: list[tuple[Axes, Path]] = [
             (axes, (*path, key, number))
             for key in ("include", "exclude")

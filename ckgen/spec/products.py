@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import Place
+from ckgen.families.registry import FAMILIES
+from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.instance import Instance
-from ckgen.spec import defaults as derive
 from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.provenance import Choice
@@ -20,6 +21,7 @@ from ckgen.spec.translate import Path, find_place
 from ckgen.spec.types import Tile, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice for each of AXES, None where a rule decides
+CONV_SPEC = "Default"  # by rule
 NO_CHOICE: tuple[Choice | None, ...] = (None,)
 _TILE = AXES.index("tile")
 
@@ -109,39 +111,44 @@ def kind_of(group: Group | Instance) -> Kind:
 
 def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
-    operation, family, generic = kind
+    family = FAMILIES[kind.family]
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
-    by_rule = derive.k_per_block(operation, family, dtype, tile.n_per_block)
+    by_rule = family.k_per_block(kind.operation, dtype, tile.n_per_block)
     k_per_block = tile.k_per_block or values.get("k_per_block") or by_rule
     block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
-    load_waves, math_waves = values.get("wave_ratio") or derive.waves(operation, family, extents, block_size)
+    load_waves, math_waves = values.get("wave_ratio") or family.waves(kind.operation, extents, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
-    vector: Vector | None = values.get("vector")
-    a, b, c = derive.vectors(vector, derive.Shape(*kind, dtype, *extents, copy_threads))
+    shape = Shape(kind.operation, kind.generic, dtype, *extents, copy_threads)
+    a, b, c = family.vectors(_widths(values.get("vector")), shape)
     instance = Instance(
-        family=family,
+        family=kind.family,
         layout=values["layout"],
         dtype=dtype,
-        conv_spec=values.get("conv_spec") or derive.CONV_SPEC,
+        conv_spec=values.get("conv_spec") or CONV_SPEC,
         m_per_block=extents[0],
         n_per_block=extents[1],
         k_per_block=k_per_block,
-        m_per_xdl=values.get("m_per_xdl") or derive.m_per_xdl(family, tile.n_per_block),
+        m_per_xdl=values.get("m_per_xdl") or family.m_per_xdl(tile.n_per_block),
         load_waves=load_waves,
         math_waves=math_waves,
         a_vector=a,
         b_vector=b,
         c_vector=c,
         stages=values.get("stages") or 1,
-        generic=generic,
-        operation=operation,
+        generic=kind.generic,
+        operation=kind.operation,
         function=values.get("function") or PASS_THROUGH,
     )
     if "stages" in values or not load_waves:
         return instance
-    return replace(instance, stages=derive.stages(instance))
+    return replace(instance, stages=family.stages(instance))
+
+
+def _widths(vector: Vector | None) -> tuple[Width, Width, Width]:
+    """The widths of A, B and C as the file gives them."""
+    return (vector.a, vector.b, vector.c) if vector else (None, None, None)
 
 
 def values_of(combination: Combination) -> dict[str, Any]:
@@ -181,8 +188,10 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-        shape = derive.Shape(*kind_of(instance), instance.dtype, *extents, instance.copy_threads)
+        copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
+        shape = Shape(instance.operation, instance.generic, instance.dtype, *extents, copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)
-        wanted = zip((value.a, value.b, value.c), derive.vectors(value, shape), widths, strict=True)
+        by_rule = FAMILIES[instance.family].vectors(_widths(value), shape)
+        wanted = zip(_widths(value), by_rule, widths, strict=True)
         return all(given is None or expected == actual for given, expected, actual in wanted)
     return bool(getattr(instance, axis) == value)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckgen.errors import Place
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.checker import Violation
 from ckgen.instance.instance import Instance
-from ckgen.spec import defaults as derive
 from ckgen.spec.types import Tile, Vector
 
 
@@ -75,20 +75,19 @@ class Provenance:
         value = getattr(instance, field)
         choice = self.choice(axis)
         if choice is None:
-            return Origin(field, value, None, derive.reason(field, instance.family))
+            return Origin(field, value, None, FAMILIES[instance.family].reason(field))
         return Origin(field, value, choice.place, f"{axis} {choice.text} of {choice.source}")
 
     def _waves(self, instance: Instance, group: str) -> list[Origin]:
         fields = ("load_waves", "math_waves")
         ratio = self.choice("wave_ratio")
-        if ratio is None and instance.uses_tma:
-            return [
-                Origin(field, getattr(instance, field), None, derive.reason(field, instance.family)) for field in fields
-            ]
+        family = FAMILIES[instance.family]
+        if ratio is None and not family.needs_waves:
+            return [Origin(field, getattr(instance, field), None, family.reason(field)) for field in fields]
         block = self.choice("block_size") or self.choice("tile")
         if ratio is None and block is not None:
             how = f"block_size {instance.block_size} of {block.source}: 64 threads a wave"
-            load = Origin("load_waves", 0, None, "xdl: every wave loads and multiplies")
+            load = Origin("load_waves", 0, None, f"{family.name}: every wave loads and multiplies")
             return [load, Origin("math_waves", instance.math_waves, block.place, how)]
         place, how = (ratio.place, f"wave_ratio {ratio.text} of {ratio.source}") if ratio else (None, group)
         return [Origin(field, getattr(instance, field), place, how) for field in fields]
@@ -101,7 +100,7 @@ class Provenance:
         given = getattr(wanted, which) if wanted else None
         if choice is not None and isinstance(given, int):
             return Origin(field, value, choice.place, f"vector {choice.text} of {choice.source}")
-        reason = derive.vector_reason(wanted, which, instance)
+        reason = FAMILIES[instance.family].vector_reason(given, which, instance)
         return Origin(field, value, choice.place if choice is not None and given else None, reason)
 
 

@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import ARCHES, WAVE_SIZE
 from ckgen.instance.instance import CONV_SPECS
-from ckgen.operations.operation import FAMILIES, LAYOUTS, OPERATIONS
+from ckgen.operations.operation import LAYOUTS, OPERATIONS
 
 T = TypeVar("T")
 VECTOR_WORDS = ("full", "small")
@@ -108,7 +109,7 @@ def _check_length(value: list[Any], at_most: int) -> None:
 Axis = Annotated[tuple[T, ...], OneOrMany()]
 ListOf = Annotated[tuple[T, ...], Many()]
 OperationName = Annotated[str, Word("operation", tuple(OPERATIONS))]
-FamilyName = Annotated[str, Word("family", FAMILIES)]
+FamilyName = Annotated[str, Word("family", tuple(FAMILIES))]
 LayoutName = Annotated[str, Word("layout", LAYOUTS)]
 DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
 ConvSpecName = Annotated[str, Word("conv_spec", tuple(CONV_SPECS))]

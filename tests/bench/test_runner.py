@@ -115,6 +115,8 @@ def test_rows_are_stored_and_not_measured_again(tmp_path: Path, stub: Library) -
         assert measure(path, store, [F32], again="failed")[0] == []
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_a_crash_costs_one_row(tmp_path: Path, fatal: dict[str, Path]) -> None:
     with Store(tmp_path / "b.sqlite") as store:
         rows, run = measure(fatal["ABORT"], store, [F32, F16])
@@ -145,6 +147,8 @@ class TimeByEvent:
         return [], [], []
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_a_hang_costs_one_row_and_its_time(
     tmp_path: Path, fatal: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +229,8 @@ def test_the_command_measures_then_finds_all_stored(
     assert "8 rows measured" in capsys.readouterr().err
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_the_command_fails_when_an_instance_does(
     tmp_path: Path, fatal: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,8 @@ from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.trees import GENERIC, TMA, XDL, context
 
+pytestmark = pytest.mark.compiles
+
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = Path(__file__).parents[1] / "data" / "consumer"
 TOOLS = find_toolchain()

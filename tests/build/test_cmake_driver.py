@@ -17,6 +17,8 @@ from ckgen.hardware.archs import ARCHES
 from ckgen.instance.instance import Instance
 from tests.support.trees import GENERIC, WAVELET, XDL, context
 
+pytestmark = pytest.mark.compiles
+
 TOOLS = find_toolchain()
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.20)

@@ -22,6 +22,8 @@ from ckgen.operations.operation import BWD_DATA
 from tests.build.test_cmake import CLIENT, cmake
 from tests.support.trees import GENERIC, TMA, WAVELET, XDL, context
 
+pytestmark = pytest.mark.compiles
+
 ROOT = Path(__file__).resolve().parents[2]
 FAKE_DRIVER = ROOT / "tests" / "data" / "fake_driver" / "main.cpp"
 TOOLS = find_toolchain()

@@ -21,6 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.compiles
 def test_one_line_an_instance(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa"]) == 0
     captured = capsys.readouterr()
@@ -31,6 +32,7 @@ def test_one_line_an_instance(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert (folder / "build/default/isa/gfx942" / f"{NAME}.s").exists()
 
 
+@pytest.mark.compiles
 def test_json_and_loops(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa", "--json", "--arch", "gfx90a"]) == 0
     (record,) = json.loads(capsys.readouterr().out)
@@ -42,6 +44,7 @@ def test_json_and_loops(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert rows == [["math", "hot"], ["load", "hot"], ["load", "whole"]]
 
 
+@pytest.mark.compiles
 def test_the_table_is_checked_where_the_compiler_is_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check = ["isa", "--check"]
     assert main(["isa", "--write", "--arch", "gfx942"]) == 0
@@ -59,6 +62,7 @@ def test_the_table_is_checked_where_the_compiler_is_its_own(folder: Path, capsys
     assert "the table is of clang 1.0" in capsys.readouterr().err
 
 
+@pytest.mark.compiles
 def test_filters_say_which_rows_are_compared_and_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "instances.yaml").write_text(spec_text({**WAVELET, "dtype": ["f16", "bf16"]}))
     asked = ["isa", "dtype=f16", "--arch", "gfx942"]
@@ -77,6 +81,7 @@ def test_filters_say_which_rows_are_compared_and_written(folder: Path, capsys: p
     assert "some rows cannot be replaced alone" in capsys.readouterr().err
 
 
+@pytest.mark.compiles
 def test_a_broken_limit_fails_with_or_without_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "instances.yaml").write_text(spec_text({**WAVELET, "limits": {"vgprs": 8, "load": {"valu_per_tile": 1}}}))
     assert main(["isa", "--check", "--arch", "gfx942"]) == 1
@@ -99,6 +104,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa"]) == 2
 
 
+@pytest.mark.compiles
 def test_explain_quotes_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", NAME]) == 0
     assert "machine code" not in capsys.readouterr().out

@@ -99,6 +99,7 @@ def test_an_unknown_problem_set_names_the_nearest(stub: Library, capsys: pytest.
     assert "retinanet" in capsys.readouterr().err
 
 
+@pytest.mark.compiles
 def test_a_new_spec_becomes_a_proven_library(
     tmp_path: Path, problems: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

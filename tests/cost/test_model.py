@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from ckgen.conv.problem import make_problem
-from ckgen.cost.halo import halo_bound, halo_tiles, halo_workgroups
 from ckgen.cost.model import (
-    RoleLoad,
     bound_of,
     bound_of_row,
     code_sentence,
     groups_of_row,
-    matrix_rate,
     roles_of_row,
-    tile_bound,
-    tile_bytes,
 )
-from ckgen.cost.rank import KERNEL_START_S, Code, CodeBook, predict, rank
-from ckgen.hardware.compute_units import RATES
+from ckgen.cost.rank import KERNEL_START_S, CodeBook, predict, rank
+from ckgen.families import halo_cost
+from ckgen.families.registry import FAMILIES
+from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes
+from ckgen.hardware.compute_units import RATES, Rates
+from ckgen.instance.instance import Instance
 from ckgen.machine_code.table import load_table, row_of
 from ckgen.operations.operation import BWD_WEIGHT
 from tests.machine_code.test_table import report
@@ -32,6 +32,14 @@ from tests.support.trees import GENERIC, TMA, WAVELET, XDL
 MI300X = RATES["gfx942"]
 WAVELET_ROLES = (RoleLoad("math", 3, 0, 16, 46), RoleLoad("load", 123, 0, 0, 168))
 LAYER = make_problem(batch=32, k=256, c=256, filter=(3, 3), input=(50, 50), pad=1)
+
+
+def tile_bound(made: Instance, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
+    return FAMILIES[made.family].bound(made, rates, roles, groups)
+
+
+def halo_bound(made: Instance, rates: Rates, strides: tuple[int, int]) -> Bound:
+    return halo_cost.bound(made, rates, strides, FAMILIES["halo"].matrix_rate(made.dtype, rates))
 
 
 def test_the_arithmetic_of_the_page() -> None:
@@ -57,15 +65,15 @@ def test_slow_instructions_count_four_times_and_idle_simds_are_no_help() -> None
 
 
 def test_bytes_of_a_tile() -> None:
-    assert tile_bytes(XDL) == (4 * 4 * 32 * 32 * 2, 256 * 32 * 2, 256 * 32 * 2)
-    assert tile_bytes(TMA) == ((128 + 2 * 256) * 64 * 2, 384 * 64 * 2, 384 * 64 * 2)
+    assert FAMILIES[XDL.family].tile_bytes(XDL) == TileBytes(4 * 4 * 32 * 32 * 2, 256 * 32 * 2, 256 * 32 * 2)
+    assert FAMILIES[TMA.family].tile_bytes(TMA) == TileBytes((128 + 2 * 256) * 64 * 2, 384 * 64 * 2, 384 * 64 * 2)
 
 
 def test_rates_of_matrix_instructions() -> None:
-    assert matrix_rate(XDL, MI300X) == 512
-    assert matrix_rate(TMA, RATES["sm_90a"]) == 1024
-    assert matrix_rate(XDL, RATES["sm_90a"]) == 644
-    assert matrix_rate(GENERIC, RATES["sm_90a"]) == 64
+    assert FAMILIES[XDL.family].matrix_rate(XDL.dtype, MI300X) == 512
+    assert FAMILIES[TMA.family].matrix_rate(TMA.dtype, RATES["sm_90a"]) == 1024
+    assert FAMILIES[XDL.family].matrix_rate(XDL.dtype, RATES["sm_90a"]) == 644
+    assert FAMILIES[GENERIC.family].matrix_rate(GENERIC.dtype, RATES["sm_90a"]) == 64
 
 
 def test_a_row_of_a_table_gives_what_the_report_gave() -> None:
@@ -101,7 +109,7 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
 
 def test_halos_tile_by_hand() -> None:
     """16 channels a group: 64 positions, 4 warps of 16 channels each 4 times, nine taps by two blocks of 8 columns."""
-    halo = next(i for i in instances_of(BWD_WEIGHT) if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    halo = next(i for i in instances_of(BWD_WEIGHT) if i.family == "halo" and i.n_per_block == 16 and i.dtype == "f16")
     assert (halo.k_per_block, halo.units, halo.shares, halo.m_per_block) == (16 * halo.shares, 4, halo.shares, 16)
     rates, warps = RATES["sm_90a"], 4 * halo.shares
     cycles = dict(halo_bound(halo, rates, (1, 1)).resources)
@@ -115,14 +123,14 @@ def test_halos_tile_by_hand() -> None:
 
 
 def test_halo_takes_groups_and_taps_together_and_rows_as_wide_as_taps_reach() -> None:
-    halo = next(i for i in instances_of(BWD_WEIGHT) if i.is_halo and i.n_per_block == 16 and i.dtype == "f16")
+    halo = next(i for i in instances_of(BWD_WEIGHT) if i.family == "halo" and i.n_per_block == 16 and i.dtype == "f16")
     layer = make_problem(groups=32, batch=32, k=16, c=16, filter=(3, 3), input=(50, 50), pad=1)
-    assert halo_workgroups(halo, layer) == 32 * 16 / 64
-    assert halo_tiles(halo, layer, 4) == -(-32 * 50 * (50 + 2) // halo.k_per_block // 4)
+    assert halo_cost.workgroups(halo, layer) == 32 * 16 / 64
+    assert halo_cost.tiles(halo, layer, 4) == -(-32 * 50 * (50 + 2) // halo.k_per_block // 4)
     rates = RATES["sm_90a"]
     one, split = (predict(halo, layer, split_k, Code((), 1), rates) for split_k in (1, 16))
     bound = halo_bound(halo, rates, (1, 1)).cycles
-    cycles = halo_tiles(halo, layer, 1) * bound + rates.start_cycles + 64 * 16 * 9 * 2 / rates.load_bytes
+    cycles = halo_cost.tiles(halo, layer, 1) * bound + rates.start_cycles + 64 * 16 * 9 * 2 / rates.load_bytes
     assert one.unit_seconds == pytest.approx(cycles / rates.clock_hz)
     assert split.unit_seconds < one.unit_seconds / 8
 

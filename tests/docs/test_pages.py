@@ -157,6 +157,8 @@ def test_readme_spec_is_valid_and_says_how_many_instances_it_makes() -> None:
     assert set(yaml.safe_load(text)["sets"]) == {"ci"}
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_readme_cpp_compiles(tmp_path: Path) -> None:
     (code,) = blocks("cpp")
     document = source.load(ROOT / "instances.yaml")

@@ -19,6 +19,8 @@ from ckgen.generate.render import render_tree
 from tests.support.cxx import ROOT, compile_with
 from tests.support.trees import SAMPLE, context
 
+pytestmark = pytest.mark.compiles
+
 F32 = np.finfo(np.float32)
 VALUES = np.array(
     [*(0.0, 1.0, 0.75, 3.5, 1e-20, F32.tiny, F32.smallest_subnormal, F32.tiny * 0.625, F32.max), np.inf, np.nan],

@@ -71,6 +71,8 @@ COMPILERS: dict[str, tuple[Command, str]] = {
 }
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 @pytest.mark.parametrize("tool", COMPILERS)
 def test_no_header_defines_a_name_that_is_accepted(tool: str) -> None:
     tools = find_toolchain()
@@ -83,6 +85,8 @@ def test_no_header_defines_a_name_that_is_accepted(tool: str) -> None:
     assert [name for name in inputs if re.fullmatch(r"[A-Za-z]\w*", name)] == []
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_names_of_our_own_headers_compile_behind_the_standard_ones(tmp_path: Path) -> None:
     """Each type, template and constant of the templates that a function may be called as, as functions of one file."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((templates_dir() / "include").rglob("*.h*"))]

@@ -192,6 +192,8 @@ def run_cpp(folder: Path, trees: list[Expr], rows: np.ndarray) -> np.ndarray:
     return np.array([[float(word) for word in line.split()] for line in printed.splitlines()])
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_rendered_cpp_gives_numpys_values(tmp_path: Path) -> None:
     """300 random trees on 20 rows of inputs, and each function of the language by itself, in one program."""
     rng = random.Random(20261121)
@@ -214,6 +216,8 @@ def test_rendered_cpp_gives_numpys_values(tmp_path: Path) -> None:
     assert checked > 0.6 * found.size  # the bounds are no excuse
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_nan_stays_nan_in_cpp_as_in_numpy(tmp_path: Path) -> None:
     """Whichever argument it is: a clipped NaN would look like a sound gradient."""
     texts = ["min(e, d0)", "max(e, d0)", "clamp(e, d0, alpha)", "relu(e)", "abs(e)", "clamp(d0, e, alpha)", "-e"]

@@ -1,4 +1,4 @@
-"""Files of a tree change only where their instance changed: another instance adds lines, another FILTER removes some."""
+"""Files change only where their instance changed: another instance adds lines, another FILTER removes some."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ckgen.instance.instance import Instance
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = load(ROOT / "instances.yaml")
 FUNCTIONS = LOADED.expansion.spec.own_functions
-# What lists instances or factories of the whole tree, a line or a block for each.
+# Files that list instances or factories of the whole tree, a line or a block for each.
 LISTS = {
     *("cmake/CkgenSources.cmake", "src/library/measured.cpp", "src/library/registry.cpp"),
     *(f"include/ckgen/library/grouped_convolution_backward_{kind}.hpp" for kind in ("weight", "data")),

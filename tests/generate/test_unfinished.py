@@ -1,4 +1,4 @@
-"""A tree that a run of `ckgen generate` did not finish: CMake refuses it, `ckgen check` says so, the next run finishes."""
+"""A tree that `ckgen generate` did not finish: CMake refuses it, `ckgen check` says so, the next run finishes it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_an_unfinished_tree(
     assert main(["check"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "manifest.json: changed (unfinished)",
-        "src/old.cpp: orphan (unfinished)",
         "src/library/registry.cpp: missing (unfinished)",
+        "src/old.cpp: orphan (unfinished)",
     ]
     assert main(words) == 0
     assert contents(tree) == before

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.objects import Failed, compiled
 
+pytestmark = pytest.mark.compiles
+
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:

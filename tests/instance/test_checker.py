@@ -10,24 +10,14 @@ import pytest
 import yaml
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.families.formulas import names_in
+from ckgen.families.registry import FAMILIES, RULES, families_with
+from ckgen.families.rule import Rule
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES
-from ckgen.instance.checker import ARCH_NAMES, LAYOUT_NAMES, Checker, names_in
-from ckgen.instance.derived import derived_names
+from ckgen.instance.checker import ARCH_NAMES, LAYOUT_NAMES, Checker
 from ckgen.instance.instance import FIELD_NAMES, Instance
-from ckgen.instance.rule import Rule
-from ckgen.instance.rule_table import RULES
 from ckgen.instance.rules_cpp import cpp_conditions, rule_sets
-from ckgen.operations.operation import (
-    BWD_DATA,
-    BWD_WEIGHT,
-    COPY_FAMILIES,
-    FAMILIES,
-    HALO_FAMILIES,
-    MFMA_FAMILIES,
-    STATIONARY_FAMILIES,
-    STREAMED_FAMILIES,
-    TMA_FAMILIES,
-)
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from ckgen.spec.models import AXES, Group
 from tests.support.specs import DATA, default_expansion, instance
 
@@ -37,9 +27,8 @@ CHECKER = Checker()
 
 def example(rule: str) -> Instance:
     found = next(other for other in RULES if other.id == rule)
-    tma = dict.fromkeys((STREAMED_FAMILIES, TMA_FAMILIES, COPY_FAMILIES), "tma_base")
-    bases = {**tma, STATIONARY_FAMILIES: "stationary_base", HALO_FAMILIES: "halo_base"}
-    kind = bases.get(found.families, "base")
+    bases = {"xdl": "base", "wavelet_tma": "tma_base", "stationary": "stationary_base", "halo": "halo_base"}
+    kind = bases[families_with(found)[0]]
     if found.operations == (BWD_DATA,) and kind != "stationary_base":
         kind = {"base": "data_base", "tma_base": "tma_data_base", "halo_base": "halo_data_base"}[kind]
     base = EXAMPLES[kind]
@@ -105,12 +94,9 @@ def test_rules_have_unique_ids() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
     """No chained comparison, floor division or power; `not` of one name only; & in parentheses."""
-    of_families = set.intersection(*(set(derived_names(family)) for family in rule.families))
+    of_families = set.intersection(*(set(FAMILIES[family].formulas.names) for family in families_with(rule)))
     known = {*FIELD_NAMES, *of_families, "pointwise", *LAYOUT_NAMES, *ARCH_NAMES}
     assert set(names_in(rule.condition)) <= known
-    tma = (STREAMED_FAMILIES, STATIONARY_FAMILIES, TMA_FAMILIES)
-    kinds = (FAMILIES, MFMA_FAMILIES, *tma, HALO_FAMILIES, COPY_FAMILIES)
-    assert set(rule.families) in [set(kind) for kind in kinds], "families that share a struct"
     for node in ast.walk(ast.parse(rule.condition, mode="eval")):
         assert not isinstance(node, ast.FloorDiv | ast.Pow | ast.Div | ast.IfExp | ast.Call | ast.BitAnd | ast.BitOr)
         if isinstance(node, ast.Compare):
@@ -133,18 +119,18 @@ def test_cpp_conditions() -> None:
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     mfma, tma, halo, data, tma_data, stationary, halo_data = rule_sets()
-    of_mfma = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_WEIGHT in rule.operations}
-    of_data = {rule.id for rule in RULES if "wavelet" in rule.families and BWD_DATA in rule.operations}
+    of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
+    of_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
     assert of_data - of_mfma == {"a-slot-cover", "channels-first-vectors"}
     assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector", "a-copy-planes"}
-    of_tma = {rule.id for rule in RULES if "wavelet_tma" in rule.families and BWD_WEIGHT in rule.operations}
+    of_tma = {rule.id for rule in RULES if FAMILIES["wavelet_tma"].has_rule(rule, BWD_WEIGHT)}
     of_tma_data = {rule.id for rule in (*tma_data.rules, *tma_data.arch_rules)}
     assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
     assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_data == {"stationary-n"}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
-    of_halo = {rule.id for rule in RULES if "halo" in rule.families and BWD_WEIGHT in rule.operations}
+    of_halo = {rule.id for rule in RULES if FAMILIES["halo"].has_rule(rule, BWD_WEIGHT)}
     of_halo_data = {rule.id for rule in (*halo_data.rules, *halo_data.arch_rules)}
     assert of_halo_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
@@ -166,7 +152,7 @@ def test_the_cpp_text_decides_as_python_does() -> None:
     made = [example(rule.id) for rule in RULES] + list(default_expansion().instances[::40])
     for candidate in made:
         for rule, rendered in pairs:
-            if candidate.family not in rule.families or candidate.operation not in rule.operations:
+            if not FAMILIES[candidate.family].has_rule(rule, candidate.operation):
                 continue
             values = {name: getattr(candidate, name, 1) for name in names_in(rule.condition)}
             values |= {"lds_limit": 65536, "has_atom": 0}
@@ -232,5 +218,5 @@ def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
     """Expansion checks shapes of the others once for all layouts."""
     kinds = {(operation, family) for operation in (BWD_WEIGHT, BWD_DATA) for family in FAMILIES}
     assert {kind for kind in kinds if CHECKER.goes_by_layout(*kind)} == {
-        kind for kind in kinds if kind[1] in COPY_FAMILIES or kind[0] == BWD_DATA
+        kind for kind in kinds if FAMILIES[kind[1]].uses_tma or kind[0] == BWD_DATA
     }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckgen.elementwise.function import PASS_THROUGH
-from ckgen.instance.derived import DERIVED_NAMES, derived_names
+from ckgen.families.registry import DERIVED_NAMES, FAMILIES
 from ckgen.instance.instance import (
     CONV_SPECS,
     FIELD_NAMES,
@@ -18,7 +18,7 @@ from ckgen.instance.instance import (
     parse,
     primary,
 )
-from ckgen.operations.operation import BWD_DATA, FAMILIES, OPERATIONS, Operation
+from ckgen.operations.operation import BWD_DATA, OPERATIONS, Operation
 from tests.support.specs import default_expansion, instance
 
 NUMBERS = st.integers(1, 999)
@@ -28,7 +28,7 @@ FUNCTIONS = st.from_regex(r"[A-Z][A-Za-z0-9]*", fullmatch=True)
 def _instances(operation: Operation) -> st.SearchStrategy[Instance]:
     return st.builds(
         Instance,
-        family=st.sampled_from(FAMILIES),
+        family=st.sampled_from(tuple(FAMILIES)),
         layout=st.sampled_from(operation.layouts),
         dtype=st.sampled_from(operation.dtypes),
         conv_spec=st.sampled_from(tuple(CONV_SPECS)),
@@ -118,8 +118,8 @@ def test_instances_are_frozen_and_keep_their_name_right() -> None:
 def test_fields_and_derived_values_by_name() -> None:
     assert list(primary(instance())) == list(FIELD_NAMES)
     values = derived(instance())
-    assert list(values) == list(derived_names("xdl")) == list(derived_names("wavelet"))
-    assert set(DERIVED_NAMES) == {*derived_names("xdl"), *derived_names("wavelet_tma"), *derived_names("halo")}
+    assert list(values) == list(FAMILIES["xdl"].formulas.names) == list(FAMILIES["wavelet"].formulas.names)
+    assert set(DERIVED_NAMES) == {name for family in FAMILIES.values() for name in family.formulas.names}
     assert all(type(value) is int for value in values.values())
 
 
@@ -198,10 +198,10 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
-        if made.is_halo and made.a_rows:
+        if made.family == "halo" and made.a_rows:
             assert made.acc_registers * made.block_size == made.k_per_block * 64
             continue
-        if made.is_halo:  # all taps of the block's groups, once for each share; of 8 channels, ten taps
+        if made.family == "halo":  # all taps of the block's groups, once for each share; of 8 channels, ten taps
             taps = 10 if made.n_per_block == 8 else 9
             products = made.groups_per_block * made.m_per_block * made.n_per_block * taps
             assert made.acc_registers * made.block_size == products * made.shares

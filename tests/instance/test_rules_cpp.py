@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.families.registry import FAMILIES
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
+from ckgen.instance.derived_cpp import to_cpp
 from ckgen.instance.instance import Instance, derived
 from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
 from ckgen.operations.operation import BWD_DATA
-from ckgen.spec.expand import expand_document
-from ckgen.text import source
 from tests.instance.test_checker import EXAMPLES, example
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
@@ -27,22 +28,29 @@ TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 
 HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
 WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
-DATA = replace(XDL, operation=BWD_DATA)  # the layout's C++ type is that of backward weight
-HALO_DATA = replace(HALO, operation=BWD_DATA, k_per_block=64, c_vector=8)
-TMA_DATA = replace(TMA, operation=BWD_DATA, b_vector=8, c_vector=8)
+BWD_DATA_LAYOUT = "NHWGK/GKYXC/NHWGC"
+DATA = replace(XDL, operation=BWD_DATA, layout=BWD_DATA_LAYOUT)
+HALO_DATA = replace(HALO, operation=BWD_DATA, layout=BWD_DATA_LAYOUT, k_per_block=64, c_vector=8)
+TMA_DATA = replace(TMA, operation=BWD_DATA, layout=BWD_DATA_LAYOUT, b_vector=8, c_vector=8)
 STATIONARY = replace(TMA_DATA, family="stationary", m_per_block=64)
 
-HEADERS = ("config/layout", "config/checked", "config/checked_tma", "config/checked_halo")
-CHECKED = "".join(f'#include "ckgen/{path}.hpp"\n' for path in HEADERS)
+SOUND = {
+    "xdl": XDL,
+    "wavelet": WAVELET,
+    "wavelet_tma": TMA,
+    "halo": HALO,
+    "halo-wgmma": WGMMA,
+    "bwd_data": DATA,
+    "bwd_data-wavelet_tma": TMA_DATA,
+    "bwd_data-stationary": STATIONARY,
+    "bwd_data-halo": HALO_DATA,
+}
+CHECKED = '#include "ckgen/config/checked.hpp"\n'
 
 
 def derived_of(instance: Instance, struct: str) -> str:
     """The C++ type of an instance's derived values over its struct."""
-    prefix = prefix_of(instance)
-    kind, writes_input = prefix.removeprefix("Data"), prefix.startswith("Data")
-    if kind == "Stationary":
-        return f"ckgen::TmaDerived<{struct}, true, true>"
-    return f"ckgen::{kind}Derived<{struct}, true>" if writes_input else f"ckgen::{kind}Derived<{struct}>"
+    return f"ckgen::{FAMILIES[instance.family].struct}Derived<{struct}, {str(instance.a_rows).lower()}>"
 
 
 def prefix_of(instance: Instance) -> str:
@@ -80,29 +88,23 @@ def syntax_check(include: Path, text: str) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
 
 
-def test_derived_values_agree(include: Path) -> None:
-    """Every derived value of every instance of the default spec, layouts aside, which do not enter any."""
-    spec = ROOT / "instances.yaml"
-    instances = {
-        replace(i, layout=LAYOUT, function="PassThrough") for i in expand_document(source.load(spec)).instances
-    }
-    instances |= {
-        DATA,
-        replace(DATA, dtype="f32", k_per_block=16, a_vector=1, c_vector=4),
-        replace(DATA, k_per_block=64),
-    }
-    assert len(instances) > 100
-    parts = ['#include "ckgen/config/layout.hpp"', '#include "ckgen/config/derived.hpp"']
-    parts += [f'#include "ckgen/config/derived_{kind}.hpp"' for kind in ("tma", "halo")]
-    for number, instance in enumerate(sorted(instances, key=lambda i: i.name)):
-        parts.append(cpp_struct(f"C{number}", instance))
-        struct = f"C{number}"
-        parts.append(f"using D{number} = {derived_of(instance, struct)};")
+def test_the_translation_keeps_values(include: Path) -> None:
+    """The header's expressions are those of ckgen/families, translated: some instances of every family show how."""
+    narrow = replace(XDL, dtype="f32", m_per_block=256, n_per_block=64, k_per_block=16, math_waves=2, b_vector=4)
+    parts = [CHECKED]
+    for number, instance in enumerate(
+        (*SOUND.values(), narrow, replace(narrow, operation=BWD_DATA, layout=BWD_DATA_LAYOUT))
+    ):
+        parts.append(f"{cpp_struct(f'C{number}', instance)}\nusing D{number} = {derived_of(instance, f'C{number}')};")
         for name, value in derived(instance).items():
-            if name == "ndim":  # of the layout
-                continue
             parts.append(f'static_assert(D{number}::{name} == {value}, "{name} of {instance.name}");')
     assert syntax_check(include, "\n".join(parts)) == ""
+
+
+def test_operators_keep_their_order_in_cpp() -> None:
+    assert to_cpp("(a + b) * c // (d // e)") == "(a + b) * c / (d / e)"
+    assert to_cpp("a - (b - 1)") == "a - (b - 1)"
+    assert to_cpp("max(a, 1) if b > 2 and c else 0") == "((b > 2 && c) ? max_of(a, 1) : 0)"
 
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
@@ -128,11 +130,7 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     assert f"static assertion failed: {rule.id}: {rule.sentence}" in syntax_check(include, text)
 
 
-@pytest.mark.parametrize(
-    "instance",
-    [XDL, WAVELET, TMA, HALO, WGMMA, DATA, TMA_DATA, STATIONARY, HALO_DATA],
-    ids=["xdl", "wavelet", "wavelet_tma", "halo", "halo-wgmma", "data", "data-wavelet_tma", "stationary", "data-halo"],
-)
+@pytest.mark.parametrize("instance", SOUND.values(), ids=SOUND)
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)
     checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("Data") else f"Checked{prefix}<C>"

@@ -1,7 +1,7 @@
 """Every static_assert of the templates is a rule of the table, or cannot fail where the rules hold.
 
 A specification that ckgen accepts must compile. So an assert that depends on an instance belongs into the table
-(ckgen/instance/rule_table.py), from which the header's asserts are made; one that stays in a template is listed here
+(ckgen/families), from which the header's asserts are made; one that stays in a template is listed here
 with why no valid instance breaks it. The random instances of test_compile_random.py look for what this list overlooks.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ckgen.instance.rule_table import RULES
+from ckgen.families.registry import RULES
 from ckgen.paths import templates_dir
 
 # File below include/ckgen, condition -> the rules that imply it, or why it cannot fail.
@@ -79,7 +79,6 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
-        "sizeof(DataRules<DataDerived<Config>>) > 0": _TABLE,
     },
     "config/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
     "pipeline/halo.hpp": {
@@ -102,8 +101,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "sizeof(V) == 2": ("vector-width",),
     },
 }
-for _name in ("", "_halo", "_bwd_data_halo", "_stationary", "_tma", "_bwd_data_tma"):
-    IMPLIED[f"config/checked{_name}.hpp"] = {}
+IMPLIED["config/checked.hpp.j2"] = {}
 
 
 def conditions_of(path: str, text: str) -> set[str]:

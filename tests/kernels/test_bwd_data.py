@@ -27,6 +27,8 @@ from tests.support.bwd_data_library import (
     storage_axes,
 )
 
+pytestmark = pytest.mark.compiles
+
 MIXTURE = make_function("Mixture", "tanh(e * gain) + min(a, b)", ("a", "b"), {"gain": 0.5})
 LAYOUTS = {
     "wide_gnhwc_f16": "GNHWC/GKYXC/GNHWK",

@@ -20,6 +20,8 @@ from ckgen.verify.run_tensors import make_data
 from tests.support.cxx import CHECKED, link, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGK/GKYXC/NHWGC"
 HALO_8 = Instance(
     *("halo", LAYOUT, "f16", "Default", 8, 8, 64, 16, 2, 4, 8, 8, 8, 6), archs=("sm_90a",), operation=BWD_DATA
@@ -117,7 +119,7 @@ def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
     assert library.split_k(HALO_8.name, make_problem(**layer), 7) == 1, "sums are too short to be split"
 
 
-KERNEL, MATH = "pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"
+KERNEL, MATH = "bwd_data_halo.hpp", "bwd_data_halo_math.hpp"
 STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
 STRIDED = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], stride=2, pad=1)
 MULTIPLY = (
@@ -134,14 +136,14 @@ BUGS = {
         MATH,
         "            platform::mbarrier_wait(places_.full(walk.stage), walk.parity);\n",
         "",
-        ("LDS", f"ckgen/{MATH}"),
+        ("LDS", MATH),
         STEPS,
     ),
     "load-does-not-wait": Bug(
         KERNEL,
         "                platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);\n",
         "",
-        ("arrival number 2 in one phase of the mbarrier", f"ckgen/{KERNEL}"),
+        ("arrival number 2 in one phase of the mbarrier", KERNEL),
         STEPS,
     ),
     "missing-arrive": Bug(
@@ -169,52 +171,52 @@ BUGS = {
         MATH,
         "platform::mbarrier_wait(places_.full(walk.stage), walk.parity);",
         "platform::mbarrier_wait(places_.full(walk.stage), walk.parity ^ 1);",
-        ("LDS", f"ckgen/{MATH}"),
+        ("LDS", MATH),
         STEPS,
     ),
     "expects-too-little": Bug(
         KERNEL,
         "platform::mbarrier_expect(full, block_bytes);",
         "platform::mbarrier_expect(full, block_bytes - 128);",
-        ("128 bytes more than the phase of the mbarrier", f"expects at ckgen/{KERNEL}"),
+        ("128 bytes more than the phase of the mbarrier", f"expects at {KERNEL}"),
         STEPS,
     ),
     "too-few-blocks-in-a-ring": Bug(
-        "conv/halo_geometry.hpp",
+        "halo_geometry.hpp",
         "g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);",
         "g.blocks = stages;",
         ("LDS race", "a copy at"),
         STEPS,
     ),
     "a-share-without-the-rows-before-it": Bug(
-        "pipeline/bwd_data_halo_shape.hpp",
+        "bwd_data_halo_shape.hpp",
         "before = min_of(g.blocks - g.stages, first % g.steps_per_image);",
         "before = 0;",
-        ("LDS", f"ckgen/{MATH}"),
+        ("LDS", MATH),
         STEPS,
     ),
     "weights-are-not-awaited": Bug(
-        KERNEL, "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", f"ckgen/{MATH}"), STEPS
+        KERNEL, "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
     ),
     "barriers-are-not-published": Bug(
         KERNEL,
         "            platform::fence_mbarrier_init();\n",
         "",
-        ("which no fence_mbarrier_init made visible", f"ckgen/{KERNEL}"),
+        ("which no fence_mbarrier_init made visible", KERNEL),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(
         KERNEL,
         "if(math_id < Shape::zero_bytes / 16)",
         "if(math_id < 0)",
-        ("LDS read of bytes that nobody wrote", f"ckgen/{MATH}"),
+        ("LDS read of bytes that nobody wrote", MATH),
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "op/impl/grouped_conv_bwd_data_halo.hpp",
+        "grouped_conv_bwd_data_halo.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
-        ("global read of", "out of bounds", f"a copy at ckgen/{KERNEL}"),
+        ("global read of", "out of bounds", f"a copy at {KERNEL}"),
         STEPS,
     ),
     "rows-past-the-input": Bug(
@@ -225,8 +227,8 @@ BUGS = {
         STRIDED,
     ),
     "a-tap-too-far": Bug(MATH, "bytes(column * conv::kHaloPitch", "bytes((column + 1) * conv::kHaloPitch", (), STEPS),
-    "half-an-exchange": Bug("epilogue/lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), STEPS),
-    "taps-in-another-order": Bug("pipeline/bwd_data_halo_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
+    "half-an-exchange": Bug("lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), STEPS),
+    "taps-in-another-order": Bug("bwd_data_halo_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
 }
 
 

@@ -18,8 +18,10 @@ from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, link, replace_once, write_tree
+from tests.support.cxx import CHECKED, header, link, replace_once, source, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+
+pytestmark = pytest.mark.compiles
 
 TMA = Instance(
     *("wavelet_tma", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 64, 64, 2, 4, 8, 8, 8, 6),
@@ -127,8 +129,8 @@ def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 terms instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, TURNS))
-    replace_once(tree / "include/ckgen/plan/problem_checks.hpp", "bool kTruncates = false", "bool kTruncates = true")
-    replace_once(tree / "src/plan/problem_checks.cpp", "root / 90.", "root * root / 64.")
+    replace_once(header(tree, "problem_checks.hpp"), "bool kTruncates = false", "bool kTruncates = true")
+    replace_once(source(tree, "problem_checks.cpp"), "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
     for instance in (TMA, TURNS):
         for split_k in (1, 2):
@@ -159,94 +161,94 @@ def test_what_tensor_maps_cannot_describe_is_refused(
 STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
     "expects-too-little": Bug(
-        "pipeline/bwd_data_wavelet_tma.hpp",
+        "bwd_data_wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 128",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
-        ("bytes more than the phase of the mbarrier", "expects at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),
+        ("bytes more than the phase of the mbarrier", "expects at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
-        "pipeline/bwd_data_wavelet_tma.hpp",
+        "bwd_data_wavelet_tma.hpp",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
     "a-tap-too-far": Bug(
-        "pipeline/bwd_data_wavelet_tma.hpp",
+        "bwd_data_wavelet_tma.hpp",
         "p.shift[d] * (tile.taps[d] - 1 - tap.at[d])",
         "p.shift[d] * (tile.taps[d] - tap.at[d])",
         (),
         STEPS,
     ),
     "another-class's-taps": Bug(
-        "pipeline/bwd_data_wavelet_tma.hpp",
+        "bwd_data_wavelet_tma.hpp",
         "tile.first[d] + p.tilde[d] * tap.at[d]",
         "p.tilde[d] * tap.at[d]",
         (),
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "op/impl/bwd_data_tma_family.hpp",
+        "bwd_data_tma_family.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "op/impl/bwd_data_tma_family.hpp",
+        "bwd_data_tma_family.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
-        ("global read of", "out of bounds", "a copy at ckgen/pipeline/bwd_data_wavelet_tma.hpp"),
+        ("global read of", "out of bounds", "a copy at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "positions-without-taps-are-left": Bug(
-        "load/bwd_data_view.hpp",
+        "bwd_data_view.hpp",
         "rows = tapped ? 0 : rows;",
         "rows = 0;",
         (),
         PROBLEMS["without taps"],
     ),
     "a-line-is-read-before-it-is-there": Bug(
-        "epilogue/wgmma_input_store.hpp",
+        "wgmma_input_store.hpp",
         "        platform::sync_warp();\n        Vec<int32, 4> slots",
         "        Vec<int32, 4> slots",
-        ("LDS", "ckgen/epilogue/wgmma_input_store.hpp"),
+        ("LDS", "wgmma_input_store.hpp"),
         STEPS,
     ),
     "a-line-is-overwritten": Bug(
-        "epilogue/wgmma_input_store.hpp",
+        "wgmma_input_store.hpp",
         "        platform::sync_warp();  // what the warp put there before has been read\n",
         "",
-        ("LDS race", "ckgen/epilogue/wgmma_input_store.hpp"),
+        ("LDS race", "wgmma_input_store.hpp"),
         STEPS,
     ),
     "a-store-past-the-input": Bug(
-        "epilogue/wgmma_input_store.hpp",
+        "wgmma_input_store.hpp",
         "own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;",
         "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : args.in.image * args.images);",
-        ("global write of 16 bytes out of bounds", "input", "ckgen/epilogue/wgmma_input_store.hpp"),
+        ("global write of 16 bytes out of bounds", "input", "wgmma_input_store.hpp"),
         STEPS,
     ),
     "lines-of-other-rows": Bug(
-        "epilogue/wgmma_input_store.hpp",
+        "wgmma_input_store.hpp",
         "offset_[i] = offset_of_row(lane_ / 8 + 4 * i);",
         "offset_[i] = offset_of_row(lane_ / 8 + 4 * (3 - i));",
         (),
         STEPS,
     ),
     "no-turns": Bug(
-        "pipeline/tma_roles.hpp",
+        "tma_roles.hpp",
         "                platform::mbarrier_wait(ring.turn(team), parity);\n",
         "",
         ("mbarrier",),
         STEPS,
     ),
     "skips-a-stage-too-many": Bug(
-        "pipeline/tma_roles.hpp",
+        "tma_roles.hpp",
         "                ring.skip(tile.k_tiles);\n",
         "                ring.skip(tile.k_tiles + 1);\n",
-        ("nothing moves any more", "ckgen/pipeline/tma_roles.hpp"),
+        ("nothing moves any more", "tma_roles.hpp"),
         STEPS,
     ),
 }
@@ -261,42 +263,42 @@ def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
 COLUMNS = make_problem(batch=3, k=136, c=264, filter=[1, 1], input=[19, 20])
 STATIONARY_BUGS = {
     "a-weight-is-not-awaited": Bug(
-        "pipeline/tma_roles.hpp",
+        "tma_roles.hpp",
         "                platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());\n",
         "                (void)weight.parity();\n",
         ("LDS", "the matrix unit of warpgroup"),
         COLUMNS,
     ),
     "a-weight-is-overwritten": Bug(
-        "pipeline/bwd_data_wavelet_tma.hpp",
+        "bwd_data_wavelet_tma.hpp",
         "            if(changes && weight.changed > 1)\n",
         "            if(changes && weight.changed < 0)\n",
         ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
         COLUMNS,
     ),
     "a-weight-is-given-up-too-early": Bug(
-        "pipeline/tma_roles.hpp",
+        "tma_roles.hpp",
         "platform::mbarrier_init(ring.weight_empty(), D::warpgroups);",
         "platform::mbarrier_init(ring.weight_empty(), 1);",
         ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),
         COLUMNS,
     ),
     "all-tiles-have-one-parity": Bug(
-        "pipeline/tma_ring.hpp",
+        "tma_ring.hpp",
         "parities ^= ~0u >> (32 - tile.k_tiles);",
         "parities = ~parities;",
         ("LDS",),
         make_problem(batch=3, k=64, c=64, filter=[3, 3], input=[21, 22], stride=2, pad=1),
     ),
     "the-weight-of-other-columns": Bug(
-        "load/bwd_data_view.hpp",
+        "bwd_data_view.hpp",
         "tile.weight = block * args.classes + kind;",
         "tile.weight = kind;",
         (),
         COLUMNS,
     ),
     "runs-overlap": Bug(
-        "conv/tile_schedule.hpp",
+        "tile_schedule.hpp",
         "units * (workgroup + 1) / workgroups)",
         "units * (workgroup + 1) / workgroups - 1)",
         (),

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.kernels.test_sanitizers import FLAGS, run_sanitized
 from tests.support.bwd_data_library import build
+
+pytestmark = pytest.mark.compiles
 
 
 def test_sound_kernels_are_clean(tmp_path: Path) -> None:

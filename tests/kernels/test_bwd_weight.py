@@ -11,7 +11,7 @@ import pytest
 from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, UnsupportedProblem
-from tests.support.cxx import compile_with, ending, link, replace_once, run_instance, write_tree
+from tests.support.cxx import compile_with, ending, link, replace_once, run_instance, source, write_tree
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)
@@ -21,10 +21,11 @@ WAVELET = Instance("wavelet", LAYOUT, "bf16", "Default", 64, 64, 32, 32, 4, 2, 2
 INSTANCES = (XDL, POINTWISE, F32, WAVELET)
 
 
+@pytest.mark.compiles
 def test_windows_move_on(tmp_path: Path) -> None:
     """With 64 KiB instead of 1 GiB a window, every workgroup moves its windows several times."""
     tree = write_tree(tmp_path, INSTANCES)
-    plan = tree / "src/plan/bwd_weight_plan.cpp"
+    plan = source(tree, "bwd_weight_plan.cpp")
     replace_once(plan, "constexpr int64 kMaxChunkBytes = int64{1} << 30;", "constexpr int64 kMaxChunkBytes = 65536;")
     library = Library(link(tmp_path, tree))
     default = make_problem(groups=2, batch=30, k=24, c=8, filter=[3, 3], input=[9, 11], pad=1)
@@ -40,6 +41,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(link(folder, write_tree(folder, INSTANCES)))
 
 
+@pytest.mark.compiles
 def test_input_over_two_gigabytes(library: Library) -> None:
     """Images 256 MiB apart: offsets pass 2^31 bytes. Only the pages that hold an image are ever touched."""
     problem = make_problem(batch=17, k=8, c=8, filter=[3, 3], input=[6, 7], pad=1)
@@ -61,6 +63,7 @@ def test_input_over_two_gigabytes(library: Library) -> None:
         np.testing.assert_array_equal(results[0], other)
 
 
+@pytest.mark.compiles
 def test_images_over_two_gigabytes(library: Library) -> None:
     """One row of an image 256 MiB from the next, so that a single image has 2 GiB: a tile still spans few of them."""
     problem = make_problem(batch=2, k=8, c=8, filter=[2, 3], input=[8, 40], pad=[0, 1])
@@ -81,6 +84,7 @@ def test_images_over_two_gigabytes(library: Library) -> None:
     np.testing.assert_array_equal(results[0], results[1])
 
 
+@pytest.mark.compiles
 def test_a_tile_that_reaches_too_far_is_refused_by_name(library: Library) -> None:
     problem = make_problem(batch=64, k=8, c=1 << 14, filter=[1, 3], input=[1, 2048], dilation=[1, 1000])
     far = make_problem(batch=8, k=8, c=1 << 14, filter=[3, 1], input=[2100, 1024], dilation=[1000, 1])
@@ -91,6 +95,7 @@ def test_a_tile_that_reaches_too_far_is_refused_by_name(library: Library) -> Non
         library.workspace_size(XDL.name, far)
 
 
+@pytest.mark.compiles
 def test_portable_atom_agrees(tmp_path: Path) -> None:
     """The atom that architectures without MFMA use, on the same tiles."""
     library = Library(link(tmp_path, write_tree(tmp_path, INSTANCES), ["-DCKGEN_HOST_PORTABLE_ATOM=1"]))
@@ -100,6 +105,7 @@ def test_portable_atom_agrees(tmp_path: Path) -> None:
         run_instance(library, instance.name, pointwise if instance is POINTWISE else default, 2)
 
 
+@pytest.mark.compiles
 def test_transposing_lds_agrees(tmp_path: Path) -> None:
     """Tiles by rows, read transposed, as gfx950 has them, and copied to LDS through no register where load waves have
     16 bytes a lane; f32 and single elements stay in slots."""
@@ -117,6 +123,7 @@ def test_transposing_lds_agrees(tmp_path: Path) -> None:
             run_instance(library, instance.name, pointwise if instance is POINTWISE else default, 2)
 
 
+@pytest.mark.compiles
 def test_a_compiler_that_fails_says_how(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"g\+\+ ended with status 1\n(.|\n)*no_such_file.cpp"):
         compile_with(tmp_path, ["-c", "no_such_file.cpp"])

@@ -16,6 +16,8 @@ from ckgen.library.c_api import CProblem
 from tests.support.cxx import CHECKED, ROOT, shared_library, write_tree
 from tests.support.trees import XDL
 
+pytestmark = pytest.mark.compiles
+
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *("op/bwd_weight_core", "plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/problem_checks", "kernels/reduce"),

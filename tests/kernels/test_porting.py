@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.instance.derived import derived_names
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
@@ -51,7 +51,7 @@ def arguments() -> list[str]:
 
 @pytest.mark.parametrize(("name", "count"), CLASSES.items())
 def test_every_argument_has_a_place_that_exists(name: str, count: int) -> None:
-    shown = {*Instance.__dataclass_fields__, *derived_names("xdl")}
+    shown = {*Instance.__dataclass_fields__, *FAMILIES["xdl"].formulas.names}
     positions = []
     for numbers, place, names in rows(name):
         positions += numbers
@@ -74,6 +74,8 @@ def test_the_row_of_the_page_is_its_entry() -> None:
     assert len(compared) == 16 and {"function", "conv_spec", "k1", "m_xdl_per_wave", "c_vector"} <= set(compared)
 
 
+@pytest.mark.compiles
+@pytest.mark.quick
 def test_the_program_of_the_page_compiles(tmp_path: Path) -> None:
     block = re.search(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
     assert block is not None

@@ -9,8 +9,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from ckgen.instance.instance import Instance
-from tests.support.cxx import ROOT, link, replace_once, write_tree
+from tests.support.cxx import ROOT, header, link, replace_once, write_tree
+
+pytestmark = pytest.mark.compiles
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 GENERIC = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 1, 1, 1, 1, generic=True)
@@ -45,9 +49,8 @@ def test_sound_kernels_are_clean(tmp_path: Path) -> None:
 
 def test_a_read_past_the_input_is_reported(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, (GENERIC,))
-    include = tree / "include/ckgen"
-    replace_once(include / "platform/host.hpp", "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", "")
-    replace_once(include / "load/bwd_weight_view.hpp", "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit")
+    replace_once(header(tree, "host.hpp"), "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", "")
+    replace_once(header(tree, "bwd_weight_view.hpp"), "bytes < 0 ? 0 : bytes > limit ? limit : bytes", "limit")
     done = run_sanitized(link(tmp_path, tree, FLAGS))
     assert done.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in done.stderr, (done.stdout + done.stderr)[-4000:]

@@ -19,6 +19,8 @@ from tests.support.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 from tests.support.specs import WEIGHT_LAYOUTS
 from tests.support.trees import GENERIC, WAVELET, XDL, context
 
+pytestmark = pytest.mark.compiles
+
 TOOLS = find_toolchain()
 SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32, 4, 4, 2, 2, 2, 4, archs=WAVELET.archs)
 

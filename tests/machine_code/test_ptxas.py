@@ -43,6 +43,7 @@ def test_other_output_is_refused() -> None:
         release_of(("true",))
 
 
+@pytest.mark.compiles
 def test_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

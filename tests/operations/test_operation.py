@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from ckgen.instance.derived import derived_names
 from hypothesis import given, settings
 
 from ckgen.conv.dtypes import DTYPES, ELEMENTS
@@ -14,7 +15,6 @@ from ckgen.conv.layout import same_form
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.checker import LAYOUT_NAMES
-from ckgen.instance.derived import derived_names
 from ckgen.operations import operation as registry
 from ckgen.operations.gemm import accumulations
 from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
@@ -52,12 +52,15 @@ def test_its_words_are_its_own(operation: Operation) -> None:
 
 
 def test_a_layout_tells_the_operation_while_one_alone_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all(layout in OPERATIONS[operation_in(layout)].layouts for layout in LAYOUTS)
+    for layout in LAYOUTS:
+        having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
+        assert [operation_in(layout, having[:1])] == having[:1] and operation_in(layout, ()) == having[0]
     twin = dataclasses.replace(OPERATIONS[registry.BWD_WEIGHT], name="grouped_conv_fwd", short="fwd")
     assert twin.layouts == OPERATIONS[registry.BWD_WEIGHT].layouts
     monkeypatch.setitem(OPERATIONS, twin.name, twin)
     with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
         operation_in("NHWGC/GKYXC/NHWGK")
+    assert operation_in("NHWGC/GKYXC/NHWGK", {registry.BWD_WEIGHT, registry.BWD_DATA}) == registry.BWD_WEIGHT
     with pytest.raises(CkgenError, match="no operation has the layout NCHW"):
         operation_in("NCHW")
 

@@ -12,7 +12,7 @@ import pytest
 
 from ckgen.cli import main
 from ckgen.errors import CkgenError, format_diagnostics
-from ckgen.instance.rule_table import RULES
+from ckgen.families.registry import RULES
 from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 

@@ -10,7 +10,7 @@ import pytest
 from ckgen.elementwise.function import Function, Kind, make_function
 from ckgen.errors import CkgenError
 from ckgen.explain.explain import explain
-from ckgen.instance.derived import derived_names
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import FIELD_NAMES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix
@@ -40,7 +40,7 @@ def test_list_records_hold_everything() -> None:
     record = list_records(EXPANSION.instances[:1], EXPANSION.sets)[0]
     assert record["name"] == WIDE
     assert list(record["fields"]) == list(FIELD_NAMES)
-    assert list(record["derived"]) == list(derived_names("wavelet"))
+    assert list(record["derived"]) == list(FAMILIES["wavelet"].formulas.names)
     assert record["sets"] == ["full", "default", "ci"]
     assert record["add_function"].startswith("add_device_grouped_conv2d_bwd_weight_wavelet_")
 
@@ -134,7 +134,7 @@ def test_explain_of_hoppers_wavelet() -> None:
     name = "grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4"
     text = explained(name)
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
-    assert set(derived_names("wavelet_tma")) <= set(lines) and "k_step" not in lines
+    assert set(FAMILIES["wavelet_tma"].formulas.names) <= set(lines) and "k_step" not in lines
     for field in ("k_per_block", "m_per_xdl", "load_waves", "math_waves", "a_vector", "stages", "archs"):
         assert "by rule: " in lines[field], field
     assert "as many as fit 227 KiB" in lines["stages"]
@@ -145,7 +145,7 @@ def test_explain_tells_where_every_value_comes_from() -> None:
     assert text.startswith(f"{WIDE}\n  made by group `wavelet-4x4`, instances.yaml:")
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
     assert set(FIELD_NAMES) - {"operation"} <= set(lines)
-    assert set(derived_names("wavelet")) <= set(lines)
+    assert set(FAMILIES["wavelet"].formulas.names) <= set(lines)
     assert "tile 128x128 of group `wavelet-4x4`" in lines["m_per_block"]
     assert "dtype f16 of the defaults" in lines["dtype"]
     assert "wave_ratio [4, 4] of group `wavelet-4x4`" in lines["math_waves"]

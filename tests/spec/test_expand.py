@@ -73,7 +73,9 @@ def test_the_sizes_of_the_catalogue() -> None:
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     full = weight + data + fused
-    assert sizes == {"full": full, "default": 44 + 8 + 16 * 2 * 4 + 24 + 110, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5
+    chosen = {"default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    assert sizes == {"full": full, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -54,11 +55,36 @@ def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
     return tree
 
 
+def header(tree: Path, name: str) -> Path:
+    """The header of a tree with a file name, in whatever folder it lies; fails unless there is one."""
+    found = sorted((tree / "include").rglob(name))
+    assert len(found) == 1, f"{len(found)} headers are called {name}: {found}"
+    return found[0]
+
+
+def source(tree: Path, name: str) -> Path:
+    """The C++ source of a tree's runtime with a file name, in whatever folder it lies; fails unless there is one."""
+    found = sorted((tree / "src").rglob(name))
+    assert len(found) == 1, f"{len(found)} sources are called {name}: {found}"
+    return found[0]
+
+
+def place_of(file: Path, old: str) -> tuple[int, int]:
+    """Begin and end of a piece of C++ in a file, however its lines are broken and indented; fails unless it is there
+    exactly once."""
+    words = re.findall(r"\w+|[^\w\s]", old)
+    pattern = r"\s*".join(re.escape(word) for word in words)
+    found = list(re.finditer(rf"(?<!\w){pattern}" if words[0][0].isalnum() else pattern, file.read_text()))
+    assert len(found) == 1, f"the text to replace is not in {file.name} exactly once but {len(found)} times: {old}"
+    return found[0].span()
+
+
 def replace_once(file: Path, old: str, new: str) -> None:
-    """Change a file's text; fails where ``old`` is not in it exactly once."""
+    """Change a piece of C++ in a file; fails where ``old`` is not in it exactly once. How its lines are broken and
+    indented does not count."""
+    begin, end = place_of(file, old)
     text = file.read_text()
-    assert text.count(old) == 1, f"the text to replace is not in {file.name} exactly once: {old}"
-    file.write_text(text.replace(old, new))
+    file.write_text(text[:begin] + new.strip() + text[end:])
 
 
 def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:

@@ -1,6 +1,6 @@
 """The golden trees under tests/data/golden: `python -m tests.support.golden` writes them anew; look at the diff.
 
-A case is an instances.yaml and the rendered part of its tree. Copied files, manifest.json and rules.hpp are
+A case is an instances.yaml and the rendered part of its tree. Copied files, manifest.json and the headers of config/ are
 left out: they change with every template and rule, and other tests compare them with their sources.
 """
 
@@ -16,7 +16,7 @@ from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
-LEFT_OUT = (MANIFEST_NAME, "include/ckgen/config/rules.hpp")
+LEFT_OUT = (MANIFEST_NAME, *(f"include/ckgen/config/{name}.hpp" for name in ("rules", "derived", "checked")))
 
 
 def cases() -> list[str]:

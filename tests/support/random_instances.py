@@ -13,9 +13,10 @@ from typing import Any
 import yaml
 
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
+from ckgen.families.registry import FAMILIES, FAMILIES_OF
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
-from ckgen.operations.operation import COPY_FAMILIES, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.expand import Expansion, expand_document
 from ckgen.spec.models import AXES
 from ckgen.spec.products import Kind, build
@@ -55,7 +56,7 @@ def kinds() -> list[Kind]:
     return [
         Kind(operation.name, family, generic)
         for operation in OPERATIONS.values()
-        for family in operation.families
+        for family in FAMILIES_OF[operation.name]
         for generic in (False, True)
         if not generic or family == "xdl"
     ]
@@ -100,7 +101,7 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
     if operation.fused:
         values["function"] = rng.choice((PASS_THROUGH, rng.choice(FUNCTIONS)))
-    if kind.family in COPY_FAMILIES:
+    if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values
     values["conv_spec"] = rng.choice(tuple(CONV_SPECS))

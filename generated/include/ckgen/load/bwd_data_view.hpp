@@ -68,14 +68,14 @@ struct BwdDataTile {
         block -= block >= units.tiles ? units.tiles : 0;
         int kind = 0;  // classes with taps, then residues
         int m_tile = 0;
-        if constexpr(D::stationary) {  // B changes as seldom as it can: classes without taps want none
+        if constexpr(D::weight_rows > 0) {  // B changes as seldom as it can: classes without taps want none
             kind = take(block, units.all_classes, units.class_count);
             m_tile = take(block, units.m_tiles, args.m_tiles);
             tile.weight = block * args.classes + kind;
         }
         tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
         tile.group = take(block, units.groups, args.groups);
-        if constexpr(!D::stationary) {
+        if constexpr(D::weight_rows == 0) {
             m_tile = take(block, units.m_tiles, args.m_tiles);
             kind = block;
         }

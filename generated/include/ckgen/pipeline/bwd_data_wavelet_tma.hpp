@@ -35,7 +35,7 @@ struct WaveletTmaBwdDataLoadRole {
             if(tile.k_tiles == 0)
                 continue;
             const platform::TensorMap& out = args.out[tile.class_number];
-            const bool changes = D::stationary && weight.changes(tile);
+            const bool changes = D::weight_rows > 0 && weight.changes(tile);
             if(changes && weight.changed > 1)
                 platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
             const Rows rows(args, tile);
@@ -111,12 +111,12 @@ private:
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
-        const int weight_bytes = D::stationary ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
+        const int weight_bytes = D::weight_rows > 0 ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + weight_bytes);
         platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
-        if constexpr(!D::stationary)
+        if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128, ring.full(), tile, step);
     }
     // Rows: of 64 input channels, from one box's first to the next one's.
@@ -173,7 +173,7 @@ struct WaveletTmaBwdDataView {
     }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
-        constexpr uint32 block_bytes = (D::stationary ? D::weight_rows : D::k_per_block) * 128;
+        constexpr uint32 block_bytes = (D::weight_rows > 0 ? D::weight_rows : D::k_per_block) * 128;
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
             atom::wgmma<typename D::Out, D::n_per_block, atom::Major::k>(

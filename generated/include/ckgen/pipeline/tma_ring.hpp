@@ -52,8 +52,8 @@ template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
     const auto workgroups = static_cast<int32>(thread.grid_size());
-    return D::stationary ? conv::contiguous_units(schedule, workgroup, workgroups)
-                         : conv::strided_units(schedule, workgroup, workgroups);
+    return D::weight_rows > 0 ? conv::contiguous_units(schedule, workgroup, workgroups)
+                              : conv::strided_units(schedule, workgroup, workgroups);
 }
 
 // Which B stays, as a role comes to its units. Both roles see it change at the same unit.

@@ -1,9 +1,7 @@
-// Everything about an instance of backward data that follows from its Config: Derived, and the types of its kernel.
+// What backward data adds to the derived values of an instance: its function, its D tensors, its kernel's arguments.
 #pragma once
 
-#include "ckgen/config/derived.hpp"
 #include "ckgen/config/layout.hpp"
-#include "ckgen/config/rules.hpp"
 #include "ckgen/tuple.hpp"
 
 namespace ckgen {
@@ -21,14 +19,6 @@ struct WithFunction : Base {
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
     using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;
-};
-
-template <class Config>
-using DataDerived = WithFunction<Derived<Config, true>>;
-
-template <class Config>
-struct CheckedData : DataDerived<Config> {
-    static_assert(sizeof(DataRules<DataDerived<Config>>) > 0, "instantiates the rules");
 };
 
 }  // namespace ckgen

@@ -59,7 +59,7 @@ struct TmaMathRole {
             const typename View::Tile tile = next;
             const bool mine = turn == team;
             turn = turn + 1 == teams ? 0 : turn + 1;
-            if constexpr(D::stationary)
+            if constexpr(D::weight_rows > 0)
                 if(weight.changes(tile) && weight.changed > 1 && id == 0)
                     platform::mbarrier_arrive(ring.weight_empty());
             if(!mine) {
@@ -118,7 +118,7 @@ struct TmaMathRole {
 
 private:
     static CKGEN_DEVICE TmaWeightTile weight_tile(const Args& args, const TmaWeight& weight, int k) {
-        if constexpr(D::stationary) {
+        if constexpr(D::weight_rows > 0) {
             const uint32 bytes = View::weight_tile_bytes(args);
             return {k, weight.parities >> k, TmaRing<D>::weight() + static_cast<uint32>(k) * bytes, bytes};
         } else {
@@ -146,14 +146,14 @@ private:
                                             int k_tiles, Registers (&acc)[own_blocks]) {
         uint32 previous = 0;  // the empty barrier of the stage whose products may still run
         for(int k = 0; k < k_tiles; ++k, ring.next(), weight.next()) {
-            if constexpr(D::stationary)
+            if constexpr(D::weight_rows > 0)
                 platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());
             platform::mbarrier_wait(ring.full(), ring.parity);
             atom::wgmma_fence();
             CKGEN_UNROLL
             for(int b = 0; b < own_blocks; ++b)
                 View::template multiply<Steps>(ring.data() + (first_block + b) * block_bytes,
-                                               D::stationary ? weight.data : ring.data() + a_blocks * block_bytes,
+                                               D::weight_rows > 0 ? weight.data : ring.data() + a_blocks * block_bytes,
                                                acc[b], teams == 1 || k > 0);
             atom::wgmma_commit();
             atom::wgmma_wait<1>();
@@ -241,7 +241,7 @@ struct TmaRoles {
             if constexpr(tma_consumers<D> > 1)
                 for(int team = 0; team < tma_consumers<D>; ++team)
                     platform::mbarrier_init(ring.turn(team), 1);
-            if constexpr(D::stationary) {
+            if constexpr(D::weight_rows > 0) {
                 for(int tile = 0; tile < D::weight_rows / 16; ++tile)
                     platform::mbarrier_init(ring.weight_full(tile), 1);
                 platform::mbarrier_init(ring.weight_empty(), D::warpgroups);

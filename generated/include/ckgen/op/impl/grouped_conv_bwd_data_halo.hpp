@@ -3,7 +3,7 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_DATA_HALO_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_DATA_HALO_HPP
 
-#include "ckgen/config/checked_bwd_data_halo.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data_copy_engine_family.hpp"
 #include "ckgen/pipeline/bwd_data_halo.hpp"
 
@@ -76,5 +76,5 @@ private:
 // Each time anew: one translation unit may hold instances of several families in turn.
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
-    CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedHaloData, ::ckgen::tensor_operation::device::HaloDataFamily, \
+    CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedDataHalo, ::ckgen::tensor_operation::device::HaloDataFamily, \
                                     ::ckgen::pipeline::HaloBwdDataKernel)

@@ -3,7 +3,7 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_HALO_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_HALO_HPP
 
-#include "ckgen/config/checked_halo.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/op/impl/copy_engine_family.hpp"
 #include "ckgen/pipeline/halo.hpp"

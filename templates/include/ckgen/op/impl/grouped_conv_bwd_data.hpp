@@ -1,7 +1,7 @@
 // The concrete operator of one instance of backward data: binds a kernel (family) and a Config to CK's interface.
 #pragma once
 
-#include "ckgen/config/derived_bwd_data.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/epilogue/bwd_data_reduce.hpp"
 #include "ckgen/pipeline/bwd_data_parts.hpp"

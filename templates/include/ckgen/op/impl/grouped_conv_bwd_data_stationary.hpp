@@ -2,7 +2,7 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_DATA_STATIONARY_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_DATA_STATIONARY_HPP
 
-#include "ckgen/config/checked_stationary.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data_tma_family.hpp"
 
 #endif
@@ -10,6 +10,6 @@
 // Each time anew: one translation unit may hold instances of several families in turn.
 #undef CKGEN_DEFINE_INSTANCE
 #define CKGEN_DEFINE_INSTANCE(NAME)                                                                                    \
-    CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedStationary,                                                  \
+    CKGEN_DEFINE_DATA_INSTANCE_WITH(NAME, ::ckgen::CheckedDataStationary,                                              \
                                     ::ckgen::tensor_operation::device::TmaDataFamily,                                  \
                                     ::ckgen::pipeline::WaveletTmaBwdDataKernel)

@@ -2,7 +2,7 @@
 #ifndef CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_TMA_HPP
 #define CKGEN_DEVICE_IMPL_GROUPED_CONV_BWD_WEIGHT_WAVELET_TMA_HPP
 
-#include "ckgen/config/checked_tma.hpp"
+#include "ckgen/config/checked.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/op/impl/copy_engine_family.hpp"
 #include "ckgen/pipeline/wavelet_tma.hpp"

@@ -1,4 +1,4 @@
-"""What a rule is.
+"""The form of a rule.
 
 Scope "domain" says which values a field may have at all, "tile" how the tile splits into waves and steps,
 "instance" how everything else fits, "arch" what a target has; where a scope is broken the next ones mean
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ckgen.operations.operation import MFMA_FAMILIES, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """One rule: `condition` must hold, `sentence` says so, `message` says with numbers how it fails.
 
-    It is for instances of `families` and `operations` only; for others its names may mean nothing.
+    It is for the families that have it in their table, of which `only` may leave some out, and for `operations`; for
+    others its names may mean nothing.
     """
 
     id: str
@@ -28,5 +29,5 @@ class Rule:
     help: str
     reason: str
     blame: tuple[str, ...]
-    families: tuple[str, ...] = MFMA_FAMILIES
     operations: tuple[str, ...] = tuple(OPERATIONS)
+    only: tuple[str, ...] = ()

@@ -1,0 +1,70 @@
+"""The fields of a kernel instance and what its layout and data type say, which every family has alike."""
+
+from __future__ import annotations
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS
+from ckgen.operations.operation import OPERATIONS
+
+
+class Fields:
+    """The base of ckgen.instance.instance.Instance: what a family reads of an instance.
+
+    A derived value of the instance's family (`lds_bytes`) is an attribute too; Instance looks it up by its name.
+    """
+
+    __slots__ = ()
+    family: str
+    layout: str
+    dtype: str
+    conv_spec: str
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    m_per_xdl: int
+    load_waves: int
+    math_waves: int
+    a_vector: int
+    b_vector: int
+    c_vector: int
+    stages: int
+    generic: bool
+    operation: str
+
+    def __getattr__(self, name: str) -> int:
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+    @property
+    def a_rows(self) -> bool:
+        """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
+        return OPERATIONS[self.operation].a_k_major(self.layout)
+
+    @property
+    def groups_outermost(self) -> bool:
+        """True where each group's tensor lies by itself, as in GNHWC."""
+        return LAYOUTS[self.layout].groups_outermost
+
+    @property
+    def channels_last(self) -> bool:
+        """True where neighbouring channels lie side by side, as in NHWGC; the weight's always do."""
+        return LAYOUTS[self.layout].channels_last
+
+    @property
+    def pointwise(self) -> bool:
+        """True where the kernel takes 1x1 filters with stride 1 and no padding only."""
+        return self.conv_spec == "Filter1x1Stride1Pad0"
+
+    @property
+    def ndim(self) -> int:
+        """Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."""
+        return self.layout.index("/") - 3
+
+    @property
+    def elem_bytes(self) -> int:
+        """Bytes of an element of A and B."""
+        return DTYPES[self.dtype].elem_bytes
+
+    @property
+    def c_bytes(self) -> int:
+        """Bytes of an element of C, the tensor that is written."""
+        return DTYPES[self.dtype].bytes_of(OPERATIONS[self.operation].written)

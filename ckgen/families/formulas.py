@@ -1,0 +1,74 @@
+"""Derived values: a table of integer expressions for each family, evaluated here and rendered to C++.
+
+An expression reads fields, what the layout and the data type say, and other values of its table, in any order. Its
+words are integers, names, + - * // %, comparisons, and/or/not, `x if c else y`, min and max.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ckgen.families.fields import Fields
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = frozenset({"and", "or", "not", "if", "else", "min", "max"})
+GIVEN = ""  # the expression of a value that the layout or the data type gives
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One derived value; `meaning` is what `ckgen explain` says of it, with its unit."""
+
+    name: str
+    meaning: str
+    expression: str = GIVEN
+
+
+def names_in(expression: str) -> tuple[str, ...]:
+    """The names that an expression reads, in order of appearance."""
+    return tuple(word for word in dict.fromkeys(_NAME.findall(expression)) if word not in _WORDS)
+
+
+class Formulas:
+    """A table of derived values, compiled once."""
+
+    def __init__(self, table: Sequence[Value]) -> None:
+        self.table = tuple(table)
+        self.names = tuple(value.name for value in table)
+        self._expressions = {value.name: value.expression for value in table}
+        self._evaluate = self._compiled()
+
+    def ordered(self, wanted: Iterable[str]) -> tuple[str, ...]:
+        """The names and all that they follow from, each after what it reads."""
+        found: dict[str, None] = {}
+
+        def visit(name: str) -> None:
+            if name not in found:
+                for read in names_in(self._expressions.get(name, GIVEN)):
+                    visit(read)
+                found[name] = None
+
+        for name in wanted:
+            visit(name)
+        return tuple(found)
+
+    def statements(self, wanted: Iterable[str]) -> list[str]:
+        """Python that gives each wanted name its value for `instance`."""
+        return [f"{name} = {self._expressions.get(name) or f'instance.{name}'}" for name in self.ordered(wanted)]
+
+    def meaning(self, name: str) -> str:
+        """The meaning of a value, in words."""
+        return next(value.meaning for value in self.table if value.name == name)
+
+    def values(self, instance: Fields) -> dict[str, int]:
+        """Every value of an instance by name, in the order of the table."""
+        return self._evaluate(instance)
+
+    def _compiled(self) -> Callable[[Fields], dict[str, int]]:
+        lines = ["def evaluate(instance):", *(f"    {line}" for line in self.statements(self.names))]
+        lines.append(f"    return {{{', '.join(f'{name!r}: {name}' for name in self.names)}}}")
+        scope: dict[str, Callable[[Fields], dict[str, int]]] = {}
+        exec(compile("\n".join(lines), "<ckgen derived values>", "exec"), scope)
+        return scope["evaluate"]

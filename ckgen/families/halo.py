@@ -1,0 +1,170 @@
+"""Family halo: 3x3 filters of few channels on Hopper, whose taps read the same rows in shared memory.
+
+Where m_per_xdl is 64, warpgroups multiply by wgmma, one for each row of the filter; else warps by mma.sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ckgen.conv.problem import ConvProblem
+from ckgen.families import halo_cost
+from ckgen.families.bulk_copy import (
+    BLOCK_SIZE,
+    C_BYTES,
+    ELEM_BYTES,
+    LAUNCH_THREADS,
+    LOAD_WAVES,
+    MAX_STAGES,
+    NDIM,
+    WAVE,
+    WGMMA_ROWS,
+    BulkCopy,
+)
+from ckgen.families.counts import ceil_div, saturated
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import Value
+from ckgen.families.halo_cost import CHANNELS
+from ckgen.families.halo_rules import RULES
+from ckgen.families.rule import Rule
+from ckgen.families.tile_cost import Code, Work
+from ckgen.hardware.compute_units import Rates
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+
+LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
+ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
+COLUMNS = 32  # in backward data, where channels are the atom's columns, a warp has these
+WARPGROUPS = 3  # with wgmma, one for each row of the filter
+MATH_WARPS = 8  # as many as leave each other the registers of 180 accumulators
+FILTER = 3
+MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
+
+DERIVED = (
+    NDIM,
+    ELEM_BYTES,
+    C_BYTES,
+    BLOCK_SIZE,
+    LAUNCH_THREADS,
+    # With wgmma a warpgroup has a row of the filter, the taps beside each other; backward data sums positions of the
+    # input.
+    Value(
+        "acc_registers",
+        "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
+        f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS} else k_per_block * {CHANNELS} // block_size if a_rows"
+        f" else (5 if n_per_block < {ATOM[0]} else 9) * (m_per_block // {ATOM[1]}) * 4",
+    ),
+    Value("lds_bytes", "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.", f"{LDS_BYTES}"),
+    Value(
+        "groups_per_block",
+        "Groups whose channels one workgroup of family halo has beside each other.",
+        f"{CHANNELS} // n_per_block",
+    ),
+    # The rows of the atom, or fewer where two taps share it; in backward data columns.
+    Value(
+        "unit_channels",
+        "Input channels of one warp.",
+        f"{COLUMNS} if a_rows else max(1, min(n_per_block, {ATOM[0]}))",
+    ),
+    Value("units", "Warps that a workgroup's channels need.", f"{CHANNELS} // unit_channels"),
+    Value(
+        "shares",
+        "Parts into which the positions of a step are dealt: units x shares warps do the matrix work.",
+        f"k_per_block // {ATOM[2]}",
+    ),
+    Value("out_pitch", "Bytes of an output position in shared memory.", "groups_per_block * m_per_block * 2"),
+    Value(
+        "lds_products_bytes",
+        "Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in"
+        " backward data.",
+        f"0 if a_rows or m_per_xdl == {WGMMA_ROWS}"
+        " else shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4",
+    ),
+    WAVE,
+)
+REASONS = {
+    "k_per_block": "by rule: 16 positions for each share of eight warps, with wgmma 16",
+    "m_per_xdl": "by rule: mma.sync's atom has 16 rows; wgmma's has 64, the channels of a group's tile",
+    "load_waves": "by rule: one warpgroup of two waves",
+    "math_waves": "by rule: a warp for each unit of channels and share of positions, with wgmma a warpgroup"
+    " of two waves for each row of the filter",
+    "stages": "by rule: at most 6; how many fit follows from the problem",
+    "vector": "by rule: 16 bytes of A and of B, four weights, in backward data 16 bytes",
+}
+
+
+def units_of(operation: str, n_per_block: int) -> int:
+    """Warps that a workgroup's channels need, before there is an instance."""
+    unit = COLUMNS if OPERATIONS[operation].a_rows else max(1, min(n_per_block, ATOM[0]))
+    return CHANNELS // unit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Halo(BulkCopy):
+    """The family halo: a workgroup has 64 input channels, of whole groups or of one, and all nine taps."""
+
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+    struct: str = "Halo"
+    all_taps: bool = True
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        if n_per_block == CHANNELS:
+            return ATOM[2]
+        return ATOM[2] * max(1, MATH_WARPS // units_of(operation, n_per_block))
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return WGMMA_ROWS if n_per_block == CHANNELS else ATOM[0]
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        _, n, k = extents
+        if n == CHANNELS:
+            return LOAD_WAVES, 2 * WARPGROUPS
+        return LOAD_WAVES, max(1, units_of(operation, n) * (k // ATOM[2]) // 2)
+
+    def stages(self, instance: Fields) -> int:
+        return MAX_STAGES
+
+    def takes(self, instance: Fields, problem: ConvProblem) -> bool:
+        """Filters of 3x3, strides of 1 or 2, and groups that fill a workgroup's channels."""
+        if any(size != FILTER for size in problem.filter) or max(problem.strides) > 2:
+            return False
+        if instance.a_rows:
+            if len(set(problem.strides)) > 1 or (
+                problem.strides[0] == 2 and any(d % 2 == 0 for d in problem.dilations)
+            ):
+                return False
+            return problem.k == problem.c == instance.n_per_block
+        if instance.m_per_xdl == WGMMA_ROWS and max(problem.strides) > 1:
+            return False
+        beside = problem.c == instance.n_per_block and problem.k == instance.m_per_block
+        return beside or instance.n_per_block == CHANNELS
+
+    def tiles(self, instance: Fields, problem: ConvProblem) -> int:
+        """A tile has all taps."""
+        if instance.a_rows:
+            rows = saturated((problem.batch, *problem.input))
+            channels = saturated((problem.groups, problem.c))
+            return saturated((ceil_div(rows, instance.k_per_block), ceil_div(channels, CHANNELS)))
+        rows = saturated((ceil_div(problem.k, instance.m_per_block), problem.groups))
+        return saturated((rows, ceil_div(problem.c, instance.n_per_block)))
+
+    def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
+        """Few are read, but the matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
+        data a position is read and written once."""
+        if instance.a_rows:
+            return 2 * CHANNELS
+        macs = saturated((instance.m_per_block, instance.n_per_block, *problem.filter))
+        return max(instance.m_per_block + instance.n_per_block, macs // MACS_A_VALUE)
+
+    def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
+        return halo_cost.work(instance, problem, split_k, rates, self.matrix_rate(instance.dtype, rates))
+
+
+HALO = Halo(
+    name="halo",
+    summary="Hopper's for 3x3 filters of few channels",
+    operations=(BWD_WEIGHT, BWD_DATA),
+    widths={BWD_WEIGHT: (8, 8, 4), BWD_DATA: (8, 8, 8)},  # four weights are 16 bytes of f32
+)

@@ -1,0 +1,154 @@
+"""Families wavelet_tma and stationary: matrix products by wgmma, on Hopper.
+
+wavelet_tma: tiles of A and B come together. stationary: B, the weight, stays in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ckgen.conv.problem import ConvProblem
+from ckgen.families.bulk_copy import (
+    BLOCK_SIZE,
+    C_BYTES,
+    ELEM_BYTES,
+    LAUNCH_THREADS,
+    LOAD_WAVES,
+    MAX_STAGES,
+    NDIM,
+    WAVE,
+    WGMMA_ROWS,
+    BulkCopy,
+)
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import Value
+from ckgen.families.hopper_rules import RULES
+from ckgen.families.rule import Rule
+from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+
+SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
+STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage is empty
+WEIGHT_ELEMENTS = 64 * 1024  # of a B that stays: 128 KiB
+COPY_BYTES = 16  # what a bulk copy addresses
+MOST_COPY_STRIDE = 8
+COPY_STEP = 16  # output channels that backward data multiplies at once
+# Farthest corner of a box outside the image and farthest tap, by ndim: CUDA driver API, cuTensorMapEncodeIm2col.
+CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
+
+REASONS = {
+    "k_per_block": "by rule: 64 positions, four wgmma steps and one box of a copy",
+    "m_per_xdl": "by rule: wgmma computes 64 rows a warpgroup",
+    "load_waves": "by rule: one warpgroup of two waves",
+    "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
+    "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
+    "vector": "by rule: 16 bytes of A; of B a box of 64 channels and two weights, in backward data 16 bytes of both",
+}
+
+
+_VALUES = (
+    NDIM,
+    ELEM_BYTES,
+    C_BYTES,
+    BLOCK_SIZE,
+    LAUNCH_THREADS,
+    Value(
+        "acc_registers",
+        "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
+        f"n_per_block // 2 * (m_per_xdl // {WGMMA_ROWS})",
+    ),
+    Value(
+        "lds_bytes",
+        "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.",
+        f"(stages * (lds_stage_bytes + {STAGE_BARRIER_BYTES}) + lds_beside_stages + 15) // 16 * 16",
+    ),
+    Value(
+        "lds_stage_bytes",
+        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * 2",
+    ),
+    WAVE,
+    Value("warpgroups", "Warpgroups of 128 threads that do the matrix work.", "math_waves // 2"),
+    Value(
+        "lds_store_bytes",
+        "Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.",
+        "16 * 2 * min(n_per_block, 128) if a_rows else 0",
+    ),
+    Value(
+        "lds_beside_stages",
+        "Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.",
+        f"{SWIZZLE_BYTES} + lds_weight_bytes + 2 * math_waves * lds_store_bytes",
+    ),
+)
+_LAST_VALUES = (
+    Value(
+        "lds_weight_bytes",
+        "Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.",
+        "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)",
+    ),
+)
+
+
+def derived(weight_rows: str) -> tuple[Value, ...]:
+    """The derived values, given the rows of B that stay."""
+    meaning = "Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage."
+    return (*_VALUES, Value("weight_rows", meaning, weight_rows), *_LAST_VALUES)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Hopper(BulkCopy):
+    """A family whose tensor maps are in im2col order."""
+
+    uses_wgmma: bool = True
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        return 64
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return WGMMA_ROWS
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        return LOAD_WAVES, max(1, 2 * extents[0] // WGMMA_ROWS)
+
+    def stages(self, instance: Fields) -> int:
+        most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
+        stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
+        return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
+
+    def kept_rows(self, instance: Fields) -> int:
+        return instance.weight_rows
+
+    def takes(self, instance: Fields, problem: ConvProblem) -> bool:
+        """True where tensor maps in im2col order describe the problem."""
+        corner, farthest = CORNERS[problem.ndim - 1], FARTHEST_TAPS[problem.ndim - 1]
+        reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
+        if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
+            return False
+        if instance.a_rows:
+            return problem.groups == 1 or problem.k % COPY_STEP == 0
+        step = COPY_BYTES // instance.elem_bytes
+        return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
+
+
+# Backward weight: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights. Backward data:
+# B's rows and what is written are 16 bytes too.
+WAVELET_TMA = Hopper(
+    name="wavelet_tma",
+    summary="Hopper's own",
+    operations=(BWD_WEIGHT, BWD_DATA),
+    wavelet=True,
+    widths={BWD_WEIGHT: (8, 64, 2), BWD_DATA: (8, 8, 8)},
+    derived=derived("0"),
+    struct="Tma",
+)
+STATIONARY = Hopper(
+    name="stationary",
+    summary="its weight stays in shared memory",
+    operations=(BWD_DATA,),
+    widths={BWD_DATA: (8, 8, 8)},
+    derived=derived(f"{WEIGHT_ELEMENTS} // n_per_block"),
+    struct="Stationary",
+)

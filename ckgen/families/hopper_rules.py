@@ -1,0 +1,137 @@
+"""The rules of families wavelet_tma and stationary: Hopper's bulk tensor copies and warpgroup matrix instructions."""
+
+from __future__ import annotations
+
+from ckgen.families.rule import Rule
+from ckgen.families.shared_rules import COPY_ATOM, COPY_DTYPE, COPY_SPEC, LDS_BYTES
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+
+RULES: tuple[Rule, ...] = (
+    LDS_BYTES,
+    Rule(
+        id="tma-vectors",
+        scope="domain",
+        condition="a_vector == 8 and b_vector == 64 and c_vector == 2",
+        sentence="A is copied in units of 8 channels, B in boxes of 64, C is written in pairs",
+        message="vectors {a_vector}x{b_vector}x{c_vector}",
+        help="leave `vector` out: wavelet_tma has 8x64x2 only",
+        reason=(
+            "A bulk tensor copy needs rows of a multiple of 16 bytes; a swizzled box of B is 128 bytes, 64"
+            " channels of one tap; an accumulator register pair is two weights side by side."
+        ),
+        blame=("vector",),
+        only=("wavelet_tma",),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        id="tma-data-vectors",
+        scope="domain",
+        condition="a_vector == 8 and b_vector == 8 and c_vector == 8",
+        sentence="A, B and C have units of 8 channels",
+        message="vectors {a_vector}x{b_vector}x{c_vector}",
+        help="leave `vector` out: {family} of backward data has 8x8x8 only",
+        reason=(
+            "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
+        ),
+        blame=("vector",),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
+        id="tma-stages",
+        scope="domain",
+        condition="stages >= 2 and stages <= 12",
+        sentence="the ring has 2 to 12 stages",
+        message="{stages} stages for family {family}",
+        help="use 2 to 12, or leave `stages` out",
+        reason=(
+            "One stage is filled while another is multiplied; more than 12 hide no more latency than the memory has."
+        ),
+        blame=("stages",),
+    ),
+    COPY_DTYPE,
+    Rule(
+        id="tma-layout",
+        scope="domain",
+        condition="not groups_outermost and channels_last",
+        sentence="the layout has the channels last and the groups beside them, as in NHWGC",
+        message="{family} has no layout {layout}",
+        help="use a layout like NHWGC/GKYXC/NHWGK, or family xdl",
+        reason="The kernel's tensor maps have one row of G x C channels for each position.",
+        blame=("layout",),
+    ),
+    COPY_SPEC,
+    Rule(
+        id="tma-tile",
+        scope="tile",
+        condition=(
+            "(m_per_block == 64 or m_per_block == 128) and (m_per_xdl == 64 or m_per_xdl == 128)"
+            " and m_per_xdl <= m_per_block"
+        ),
+        sentence="m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128",
+        message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
+        help="use m_per_block 64 or 128 and leave m_per_xdl out",
+        reason="wgmma computes 64 rows a warpgroup; more than two warpgroups do not leave each other enough registers.",
+        blame=("tile", "m_per_xdl"),
+    ),
+    Rule(
+        id="tma-n",
+        scope="tile",
+        condition="n_per_block == 64 or n_per_block == 128 or n_per_block == 192 or n_per_block == 256",
+        sentence="n_per_block is 64, 128, 192 or 256",
+        message="n_per_block is {n_per_block}",
+        help="use 64, 128, 192 or 256",
+        reason="B is copied in boxes of 64 channels, and one wgmma takes at most 256 columns.",
+        blame=("tile",),
+    ),
+    Rule(
+        id="stationary-n",
+        scope="tile",
+        condition="n_per_block == 128 or n_per_block == 256",
+        sentence="n_per_block of family stationary is 128 or 256",
+        message="n_per_block is {n_per_block}",
+        help="use 128 for up to 512 terms a sum, 256 for up to 256",
+        reason="128 KiB of the weight stay, whole tiles of GEMM-K; with fewer columns A would be read too often.",
+        blame=("tile",),
+        only=("stationary",),
+    ),
+    Rule(
+        id="tma-k",
+        scope="tile",
+        condition="k_per_block == 64",
+        sentence="k_per_block is 64",
+        message="k_per_block is {k_per_block}",
+        help="use 64, or leave k_per_block out",
+        reason="A stage is one box of 64 positions, in backward data of 64 channels: four wgmma steps of 16.",
+        blame=("k_per_block", "tile"),
+    ),
+    Rule(
+        id="tma-waves",
+        scope="tile",
+        condition=(
+            "load_waves == 2"
+            " and (math_waves * m_per_xdl == 2 * m_per_block or (math_waves == 4 and m_per_xdl == m_per_block))"
+        ),
+        sentence="one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns",
+        message="{load_waves} load and {math_waves} math waves for m_per_block {m_per_block}, m_per_xdl {m_per_xdl}",
+        help="leave `wave_ratio` out, or use [2, 2] for m_per_block 64 and [2, 4] for 128",
+        reason=(
+            "wgmma is executed by warpgroups of 128 threads, each with its own 64 rows or 128; one thread issues all"
+            " copies."
+        ),
+        blame=("wave_ratio", "tile"),
+    ),
+    Rule(
+        id="tma-registers",
+        scope="tile",
+        condition="(warpgroups == 1 and acc_registers + 40 <= 255) or (warpgroups != 1 and acc_registers + 40 <= 232)",
+        sentence="accumulators and 40 other registers fit a thread",
+        message="{acc_registers} accumulator registers per thread, and 40 others",
+        help="use a smaller n_per_block",
+        reason=(
+            "A thread has at most 255 registers; two math warpgroups beside a load warpgroup can be given 232"
+            " each by setmaxnreg."
+        ),
+        blame=("tile",),
+    ),
+    COPY_ATOM,
+)

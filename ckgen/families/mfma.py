@@ -1,0 +1,239 @@
+"""Families xdl and wavelet: matrix products by MFMA, the fallback on every architecture.
+
+xdl: every wave loads and multiplies. wavelet: some waves load, the others multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.families.family import Family
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import Value
+from ckgen.families.mfma_rules import RULES
+from ckgen.families.rule import Rule
+from ckgen.families.tile_cost import TileBytes
+from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
+from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+
+LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
+LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
+SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
+WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
+
+DERIVED = (
+    Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
+    Value("elem_bytes", "Bytes of an element of A and B."),
+    Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
+    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // elem_bytes"),
+    Value(
+        "planes",
+        "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
+        "k_per_block // k1",
+    ),
+    Value(
+        "copy_waves",
+        "Waves that copy from global memory to LDS: the load waves, or all where there are none.",
+        "load_waves if load_waves > 0 else math_waves",
+    ),
+    Value("copy_threads", "Threads that copy from global memory to LDS.", f"{WAVE_SIZE} * copy_waves"),
+    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", f"{WAVE_SIZE} * math_waves"),
+    Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
+    # The math waves tile M x N as squarely as they can: the longer side of the tile gets more waves.
+    Value(
+        "m_waves",
+        "Math waves along M.",
+        "(4 if m_per_block > n_per_block else 2) if math_waves == 8 else 2 if math_waves == 4"
+        " else 2 if math_waves == 2 and m_per_block > n_per_block else 1",
+    ),
+    Value(
+        "n_waves",
+        "Math waves along N.",
+        "(2 if m_per_block > n_per_block else 4) if math_waves == 8 else 2 if math_waves == 4"
+        " else 2 if math_waves == 2 and m_per_block <= n_per_block else 1",
+    ),
+    Value("m_xdl_per_wave", "Atoms of one wave along M.", "m_per_block // (m_waves * m_per_xdl)"),
+    Value("n_xdl_per_wave", "Atoms of one wave along N.", "n_per_block // (n_waves * m_per_xdl)"),
+    Value(
+        "k_step",
+        "GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.",
+        f"k1 * ({WAVE_SIZE} // m_per_xdl)",
+    ),
+    Value(
+        "acc_registers",
+        "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
+        f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
+    ),
+    Value("a_elems", "Elements of A's tile a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
+    Value("b_elems", "Elements of B's tile a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    Value(
+        "a_dst_vector",
+        "Elements along GEMM-K that one LDS write of A stores, transposed in registers where A is not a_rows.",
+        "k1 if a_rows else max(1, min(k1, a_elems // a_vector))",
+    ),
+    Value(
+        "b_dst_vector",
+        "Elements along GEMM-K that one LDS write of B stores.",
+        "max(1, min(k1, b_elems // b_vector))",
+    ),
+    Value(
+        "a_slices",
+        "How many pieces of A a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
+        "a_elems // (a_dst_vector if a_rows else a_vector * a_dst_vector)",
+    ),
+    Value(
+        "b_slices",
+        "How many b_vector x b_dst_vector pieces of B a copy thread moves.",
+        "b_elems // (b_vector * b_dst_vector)",
+    ),
+    # So that the threads of one write hit different banks. Where A has rows, threads side by side write one row's
+    # slots, one in each plane.
+    Value(
+        "a_pad",
+        "Empty slots after each plane of A.",
+        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if a_rows"
+        f" else m_per_block // a_vector if m_per_block // a_vector < {LDS_PLANES} else 0",
+    ),
+    Value(
+        "b_pad",
+        "Empty slots after each plane of B.",
+        f"n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
+    ),
+    Value(
+        "lds_stage_bytes",
+        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
+    ),
+    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),
+    Value(
+        "lds_epilogue_bytes",
+        "Bytes of the two f32 row buffers of the epilogue.",
+        "2 * epilogue_rows * n_per_block * 4",
+    ),
+    Value(
+        "lds_bytes",
+        "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.",
+        "max(stages * lds_stage_bytes, lds_epilogue_bytes)",
+    ),
+    # Where load and math are different waves a wave holds one or the other, so the larger counts.
+    Value(
+        "vgpr_estimate",
+        "32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.",
+        "48 + (max(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes // 4)"
+        " if load_waves > 0 else"
+        " acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave) + (a_elems + b_elems) * elem_bytes // 4)",
+    ),
+    Value(
+        "vgpr_budget",
+        "32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit.",
+        f"{VGPR_FILE} // ((load_waves + math_waves + {SIMDS_PER_CU - 1}) // {SIMDS_PER_CU})",
+    ),
+)
+REASONS = {
+    "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
+    "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
+    "generic": "by rule: single elements fit every C and K",
+    "slot": "by rule: 16 bytes, a slot of LDS",
+    "wavelet": "by rule: 32 load threads read a row of the tile",
+    "wavelet-c": "by rule: two weights, as in CK's rows",
+    "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mfma(Family):
+    """A family whose kernels are written for MFMA, with a portable atom elsewhere."""
+
+    operations: tuple[str, ...] = (BWD_WEIGHT, BWD_DATA)
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+    struct: str = ""
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        return 64 // DTYPES[dtype].elem_bytes
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return 32
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        return 0, block_size // WAVE_SIZE
+
+    def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
+        a, b, c = wanted
+        return (
+            a if isinstance(a, int) else self._a_width(a, shape),
+            b if isinstance(b, int) else self._read_width(b, shape, shape.n_per_block),
+            c if isinstance(c, int) else self._write_width(c, shape),
+        )
+
+    def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
+        if isinstance(word, str):
+            return self.reason(word)
+        if instance.generic:
+            return self.reason("generic")
+        if instance.a_rows and which == "a":
+            return self.reason("slot")
+        if self.wavelet and not (instance.a_rows and which == "c"):
+            return self.reason("wavelet-c" if which == "c" else "wavelet")
+        return "by rule, " + self.reason("full")
+
+    def stages(self, instance: Fields) -> int:
+        if not instance.load_waves:
+            return 1
+        return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
+
+    def archs(self, generic: bool) -> Sequence[str]:
+        return tuple(ARCHES) if generic else MATRIX_ARCHES
+
+    def home(self, dtype: str) -> Sequence[str]:
+        return MATRIX_ARCHES
+
+    def has_atom(self, instance: Fields, arch: str) -> bool:
+        """NVIDIA has the portable atom where there is no mma.sync, so every data type has one."""
+        return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+
+    def tile_bytes(self, instance: Fields) -> TileBytes:
+        """Every wave reads its own rows of A and columns of B once."""
+        tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
+        per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
+        return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
+
+    def _a_width(self, word: Width, shape: Shape) -> int:
+        if not OPERATIONS[shape.operation].a_rows:
+            return self._read_width(word, shape, shape.m_per_block)
+        if word == "small" or (word is None and shape.generic):
+            return small(shape)
+        return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
+
+    def _read_width(self, word: Width, shape: Shape, extent: int) -> int:
+        if word == "small":
+            return small(shape)
+        if word is None and shape.generic:
+            return 1
+        if word is None and self.wavelet:
+            return max(1, extent // WAVELET_ROW)
+        return full_read(shape, extent)
+
+    def _write_width(self, word: Width, shape: Shape) -> int:
+        if word == "small":
+            return small(shape)
+        if word is None and shape.generic:
+            return 1
+        if word is None and self.wavelet and not OPERATIONS[shape.operation].a_rows:
+            return 2
+        return full_write(shape)
+
+
+XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",))
+WAVELET = Mfma(
+    name="wavelet",
+    summary="load and math waves",
+    wave_key="wave_ratio",
+    usual_waves=(4, 4),
+    loops=("math", "load"),
+    wavelet=True,
+)

@@ -1,0 +1,261 @@
+"""The rules of families xdl and wavelet, in the order in which they are reported.
+
+In backward data A lies along GEMM-K and is copied slot by slot; that whole reads fill a slot follows from vector-width.
+"""
+
+from __future__ import annotations
+
+from ckgen.families.rule import Rule
+from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="wave-count",
+        scope="domain",
+        condition=(
+            "(math_waves == 1 or math_waves == 2 or math_waves == 4 or math_waves == 8)"
+            " and load_waves >= 0 and load_waves <= 8 and launch_threads <= 1024"
+        ),
+        sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
+        message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads a wave, at most 1024 a workgroup",
+        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads a workgroup.",
+        blame=("wave_ratio", "block_size", "tile"),
+    ),
+    Rule(
+        id="xdl-size",
+        scope="domain",
+        condition="m_per_xdl == 32 or m_per_xdl == 16",
+        sentence="matrix atoms are 32x32 or 16x16",
+        message="m_per_xdl is {m_per_xdl}",
+        help="use 32 or 16",
+        reason="The square MFMA shapes with one block and full rate are 32x32 and 16x16.",
+        blame=("m_per_xdl",),
+    ),
+    Rule(
+        id="stages-range",
+        scope="domain",
+        condition=(
+            "(load_waves == 0 and stages >= 1 and stages <= 2) or (load_waves > 0 and (stages == 2 or stages == 4))"
+        ),
+        sentence="xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4",
+        message="{stages} stages for family {family}",
+        help="use 1 or 2 for xdl, 2 or 4 for wavelet",
+        reason=(
+            "The wavelet ring has two halves, one being filled and one being multiplied; where every wave loads,"
+            " registers are the second buffer."
+        ),
+        blame=("stages",),
+    ),
+    Rule(
+        id="vector-width",
+        scope="domain",
+        condition="16 % (a_vector * elem_bytes) == 0 and 16 % (b_vector * elem_bytes) == 0",
+        sentence="a global read of A or B is a power of two of elements and at most 16 bytes",
+        message="vectors of {a_vector} (A) and {b_vector} (B) elements of {elem_bytes} bytes",
+        help="use powers of two up to 16 bytes",
+        reason="The widest vector memory instruction moves 16 bytes per lane, and the widths are powers of two.",
+        blame=("vector", "tile"),
+    ),
+    Rule(
+        id="c-vector",
+        scope="domain",
+        condition="16 % (c_vector * c_bytes) == 0 and n_per_block % c_vector == 0",
+        sentence="a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile",
+        message="c vector {c_vector} of {c_bytes}-byte elements, n_per_block {n_per_block}",
+        help="use a power of two up to 16 bytes that divides n_per_block",
+        reason="The widest vector memory instruction moves 16 bytes per lane; no vector may cross a row of the tile.",
+        blame=("vector", "tile"),
+    ),
+    Rule(
+        id="generic-vectors",
+        scope="domain",
+        condition=(
+            "not generic or (a_vector == 1 and b_vector == 1 and c_vector == 1 and load_waves == 0 and not pointwise)"
+        ),
+        sentence="a generic instance is of family xdl, takes any filter and reads and writes single elements",
+        message="a generic {family} instance, conv_spec {conv_spec}, vectors {a_vector}x{b_vector}x{c_vector}",
+        help="leave vector and conv_spec to their defaults in a generic group of family xdl",
+        reason="Only single elements divide every C and K; only Default takes every filter, stride and padding.",
+        blame=("vector", "conv_spec", "generic", "family"),
+    ),
+    Rule(
+        id="wavelet-dtype",
+        scope="domain",
+        condition="load_waves == 0 or (elem_bytes == 2 and c_bytes == 2)",
+        sentence="wavelet exists for f16 and bf16",
+        message="wavelet has no {dtype} instances",
+        help="use f16 or bf16, or family xdl",
+        reason="f32 atoms take so long that index arithmetic hides behind them without load waves.",
+        blame=("dtype",),
+    ),
+    Rule(
+        id="tile-m-waves",
+        scope="tile",
+        condition="m_per_block % (m_waves * m_per_xdl) == 0",
+        sentence="m_per_block is a whole number of atoms for each of the m_waves",
+        message="m_per_block {m_per_block} is not a multiple of {m_waves} x {m_per_xdl} (m_waves x m_per_xdl)",
+        help="m_per_block must be a multiple of m_waves x m_per_xdl",
+        reason="A wave computes whole matrix atoms, and all math waves of a workgroup the same number.",
+        blame=("tile", "block_size", "wave_ratio", "m_per_xdl"),
+    ),
+    Rule(
+        id="tile-n-waves",
+        scope="tile",
+        condition="n_per_block % (n_waves * m_per_xdl) == 0",
+        sentence="n_per_block is a whole number of atoms for each of the n_waves",
+        message="n_per_block {n_per_block} is not a multiple of {n_waves} x {m_per_xdl} (n_waves x m_per_xdl)",
+        help="n_per_block must be a multiple of n_waves x m_per_xdl",
+        reason="A wave computes whole matrix atoms, and all math waves of a workgroup the same number.",
+        blame=("tile", "block_size", "wave_ratio", "m_per_xdl"),
+    ),
+    Rule(
+        id="k-per-block-step",
+        scope="tile",
+        condition="k_per_block % k_step == 0",
+        sentence="k_per_block is a whole number of atom steps (k_step)",
+        message="k_per_block {k_per_block} is not a multiple of {k_step} (k_step)",
+        help="k_step is what one step of a wave covers: 16 bytes for each of 64 / m_per_xdl lane groups",
+        reason="A lane reads 16 bytes of GEMM-K from LDS at once; a wave's lane groups lie side by side along it.",
+        blame=("k_per_block", "tile", "m_per_xdl"),
+    ),
+    Rule(
+        id="a-copy-cover",
+        scope="instance",
+        condition="a_slices >= 1 and a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block",
+        sentence="the copy threads move the whole tile of A in equal pieces",
+        message="{copy_threads} threads x {a_vector}x{a_dst_vector} do not cover A's {m_per_block}x{k_per_block}",
+        help="use a smaller a vector, fewer copy waves or a larger tile",
+        reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
+        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        id="b-copy-cover",
+        scope="instance",
+        condition="b_slices >= 1 and b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block",
+        sentence="the copy threads move the whole tile of B in equal pieces",
+        message="{copy_threads} threads x {b_vector}x{b_dst_vector} do not cover B's {n_per_block}x{k_per_block}",
+        help="use a smaller b vector, fewer copy waves or a larger tile",
+        reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
+        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
+    ),
+    Rule(
+        id="a-tile-vector",
+        scope="instance",
+        condition="m_per_block % a_vector == 0 and k_per_block % a_dst_vector == 0",
+        sentence="pieces of a_vector x a_dst_vector tile m_per_block x k_per_block",
+        message="pieces of {a_vector}x{a_dst_vector} do not tile {m_per_block}x{k_per_block}",
+        help="a_vector must divide m_per_block, a_dst_vector k_per_block",
+        reason="A piece that crossed the edge of the tile would need a branch for each element.",
+        blame=("vector", "tile", "k_per_block"),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        id="b-tile-vector",
+        scope="instance",
+        condition="n_per_block % b_vector == 0 and k_per_block % b_dst_vector == 0",
+        sentence="pieces of b_vector x b_dst_vector tile n_per_block x k_per_block",
+        message="pieces of {b_vector}x{b_dst_vector} do not tile {n_per_block}x{k_per_block}",
+        help="b_vector must divide n_per_block, b_dst_vector k_per_block",
+        reason="A piece that crossed the edge of the tile would need a branch for each element.",
+        blame=("vector", "tile", "k_per_block"),
+    ),
+    Rule(
+        id="a-copy-planes",
+        scope="instance",
+        condition="(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
+        sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1",
+        message=(
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}"
+        ),
+        help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
+        reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
+        blame=("tile", "vector", "block_size", "wave_ratio"),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        id="b-copy-planes",
+        scope="instance",
+        condition="(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
+        sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1",
+        message=(
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}"
+        ),
+        help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
+        reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
+        blame=("tile", "vector", "block_size", "wave_ratio"),
+    ),
+    Rule(
+        id="lds-write-width",
+        scope="instance",
+        condition=(
+            "a_dst_vector * elem_bytes >= 4 and b_dst_vector * elem_bytes >= 4"
+            " and k1 % a_dst_vector == 0 and k1 % b_dst_vector == 0"
+        ),
+        sentence="an LDS write is 4, 8 or 16 bytes",
+        message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {elem_bytes} bytes",
+        help="use a smaller vector or fewer copy waves, so that a thread has enough of GEMM-K to write",
+        reason="A write narrower than a 4-byte bank wastes it; one that does not divide a slot straddles two.",
+        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
+    ),
+    Rule(
+        id="c-tile-cover",
+        scope="instance",
+        condition=(
+            "(epilogue_rows * n_per_block) % (c_vector * block_size) == 0"
+            " or (c_vector * block_size) % (epilogue_rows * n_per_block) == 0"
+        ),
+        sentence="the math threads store the rows of one epilogue step evenly, or a whole fraction of them does",
+        message="{block_size} threads x {c_vector} elements do not fit {epilogue_rows} rows of {n_per_block}",
+        help="use another c vector or a tile whose n_per_block is a power of two",
+        reason="A branch-free epilogue gives every thread that stores the same number of vectors.",
+        blame=("vector", "tile", "block_size", "wave_ratio"),
+    ),
+    Rule(
+        id="register-budget",
+        scope="instance",
+        condition="vgpr_estimate <= vgpr_budget",
+        sentence="the estimated registers of a lane fit what the launched waves leave it",
+        message="about {vgpr_estimate} registers per lane, {vgpr_budget} are available",
+        help="use a smaller tile, or other waves",
+        reason="A SIMD of gfx90a and later has 512 registers per lane for all its waves; more than the share spills.",
+        blame=("tile", "block_size", "wave_ratio", "k_per_block"),
+    ),
+    LDS_BYTES,
+    Rule(
+        id="atom-exists",
+        scope="arch",
+        condition="has_atom or generic",
+        sentence="the architecture has an MFMA for the data type and atom size",
+        message="{arch} has no {m_per_xdl}x{m_per_xdl} MFMA for {dtype}",
+        help="take the architecture out of archs; the generic instances serve it",
+        reason="The kernels are written for MFMA; elsewhere only the portable multiply-add atom runs.",
+        blame=("archs", "m_per_xdl", "dtype"),
+    ),
+    Rule(
+        id="channels-first-vectors",
+        scope="domain",
+        condition="channels_last or (a_vector == 1 and c_vector == 1)",
+        sentence="where channels do not come last, output and input are accessed one element at a time",
+        message="vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
+        help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
+        blame=("vector", "layout"),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
+        id="a-slot-cover",
+        scope="instance",
+        condition=(
+            "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % planes == 0"
+        ),
+        sentence="the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time",
+        message="{copy_threads} threads x {k1} elements do not cover A's {m_per_block}x{k_per_block}",
+        help="use fewer copy waves or a larger tile",
+        reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
+        blame=("tile", "k_per_block", "wave_ratio", "block_size"),
+        operations=(BWD_DATA,),
+    ),
+)

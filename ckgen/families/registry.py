@@ -1,0 +1,25 @@
+"""The list of the families, and what follows from it."""
+
+from __future__ import annotations
+
+from ckgen.families.family import Family
+from ckgen.families.halo import HALO
+from ckgen.families.hopper import STATIONARY, WAVELET_TMA
+from ckgen.families.mfma import WAVELET, XDL
+from ckgen.families.rule import Rule
+from ckgen.operations.operation import OPERATIONS
+
+FAMILIES: dict[str, Family] = {family.name: family for family in (XDL, WAVELET, WAVELET_TMA, STATIONARY, HALO)}
+RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
+DERIVED_NAMES: tuple[str, ...] = tuple(
+    dict.fromkeys(name for family in FAMILIES.values() for name in family.formulas.names)
+)
+FAMILIES_OF: dict[str, tuple[str, ...]] = {
+    operation: tuple(family.name for family in FAMILIES.values() if operation in family.operations)
+    for operation in OPERATIONS
+}
+
+
+def families_with(rule: Rule) -> tuple[str, ...]:
+    """The families that keep a rule."""
+    return tuple(family.name for family in FAMILIES.values() if rule in family.rules)

@@ -1,0 +1,49 @@
+"""Rules that several tables hold: of all families, and of all whose shared memory TMA fills."""
+
+from __future__ import annotations
+
+from ckgen.families.rule import Rule
+
+LDS_BYTES = Rule(
+    id="lds-bytes",
+    scope="arch",
+    condition="lds_bytes <= lds_limit",
+    sentence="the LDS of a workgroup fits the architecture",
+    message="{lds_bytes} bytes of LDS, {arch} has {lds_limit}",
+    help="use fewer stages, a smaller tile or k_per_block",
+    reason="A workgroup cannot allocate more LDS than a compute unit has: 64 KiB, on gfx950 160 KiB, on sm_90a 227.",
+    blame=("stages", "k_per_block", "tile", "archs"),
+)
+COPY_DTYPE = Rule(
+    id="tma-dtype",
+    scope="domain",
+    condition="elem_bytes == 2",
+    sentence="A and B have elements of 16 bits",
+    message="{family} has no {dtype} instances",
+    help="use f16, bf16 or bf16_f32_bf16, or family xdl",
+    reason="The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost.",
+    blame=("dtype",),
+)
+COPY_SPEC = Rule(
+    id="tma-spec",
+    scope="domain",
+    condition="not pointwise and not generic",
+    sentence="conv_spec is Default and the instance not generic",
+    message="{family} has no generic instances and no conv_spec but Default",
+    help="use conv_spec Default and leave `generic` out",
+    reason=(
+        "The copy engine knows padding and strides, so a kernel for 1x1 filters would be the same; it"
+        " needs channels that are multiples, so it cannot be generic."
+    ),
+    blame=("conv_spec", "generic"),
+)
+COPY_ATOM = Rule(
+    id="tma-atom",
+    scope="arch",
+    condition="has_atom",
+    sentence="the architecture has wgmma and bulk tensor copies",
+    message="{arch} has no wgmma",
+    help="leave `archs` out: {family} is for sm_90a, on platform nvidia",
+    reason="wgmma exists on Hopper (sm_90a) only: earlier GPUs have mma.sync, later ones tcgen05.",
+    blame=("archs", "dtype"),
+)

@@ -1,0 +1,48 @@
+"""Widths of global accesses by rule, and what the file's words `full` and `small` mean for a tile."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.operations.operation import OPERATIONS
+
+ACCESS_BYTES = 16  # the widest global or LDS access of a lane
+BANK_BYTES = 4
+
+Width = int | str | None  # of one tensor, as the file gives it: elements, a word, nothing
+
+
+class Shape(NamedTuple):
+    """The fields that the vectors depend on."""
+
+    operation: str
+    generic: bool
+    dtype: str
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    copy_threads: int
+
+
+def small(shape: Shape) -> int:
+    """The fewest elements that CK's rows access at once."""
+    return OPERATIONS[shape.operation].small_vector or DTYPES[shape.dtype].small_vector
+
+
+def full_read(shape: Shape, extent: int) -> int:
+    """The widest read of A or B along `extent` that leaves a thread 4 bytes of GEMM-K for an LDS write."""
+    dtype = DTYPES[shape.dtype]
+    width = ACCESS_BYTES // dtype.elem_bytes
+    elements = extent * shape.k_per_block // shape.copy_threads
+    while width > 1 and (extent % width or elements // width * dtype.elem_bytes < BANK_BYTES):
+        width //= 2
+    return width
+
+
+def full_write(shape: Shape) -> int:
+    """The widest write of C that divides a row of the tile."""
+    width = ACCESS_BYTES // DTYPES[shape.dtype].bytes_of(OPERATIONS[shape.operation].written)
+    while shape.n_per_block % width:
+        width //= 2
+    return width
