@@ -18,9 +18,9 @@ from tests.support.specs import default_expansion
 
 pytestmark = pytest.mark.compiles
 
-# What has conflicts, outside of main loops, and how often as long it takes at most: the epilogue undoes the deal of
-# columns over slots word by word, eight columns in one bank; halo's products are read where a line of them ends; its
-# weights of backward data are stored once a workgroup, in pairs.
+# Conflicts outside of main loops, by the most times as long as without them that the accesses take: the epilogue undoes
+# the deal of columns over slots word by word, eight columns in one bank; reads of halo's products pass the end of a
+# line; halo of backward data stores its weights once per workgroup, in pairs.
 ALLOWED = {
     ("epilogue/cshuffle.hpp", "lds_load<float>"): 8.0,
     ("pipeline/halo.hpp", "lds_load<Vec<float, 4>>"): 1.5,
