@@ -147,9 +147,9 @@ PLANTS = (
     ),
     Plant(
         "planes-without-padding",
-        "config/derived.hpp",
-        "SlotsOfA ? slot_pad :",
-        "SlotsOfA ? 0 :",
+        "block/lds_layout.hpp",
+        "plane_bytes = (Columns_ + Pad_) * slot_bytes;",
+        "plane_bytes = Columns_ * slot_bytes;",
         first(ROWS, BWD_DATA, family="xdl", m_per_block=128),
         *("block/slot_copy.hpp", "lds_store", 2),
     ),
