@@ -1,11 +1,11 @@
-"""What the AMD build of a generated tree costs: CPU seconds an instance, peak memory, the largest unit.
+"""Measure the AMD build of a generated tree: CPU seconds per instance, peak memory, the largest translation unit.
 
     python bench/amd_build_cost.py [--tree generated | --set full] [--arch gfx90a] [--jobs 2] [--platform amd]
 
-Configures a fresh build folder with every compiler run wrapped by launcher.py, builds it all (device and host
-code, one architecture) and prints the totals beside the bars. `--set` generates a set of instances.yaml and builds
-it by shards, one a layout, with the totals of each and of all. Bars: at most 2 CPU-s an instance, no unit over
-30 s or 1 GiB.
+Configures a new build folder in which launcher.py wraps every compiler run, builds everything (device and host code,
+one architecture) and prints the totals beside the bars. `--set` generates a set of instances.yaml and builds it in
+shards of one layout each; it prints the totals of each shard and of all. Bars: at most 2 CPU seconds per instance, no
+translation unit over 30 s or 1 GiB.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ sys.path.insert(0, str(ROOT))
 
 from ckgen.operations.operation import LAYOUTS  # noqa: E402
 
-BAR_CPU_S_AN_INSTANCE = 2.0
+BAR_CPU_S_PER_INSTANCE = 2.0
 BAR_UNIT_S = 30.0
 BAR_UNIT_KIB = 1 << 20
 
 
 def build(tree: Path, build_dir: Path, platform: str, arch: str, jobs: int) -> tuple[list[dict[str, float]], float]:
-    """Build `tree` from nothing in `build_dir`; one row a compiler run, and the wall seconds of it all."""
+    """Build `tree` from scratch in `build_dir`. Returns one row per compiler run, and the wall seconds of the build."""
     log = build_dir / "compiler-runs.jsonl"
     launcher = ";".join([sys.executable, str(ROOT / "bench" / "launcher.py"), str(log)])
     configure = ["cmake", "-S", str(tree), "-B", str(build_dir), "-DCMAKE_BUILD_TYPE=Release"]
@@ -50,12 +50,12 @@ def build(tree: Path, build_dir: Path, platform: str, arch: str, jobs: int) -> t
 
 
 def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
-    """Print the totals beside their bars; True when all bars are kept."""
+    """Print the totals beside their bars. Returns True if all bars are met."""
     cpu = sum(row["cpu_s"] for row in rows)
     slowest = max(rows, key=lambda row: row["cpu_s"])
     fattest = max(rows, key=lambda row: row["peak_kib"])
     lines = [
-        ("CPU seconds an instance", cpu / instances, BAR_CPU_S_AN_INSTANCE, ""),
+        ("CPU seconds per instance", cpu / instances, BAR_CPU_S_PER_INSTANCE, ""),
         ("largest translation unit, CPU s", slowest["cpu_s"], BAR_UNIT_S, slowest["output"]),
         (
             "peak memory of one compiler, MiB",
@@ -74,20 +74,20 @@ def report(rows: list[dict[str, float]], instances: int, wall: float) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, default=ROOT / "generated")
-    parser.add_argument("--set", help="a set of instances.yaml, built by shards, instead of a tree")
+    parser.add_argument("--set", help="build a set of instances.yaml in shards, instead of a tree")
     parser.add_argument("--arch", default="gfx90a")
     parser.add_argument("--platform", default="amd", choices=["amd", "host"])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     if options.platform == "amd" and shutil.which("hipcc") is None:
-        print("hipcc is not here: nothing to measure")
+        print("hipcc is not installed: nothing to measure")
         return 0
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
         return measure(options, Path(folder))
 
 
 def measure(options: argparse.Namespace, folder: Path) -> int:
-    """Build the tree, or the shards of a set, and report each and all."""
+    """Build the tree, or the shards of a set, and report the totals of each shard and of all."""
     everything: list[dict[str, float]] = []
     count, seconds = 0, 0.0
     for name, tree in shards(options, folder):
@@ -106,7 +106,7 @@ def measure(options: argparse.Namespace, folder: Path) -> int:
 
 
 def shards(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The trees to build with their names: a set's layouts one after another, each generated when its turn comes."""
+    """Yield the trees to build with their names. The trees of a set, one per layout, are generated on demand."""
     if not options.set:
         yield options.tree.name, options.tree
         return

@@ -1,11 +1,11 @@
-"""What one file of Composable Kernel and the same instances of ckgen cost to compile, side by side.
+"""Compare the compile cost of one file of Composable Kernel with that of the same instances of ckgen.
 
     python bench/ck_build_cost.py --ck CHECKOUT [--clang clang++-19] [--arch gfx942] [--shipping] [--rounds 1]
 
-Both are compiled by one compiler in turn, device code only, -O3, to assembly: CK's file of f16 NHWGC 2D backward
-weight instances (32 of them), and ckgen's 32 xdl instances of that layout and type, eight a file as its build does.
-`--shipping` adds CK's file with the four options that its CMake asks for: ten minutes and 8 GB. CHECKOUT is of
-github.com/ROCm/composable_kernel at a commit of 2024, which Debian's clang 19 and HIP headers take as it is.
+The same compiler compiles both in turn to assembly, device code only, -O3: CK's file of 32 f16 NHWGC 2D backward
+weight instances, and ckgen's 32 xdl instances of that layout and type, eight per file as in its build. `--shipping`
+also compiles CK's file with the four options that its CMake sets, which takes ten minutes and 8 GB. CHECKOUT is
+github.com/ROCm/composable_kernel at a commit of 2024, which Debian's clang 19 and HIP headers compile unchanged.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ckgen.text import source  # noqa: E402
 CK_FOLDER = "library/src/tensor_operation_instance/gpu/grouped_conv2d_bwd_weight/xdl"
 CK_FILE = "device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instance.cpp"
 CK_INSTANCES = 32
-# CMakeLists.txt of CK asks for these with HIP >= 6.2.41133.
+# CK's CMakeLists.txt sets these with HIP >= 6.2.41133.
 CK_SHIPPING = ["--lsr-drop-solution=1", "-enable-post-misched=0", "-amdgpu-early-inline-all=true"]
 CK_SHIPPING += ["-amdgpu-function-calls=false"]
-A_FILE = 8
+PER_FILE = 8
 
 
 def run(command: list[str]) -> tuple[float, float]:
-    """CPU seconds and peak MiB of one compiler run, with the processes that it starts. Exits where it fails."""
+    """Run a compiler; return CPU seconds and peak MiB, including its child processes. Exits if it fails."""
     process = os.posix_spawnp(command[0], command, dict(os.environ))
     _, status, used = os.wait4(process, 0)
     if status != 0:
-        sys.exit(f"this failed: {' '.join(command)}")
+        sys.exit(f"command failed: {' '.join(command)}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
@@ -51,7 +51,7 @@ def device_only(options: argparse.Namespace, more: list[str], text: Path, output
 
 
 def ck_command(options: argparse.Namespace, folder: Path, shipping: bool) -> list[str]:
-    """CK's own file, with a config.h that switches every data type on."""
+    """Command that compiles CK's own file, with a config.h that enables every data type."""
     checkout: Path = options.ck
     config = folder / "ck" / "config.h"
     config.parent.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def ck_command(options: argparse.Namespace, folder: Path, shipping: bool) -> lis
 
 
 def own_commands(options: argparse.Namespace, folder: Path) -> tuple[list[list[str]], int]:
-    """The instances' files, eight included by one, and how many there are."""
+    """Commands that compile ckgen's instances, eight per translation unit, and the number of instances."""
     spec = ROOT / "instances.yaml"
     expansion = expand_document(source.load(spec))
     chosen = [
@@ -79,15 +79,15 @@ def own_commands(options: argparse.Namespace, folder: Path) -> tuple[list[list[s
     files = sorted(path for path in tree if re.search(r"/xdl/grouped_conv2d.*\.cpp$", path))
     more = ["-nogpuinc", "-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_AMD=1", f"-I{folder / 'include'}"]
     commands = []
-    for number in range(0, len(files), A_FILE):
+    for number in range(0, len(files), PER_FILE):
         unit = folder / f"unit{number}.cpp"
-        unit.write_text("".join(f'#include "{folder / path}"\n' for path in files[number : number + A_FILE]))
+        unit.write_text("".join(f'#include "{folder / path}"\n' for path in files[number : number + PER_FILE]))
         commands.append(device_only(options, more, unit, folder / f"unit{number}.s"))
     return commands, len(files)
 
 
 def show(what: str, costs: list[tuple[float, float]], instances: int) -> float:
-    """Print one line; gives the CPU seconds an instance."""
+    """Print one line and return the CPU seconds per instance."""
     seconds = statistics.median(cost[0] for cost in costs)
     peak = max(cost[1] for cost in costs)
     print(
@@ -105,7 +105,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     if not (options.ck / CK_FOLDER / CK_FILE).is_file():
-        print(f"{options.ck} is no checkout of Composable Kernel: it has no {CK_FOLDER}/{CK_FILE}", file=sys.stderr)
+        print(f"{options.ck} is not a checkout of Composable Kernel: no {CK_FOLDER}/{CK_FILE}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="ckgen-bench-") as folder:
         commands, count = own_commands(options, Path(folder))

@@ -1,8 +1,8 @@
-"""The cost model against measured rows: python bench/cost_model.py [--rows FILE] [--write]
+"""Compare the cost model with measured rows: python bench/cost_model.py [--rows FILE] [--write]
 
-Predicts every timed row of an NVIDIA run (default: the committed one on an H200) and tells predicted over measured time
-by family, and what the model's choice of instance and split-K costs beside the best that was measured. --write puts the
-page into docs/cost_model_h200.md.
+Predicts every timed row of an NVIDIA run (default: the committed run on an H200). Prints predicted / measured time by
+family, and the time of the model's choice of instance and split-K relative to the best measured one. --write writes the
+page to docs/cost_model_h200.md.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PAGE = ROOT / "docs" / "cost_model_h200.md"
 TABLE = ROOT / "docs" / "isa" / "gfx942.csv"
 ARCH = "sm_90a"
 _INTRODUCTION = """\
-Predicted over measured time of every timed row of the RetinaNet weight gradients, batch 32, f16 and bf16. The model
-knows the vendor's rates, the tile and gfx942's instruction mix of the same source, and nothing of what was measured:
-no number in it is fitted. 1 would be a kernel that keeps its busiest resource busy all the time.
+Predicted time divided by measured time, for every timed row of the RetinaNet weight gradients, batch 32, f16 and bf16.
+The model's inputs are the vendor's rates, the tile, and the instruction mix of the same source on gfx942; none of its
+numbers is fitted to measurements. A ratio of 1 means that the kernel keeps its busiest resource busy all the time.
 """
 FAMILIES = ("wavelet_tma", "halo", "wavelet", "xdl")
 
@@ -51,12 +51,12 @@ class Point:
 
     @property
     def ratio(self) -> float:
-        """Predicted over measured: below 1 where the model promises too much."""
+        """Predicted / measured time: below 1 if the kernel is slower than predicted."""
         return self.predicted / self.measured
 
 
 def load_points(rows: Path) -> list[Point]:
-    """Every row of an instance that has a time."""
+    """Load every timed row of an instance."""
     book, rates = CodeBook(ARCH, read_table(TABLE)), RATES[ARCH]
     points = []
     with gzip.open(rows, "rt", encoding="utf-8") as lines:
@@ -75,28 +75,28 @@ def load_points(rows: Path) -> list[Point]:
 
 
 def page(points: Sequence[Point], rows: Path) -> str:
-    """The comparison as a page."""
+    """Text of the page with the comparison."""
     lines = [
         f"<!-- Written by bench/cost_model.py from {rows.relative_to(ROOT)}. Do not edit; run it with --write -->\n",
         "# The cost model on an H200\n",
         _INTRODUCTION,
         "## By family\n",
         _table(
-            ("family", "rows", "median", "10 % below", "90 % below", "within 2x of the median"),
+            ("family", "rows", "median", "10th percentile", "90th percentile", "within 2x of the median"),
             [_family_row(family, [p for p in points if p.instance.family == family]) for family in FAMILIES],
         ),
         "## By what limits the main loop\n",
         _table(
-            ("family", "limiter", "rows", "median", "10 % below", "90 % below"),
+            ("family", "limiter", "rows", "median", "10th percentile", "90th percentile"),
             [
                 (family, limiter, *_spread([p.ratio for p in group])[:4])
                 for family in FAMILIES
                 for limiter, group in _by_limiter([p for p in points if p.instance.family == family])
             ],
         ),
-        "## What its choice costs\n",
-        "Time of the instance and factor that the model ranks first over the best measured, for each shape and type,\n"
-        "among all rows and among those of each family.\n",
+        "## Quality of its choice\n",
+        "Measured time of the model's first choice of instance and split-K factor, divided by the best measured time,\n"
+        "per shape and type; among all rows, and among the rows of each family.\n",
         _table(
             ("among", "shapes x types", "geometric mean", "worst", "where", "within 1.1x", "within 1.5x"),
             [_choice_row("all", points)]

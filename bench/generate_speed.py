@@ -1,16 +1,16 @@
-"""Speed from a spec to a tree: a synthetic spec of more than 10,000 instances, one source file each.
+"""Measure the speed of generation with a synthetic spec of more than 10,000 instances, one source file each.
 
     python bench/generate_speed.py [--repeat 5] [--cutlass FOLDER]
 
-Times the whole way in one process, from the YAML's text to files on disk: `generate` into an empty folder, a
-second run that finds nothing to do, and `check`. Prints the median of the runs in instances per second beside
-its bar, and how the time of `generate` divides. Start-up of the interpreter is in bench/spec_startup.py.
+Times all steps in one process, from the YAML text to files on disk: `generate` into an empty folder, a second run that
+has nothing to do, and `check`. Prints the median in instances per second beside its bar, and the time of each phase of
+`generate`. bench/spec_startup.py measures whole processes, with the start of the interpreter.
 
-With --cutlass, the folder that holds CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked),
-whole commands in new processes are timed alternately instead: `ckgen generate` and `ckgen check` against CUTLASS's
-generator with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
+With --cutlass, the folder of CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked), whole
+commands are timed alternately in new processes instead: `ckgen generate` and `ckgen check` against CUTLASS's generator
+with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
 
-Each run has a folder of its own, and all are deleted at the end: a file system that has just deleted many files
+Each run has its own folder, and all folders are deleted at the end: a file system that has just deleted many files
 creates new ones more slowly.
 """
 
@@ -57,7 +57,7 @@ groups:
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall and CPU seconds of one run; on a busy machine only the second means much."""
+    """Wall and CPU seconds of one run; on a busy machine only the CPU seconds are meaningful."""
 
     wall: float
     cpu: float
@@ -71,7 +71,7 @@ def cost(work: Callable[[], object]) -> Cost:
 
 
 def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, str]]:
-    """The number of instances of a spec and its tree; adds the seconds of each phase to `phases`."""
+    """Return the number of instances of a spec and its tree; add the seconds of each phase to `phases`."""
     marks = [time.perf_counter()]
     document = load(spec)
     expansion = expand_document(document)
@@ -85,18 +85,19 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
 
 
 def generate(spec: Path, out: Path, phases: dict[str, list[float]]) -> None:
-    """The whole of `ckgen generate`; adds the seconds of each phase to `phases`."""
+    """Do what `ckgen generate` does; add the seconds of each phase to `phases`."""
     tree = tree_of(spec, phases)[1]
     phases.setdefault("write", []).append(cost(lambda: writer.apply(tree, out)).wall)
 
 
 def check(spec: Path, out: Path) -> None:
-    """The whole of `ckgen check`."""
+    """Do what `ckgen check` does."""
     writer.check(tree_of(spec, {})[1], out)
 
 
 def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cost]], dict[str, list[float]]]:
-    """Instances, costs of each command, and wall seconds of the phases of `generate`, each `repeat` times."""
+    """Measure each command `repeat` times. Returns the number of instances, the costs per command, and the wall seconds
+    per phase of `generate`."""
     count, _ = tree_of(spec, {})
     commands: dict[str, list[Cost]] = {name: [] for name in BARS}
     phases: dict[str, list[float]] = {}
@@ -109,7 +110,7 @@ def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cos
 
 
 def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
-    """Measure a command in a new process; returns its output too."""
+    """Run a command in a new process; return its cost and its output."""
     wall, before = time.perf_counter(), os.times()
     done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
     wall, after = time.perf_counter() - wall, os.times()
@@ -120,7 +121,8 @@ def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
 
 
 def versus(cutlass: Path, spec: Path, repeat: int) -> bool:
-    """Print whole commands' rates beside CUTLASS's of the same minutes; whether the ratios of medians keep the bars."""
+    """Print the rates of whole commands beside CUTLASS's, measured alternately. Returns True if all ratios of medians
+    meet their bars."""
     count, folder = len(expand_document(load(spec)).instances), spec.parent
     rates: dict[str, list[tuple[float, float]]] = {name: [] for name in ("CUTLASS", *RATIOS)}
 
@@ -140,7 +142,7 @@ def versus(cutlass: Path, spec: Path, repeat: int) -> bool:
     }
     kept = True
     for name, (wall, cpu) in medians.items():
-        print(f"  {name:16}{wall:8,.0f} a second, {cpu:8,.0f} a CPU second", end="")
+        print(f"  {name:16}{wall:8,.0f} per second, {cpu:8,.0f} per CPU second", end="")
         if name in RATIOS:
             ratio, ratio_cpu = wall / medians["CUTLASS"][0], cpu / medians["CUTLASS"][1]
             kept &= (ok := ratio >= RATIOS[name])
@@ -169,7 +171,7 @@ def main() -> int:
         cpu = statistics.median(each.cpu for each in costs)
         ok = count / wall >= BARS[command]
         kept &= ok
-        rates = f"{count / wall:8,.0f} instances/s, {count / cpu:8,.0f} a CPU second"
+        rates = f"{count / wall:8,.0f} instances/s, {count / cpu:8,.0f} per CPU second"
         print(f"  {command:12}{wall:6.2f} s {rates}   bar {BARS[command]:,}/s  {'ok' if ok else 'MISSED'}")
     for phase, times in phases.items():
         print(f"    {phase:16} {statistics.median(times):6.2f} s")

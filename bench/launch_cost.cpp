@@ -1,16 +1,17 @@
-// Host time of one launch through the operators, without the launch: argument, support, workspace, plan, run.
+// Host time of one run through the operators: argument, support check, workspace, plan, run. The launch is empty.
 //
 //   mkdir -p build/launch_cost/ckgen && touch build/launch_cost/ckgen/config.h
 //   g++ -std=c++17 -O2 -DCKGEN_PLATFORM_HOST=1 -Ibuild/launch_cost -Igenerated/include bench/launch_cost.cpp
 //     generated/src/{plan,host}/*.cpp generated/src/kernels/repack.cpp
-//     generated/src/op/{bwd_weight_core,runner}.cpp
+//     generated/src/op/{planned,runner}.cpp
 //     -lpthread -o build/launch_cost/run && build/launch_cost/run
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <vector>
 
-#include "ckgen/op/bwd_weight_core.hpp"
+#include "ckgen/op/bwd_weight.hpp"
 
 namespace {
 
@@ -34,34 +35,37 @@ conv::Problem head(int64 k, int split_k) {
     return p;
 }
 
-void launch(uint32, const conv::BwdWeightArgs&, const void*, int64, void*, int64, const void*, int64,
-            platform::Stream) {}
-void reduce(const float*, void*, int64, int, platform::Stream) {}
+using Kernel = PlannedKernel<BwdWeight>;
+using Launch = PlannedLaunch<BwdWeight>;
+
+void launch(uint32, const Launch&, const std::vector<Touched>&, platform::Stream) {}
+std::string no_maps(uint32, const Launch&) { return {}; }
+void reduce(const Launch&, const std::vector<Touched>&, platform::Stream) {}
 void entry(const void*, platform::Thread&) {}
 
-BwdWeightKernel kernel_of(bool copy_engine) {
+Kernel kernel_of(bool tma) {
     conv::BwdWeightTraits traits{};
     traits.ndim = 2;
-    traits.m_per_block = 128, traits.n_per_block = copy_engine ? 256 : 128, traits.k_per_block = copy_engine ? 64 : 32;
+    traits.m_per_block = 128, traits.n_per_block = tma ? 256 : 128, traits.k_per_block = tma ? 64 : 32;
     traits.tiles_per_half = 1;
-    traits.a_vector = 8, traits.b_vector = copy_engine ? 64 : 8, traits.c_vector = 2;
-    traits.elem_bytes = traits.wei_bytes = 2;
+    traits.a_vector = 8, traits.b_vector = tma ? 64 : 8, traits.c_vector = 2;
+    traits.elem_bytes = traits.written_bytes = 2;
     traits.launch_threads = 384;
-    traits.copy_engine = traits.persistent = copy_engine;
-    return {traits, &entry, 1024, &launch, &reduce};
+    traits.tma = traits.persistent = tma;
+    return {traits, &entry, 1024, &launch, &no_maps, &reduce, nullptr};
 }
 
-// Microseconds, the median of several thousand.
-double microseconds(const BwdWeightKernel& kernel, const conv::Problem& problem) {
+// Median of several thousand runs, in microseconds.
+double microseconds(const Kernel& kernel, const conv::Problem& problem) {
     alignas(16) static char memory[64];
     std::vector<double> times;
     for(int i = 0; i < 5000; ++i) {
         const auto begin = std::chrono::steady_clock::now();
-        const auto argument = make_bwd_weight_argument(kernel, problem, memory, memory, memory);
-        if(!bwd_weight_unsupported_reason(kernel, argument.get()).empty())
+        const auto argument = make_argument(kernel, problem, {}, memory, memory, memory);
+        if(!unsupported_reason(kernel, argument.get()).empty())
             return -1;
         argument->p_workspace_ = memory;
-        run_bwd_weight(kernel, argument.get(), StreamConfig{});
+        run_planned(kernel, argument.get(), StreamConfig{});
         times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     }
     std::nth_element(times.begin(), times.begin() + 2500, times.end());

@@ -1,8 +1,8 @@
-"""A compiler launcher that writes down what each compiler run cost.
+"""A compiler launcher that records the time and memory of each compiler run.
 
-CMake calls it as `python launcher.py LOG COMPILER ARG...` (CMAKE_CXX_COMPILER_LAUNCHER); one JSON line a run
-goes to LOG: output file, wall seconds, CPU seconds (user + system, with every process the compiler starts)
-and peak RSS in KiB of the largest of those processes. The compiler's exit status is passed on.
+CMake calls it as `python launcher.py LOG COMPILER ARG...` (CMAKE_CXX_COMPILER_LAUNCHER). It appends one JSON line per
+run to LOG: output file, wall seconds, CPU seconds (user + system, including the compiler's child processes) and peak
+RSS in KiB of the largest of these processes. It exits with the compiler's status.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How good the selector's guesses are: each measured problem is left out of the table in turn and picked by the others.
+"""Measure the selector's predictions by removing each measured problem from the table in turn.
 
 python bench/selector_regret.py     reads the committed tables and their results; run it at the root of a checkout
 
-Prints time of the pick over the best time, for neighbours and for the rule alone. Where a pick's split-K factor was not
-measured, the nearest that was stands for it; a factor whose result was wrong counts as wrong. The rule leaves the
-factor to the library, so its picks count with their best one.
+Prints the time of the selector's choice / the best time, for neighbours and for the rule alone. If the split-K factor
+of a choice was not measured, the nearest measured factor is used; a factor with a wrong result counts as wrong. The
+rule leaves the factor to the library, so its choices count with their best factor.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Times = dict[tuple[str, int], float | None]  # by instance and factor; None for 
 def main() -> int:
     for table in load_tables():
         if table.predicted:
-            continue  # there is nothing to compare a prediction with
+            continue  # there are no measurements to compare with
         times: dict[tuple[str, str], Times] = {}
         for row in read_measured(table.origin.results, ROOT).rows:
             if row.kind == "instance" and row.split_k:
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def regret(left_out: MeasuredProblem, tables: Sequence[Table], times: dict[tuple[str, str], Times]) -> float:
-    """The pick's time over the best; infinite for a wrong result."""
+    """Time of the choice / best time; infinite for a wrong result."""
     others = [replace(t, rows=tuple(r for r in t.rows if r.problem != left_out.problem)) for t in tables]
     own = times[left_out.problem, left_out.dtype]
     supporting = [parse(name) for name in dict.fromkeys(name for name, _ in own)]

@@ -1,9 +1,9 @@
-"""How long a person waits for the default spec: whole commands, interpreter start included.
+"""Measure the time of whole commands on the default spec, including the start of the interpreter.
 
     python bench/spec_startup.py [--repeat 7]
 
-Prints the median wall time of each command in a fresh process. Bar: generating the default spec takes at most
-0.5 s, and a second run touches no file.
+Prints the median wall time of each command in a new process. Bar: generating the default spec takes at most 0.5 s, and
+a second run touches no file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> int:
         touched = before != stamps(Path(folder, "warm"))
         times["check"] = [wall("check", "--out", f"{folder}/warm") for _ in range(repeat)]
     for what, seconds in times.items():
-        print(f"  {what:26} {statistics.median(seconds):6.3f} s   (least {min(seconds):.3f})")
+        print(f"  {what:26} {statistics.median(seconds):6.3f} s   (min {min(seconds):.3f})")
     kept = statistics.median(times["generate (nothing there)"]) <= BAR_S
     print(f"  bar for generate: {BAR_S} s   {'ok' if kept else 'OVER'}")
     print(f"  a second run {'touched files: WRONG' if touched else 'touched no file: ok'}")

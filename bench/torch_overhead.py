@@ -1,9 +1,9 @@
-"""What ckgen.torch costs the host, beside PyTorch: one gradient alone, and a training step of convolutions.
+"""Compare the host time of ckgen.torch with PyTorch's: a single gradient, and a training step of convolutions.
 
-python bench/torch_overhead.py LIBRARY [STEPS]     microseconds a call, and a convolution and step
+python bench/torch_overhead.py LIBRARY [STEPS]     microseconds per call, and per convolution and step
 
-The problems take a GPU next to no time, and its launches are asynchronous, so that the time of a step is the host's. On
-a CPU the library's runs are left out: what is measured is all else.
+The problems take almost no GPU time and launches are asynchronous, so that the time of a step is host time. On a CPU
+the library's runs are skipped, so that only the remaining host time is measured.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import ckgen.torch as ct
 from ckgen.library.library import Library
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-CLOCK = time.perf_counter if DEVICE == "cuda" else time.thread_time  # whatever else the CPU does
+CLOCK = time.perf_counter if DEVICE == "cuda" else time.thread_time  # thread time ignores other processes
 LAYERS, ROUNDS = 20, 25
 
 
 def medians(calls: list[Callable[[], object]], steps: int) -> list[float]:
-    """Microseconds a call, which take turns: the clock of a busy machine changes."""
+    """Microseconds per call. The calls alternate, because the clock rate of a busy machine changes."""
     rounds = []
     for turn in range(ROUNDS + 1):
         found = []
@@ -62,7 +62,7 @@ def gradients_alone(library: str, steps: int) -> None:
 
 
 def training_steps(library: str, steps: int, half: bool) -> None:
-    """A chain of 1x1 convolutions with biases, by PyTorch, with weight gradients and with both by the library."""
+    """Time a chain of 1x1 convolutions with biases: stock, with the library's weight gradients, and with both."""
 
     def step(model: Any, images: Any) -> None:
         with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=half):

@@ -1,8 +1,8 @@
 // Dense convolution backward data in one to three dimensions, f16, channels last, with the arguments of CK's example:
 //     convnd_bwd_data_xdl [verification initialisation times [ndim N K C filter.. input.. strides.. dilations..
 //                          left_pads.. right_pads..]]
-// Printed are the tensors, the matrix products that the convolution becomes (one for each residue class of input
-// positions that a tap sees), the launch, which is one for all of them, and the time.
+// Prints the tensors, the sub-GEMMs of the convolution (one per combination of input positions that the same taps
+// reach), their common launch, and the time.
 // Exit code 0: ran, and agreed with the reference if that was asked for. 1: wrong result or no instance. 2: wrong use.
 #include "convolution.hpp"
 
@@ -27,8 +27,8 @@ const char* usage = "usage: convnd_bwd_data_xdl [verification initialisation tim
                     "                  (ndim 1, 2 or 3 numbers for each list)\n"
                     "example: convnd_bwd_data_xdl 0 1 5 2 4 64 32 3 3 29 29 2 2 1 1 1 1 1 1\n";
 
-// How many input positions of dimension `d` tap `first` sees, and with it every `tilde`-th tap; none for taps that are
-// such a later one.
+// Number of input positions of dimension `d` that tap `first` and every `tilde`-th tap after it reach; 0 if `first` is
+// itself such a later tap.
 struct Class {
     int64 positions, taps;
 };

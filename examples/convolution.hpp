@@ -1,4 +1,4 @@
-// What the examples share: CK's argument lists, gap-free channels-last tensors, their first values and the comparison.
+// Code that the examples share: CK's argument lists, packed channels-last tensors, their initial values, comparison.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ using namespace ckgen;
 struct Options {
     int verification = 1;
     int initialisation = 1;
-    int timing = 0;  // how often a timed kernel is run; 0: not timed
+    int timing = 0;  // number of timed runs; 0: not timed
     conv::Problem problem;
 };
 
@@ -58,7 +58,7 @@ inline void pack(conv::Problem& p) {
     fill(p.in, false), fill(p.wei, true), fill(p.out, false);
 }
 
-// From G, N, K, C, filter, input, strides, dilations, left and right pads.
+// Makes a problem from G, N, K, C, filter, input, strides, dilations, left and right pads.
 inline conv::Problem make_problem(int ndim, const std::vector<long>& v, const char* usage) {
     conv::Problem p;
     p.ndim = ndim;
@@ -84,8 +84,8 @@ inline conv::Problem make_problem(int ndim, const std::vector<long>& v, const ch
     return p;
 }
 
-// The problem of arguments 4 on, in CK's order: ndim, then `counts` numbers (4: G, N, K, C; 3: N, K, C), then six
-// lists.
+// Reads the problem from argument 4 on, in CK's order: ndim, then `counts` numbers (4: G, N, K, C; 3: N, K, C), then
+// six lists.
 inline conv::Problem parse_problem(int argc, char** argv, int counts, const char* usage) {
     const int ndim = static_cast<int>(parse(argv[4], "ndim", 1, 3, usage));
     if(argc != 5 + counts + 6 * ndim)
@@ -98,7 +98,7 @@ inline conv::Problem parse_problem(int argc, char** argv, int counts, const char
     return make_problem(ndim, values, usage);
 }
 
-// Verification, initialisation and timing, and a problem where there is more.
+// Reads verification, initialisation and timing, and the problem if there are more arguments.
 inline void parse_arguments(Options& options, int argc, char** argv, int counts, long most_timing, const char* usage) {
     if(argc == 1)
         return;
@@ -153,7 +153,8 @@ inline void print(const char* name, const conv::Tensor& tensor, int ndim, bool g
     std::cout << "}\n";
 }
 
-// Every element within f16's rounding of the f32 reference plus what f32 sums of `terms` products may lose.
+// True if every element differs from the f32 reference by at most f16's rounding plus the error of f32 sums of `terms`
+// products.
 inline bool verify(const std::vector<half_t>& result, const std::vector<float>& reference, int64 terms) {
     double worst = 0;
     for(size_t i = 0; i < result.size(); ++i) {

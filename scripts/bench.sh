@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The numbers of the project beside their bars; exit 1 when one misses its bar.
+# Print the project's speed measurements beside their bars; exit 1 if one misses its bar.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 

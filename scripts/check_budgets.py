@@ -1,10 +1,10 @@
-"""Fail when a file or function outgrows its budget: small pieces are what keeps the house readable.
+"""Fail if a file or function is longer than its budget.
 
-Usage: python scripts/check_budgets.py [ROOT]    exit 1 lists every file or function over its budget.
-       python scripts/check_budgets.py --shrink  lower what over_budget.txt allows to what there is
+Usage: python scripts/check_budgets.py [ROOT]    list every file or function over its budget; exit 1 if there is one
+       python scripts/check_budgets.py --shrink  lower the numbers of over_budget.txt to the present lengths
 
-What was over its budget before there was one stands in scripts/over_budget.txt with its lines, which it may not exceed.
-When it gets shorter, so does its line there: the list only shrinks.
+scripts/over_budget.txt lists the files and functions that were over their budget when it was introduced, with the
+number of lines that each may have. When one becomes shorter, its number must be lowered; nothing is added.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cpp_functions import functions_of
 
 @dataclass(frozen=True)
 class Budget:
-    """At most `lines` lines for each file that one of `globs` finds."""
+    """A limit of `lines` lines for each file that matches one of `globs`."""
 
     what: str
     lines: int
@@ -43,7 +43,7 @@ Finder = Callable[[str], Iterator[tuple[int, str, int]]]  # a source's functions
 
 @dataclass(frozen=True)
 class Excess:
-    """Something over its budget: a file, or a function of it. `where` is for people, `key` for the list."""
+    """A file or function over its budget. `where` is its place for people, `key` its name in over_budget.txt."""
 
     key: str
     where: str
@@ -52,7 +52,7 @@ class Excess:
 
 
 def excesses(root: Path) -> Iterator[Excess]:
-    """Every file and function under `root` that is too long."""
+    """Find every file and function under `root` that is too long."""
     for budget in FILE_BUDGETS:
         for path in _files(root, budget.globs):
             name, lines = str(path.relative_to(root)), len(path.read_text(encoding="utf-8").splitlines())
@@ -77,7 +77,7 @@ def _found(find: Finder, path: Path) -> list[tuple[int, str, int]]:
 
 
 def over_budget(root: Path) -> Iterator[str]:
-    """One sentence for each excess that the list does not allow, and for each entry of it that is too generous."""
+    """Yield a sentence per excess that over_budget.txt does not allow, and per number there that is too high."""
     allowed = _allowed(root)
     for excess in excesses(root):
         ceiling = allowed.pop(excess.key, 0)
@@ -91,7 +91,7 @@ def over_budget(root: Path) -> Iterator[str]:
 
 
 def shrunk(root: Path) -> str:
-    """The list with what there is, where that is less."""
+    """Text of over_budget.txt with the numbers lowered to the present lengths."""
     found = {excess.key: excess.lines for excess in excesses(root)}
     kept = {key: min(lines, found[key]) for key, lines in _allowed(root).items() if key in found}
     return "".join(f"{lines} {key}\n" for key, lines in kept.items())
@@ -114,7 +114,7 @@ def _python_functions(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _cpp_functions(text: str) -> Iterator[tuple[int, str, int]]:
-    """ValueError where the braces do not match."""
+    """Find the functions of a C++ source. Raises ValueError if the braces do not match."""
     for function in functions_of(text):
         yield function.line, function.name, function.lines
 

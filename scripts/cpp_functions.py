@@ -1,7 +1,7 @@
-"""The functions of a C++ source and how many lines each has, by its braces.
+"""Functions of a C++ source and their numbers of lines, found by matching braces.
 
-No compiler is asked: headers of three platforms have no single set of macros under which all of them parse. What is
-in a branch of #if is read like the rest; at #else and #elif the braces count from where they stood at the #if.
+A compiler cannot do this: the headers of three platforms do not all parse under any one set of macros. All branches of
+an #if are read; at #else and #elif the brace depth is reset to its value at the #if.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INITIALISERS = re.compile(r"\)\s*(?:const|noexcept)?\s*:(?!:)")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function with its body: where it begins, and its lines from the first of its declaration to its last brace."""
+    """A function with a body: its first line, and the number of lines from its declaration to its last brace."""
 
     name: str
     line: int
@@ -35,7 +35,7 @@ class Function:
 
 @dataclass(slots=True)
 class _Scope:
-    """What a brace opened: `kind` is container, function, initialiser or other."""
+    """A scope opened by a brace: `kind` is container, function, initialiser or other."""
 
     kind: str
     name: str
@@ -44,7 +44,7 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Reader:
-    """Walks over the text once; `head` is what stands since the last brace or semicolon, `begin` its first line."""
+    """Scans the text once; `head` is the text since the last brace or semicolon, `begin` its first line."""
 
     scopes: list[_Scope] = field(default_factory=list)
     branches: list[list[_Scope]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Reader:
     depth: int = 0  # of parentheses
 
     def open(self, line: int) -> None:
-        """At an opening brace."""
+        """Handle an opening brace."""
         outer = self.scopes[-1].kind if self.scopes else "container"
         head = " ".join(_ATTRIBUTE.sub(" ", self.head).split())
         kind, name = "other", ""
@@ -70,9 +70,9 @@ class _Reader:
             self.head = ""
 
     def close(self, line: int) -> Iterator[Function]:
-        """At a closing brace; the function that ends here."""
+        """Handle a closing brace; yield the function that ends here."""
         if not self.scopes:
-            raise ValueError(f"the brace of line {line} closes none")
+            raise ValueError(f"the brace of line {line} closes nothing")
         scope = self.scopes.pop()
         if scope.kind == "function":
             around = [outer.name for outer in self.scopes if outer.kind == "container" and outer.name]
@@ -80,7 +80,7 @@ class _Reader:
         self.head = self.head + "}" if scope.kind == "initialiser" else ""
 
     def branch(self, directive: str) -> None:
-        """At a preprocessor directive."""
+        """Handle a preprocessor directive."""
         if directive in ("if", "ifdef", "ifndef"):
             self.branches.append(list(self.scopes))
         elif directive in ("else", "elif") and self.branches:
@@ -90,9 +90,9 @@ class _Reader:
 
 
 def functions_of(text: str) -> list[Function]:
-    """Every function that has a body, in the order of their ends; a function inside another is part of it.
+    """Find every function with a body, in the order of their ends; a function inside another is part of it.
 
-    ValueError where the braces do not match, so that nothing that was misread counts as short.
+    Raises ValueError if the braces do not match, so that a misread file does not pass as short.
     """
     text = _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     directives = {match.start(): match for match in _DIRECTIVE.finditer(text)}
@@ -126,7 +126,7 @@ def _step(reader: _Reader, character: str, line: int) -> Iterator[Function]:
 
 
 def _without_templates(head: str) -> str:
-    """A declaration without `template <...>`, whose defaults may call functions."""
+    """Remove `template <...>` from a declaration; its default arguments may look like function calls."""
     while (at := head.find("template <")) >= 0 or (at := head.find("template<")) >= 0:
         depth, end = 0, at + head[at:].index("<")
         for end in range(end, len(head)):  # noqa: B020

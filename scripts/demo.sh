@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole chain on this machine: instances.yaml -> generated/ -> host and AMD libraries -> one table of verdicts.
-# Of the instances those of set quick, one of each kind of kernel; what that leaves out is said at the end.
+# Run the whole chain on this machine: instances.yaml -> generated/ -> host and AMD libraries -> a table of verdicts.
+# It uses set quick, one instance of each kind of kernel, and says at the end what this omits.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/demo
@@ -31,7 +31,7 @@ if [ -n "$amd" ]; then
   wait "$amd" || { cat build/demo/amd.log; exit 1; }
   cat build/demo/amd.log
 else
-  printf '\nhipcc is not here (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is left out\n'
+  printf '\nhipcc is not installed (Debian: apt-get install hipcc libamdhip64-dev): the AMD library is not built\n'
 fi
 printf '\nThis proved %s of the %s valid instances, on %s of the 37 layers of RetinaNet and the problems of CK'"'"'s tests.\n' \
   "$(ckgen list --set quick --names | wc -l)" "$(ckgen list --set full --names | wc -l)" \

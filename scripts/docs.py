@@ -1,7 +1,7 @@
-"""Write what follows from the code, the spec and the measured rows: docs/*, README.md's marked tables, the schema.
+"""Write the pages that are generated from code, spec and measured rows: docs/*, README.md's marked tables, the schema.
 
-python scripts/docs.py            write what changed
-python scripts/docs.py --check    exit 1 with a diff when a page is not what the code says
+python scripts/docs.py            write the pages that changed
+python scripts/docs.py --check    exit 1 with a diff if a page is out of date
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 NOTICE = "<!-- Written by scripts/docs.py from {source}. Do not edit; run: make docs -->\n"
 WIDTH = 110
 MEASURED_ARCH = "sm_90a"
-NVIDIA_NOTE = """`archs` lists AMD architectures, but for the families wavelet_tma and halo, which are for sm_90a alone:
-the host executes them, other libraries leave them out. A library for platform nvidia holds every other instance of its
-tree; each runs where its LDS fits, which is everywhere but for instances of more than 99 KiB on sm_86, sm_89 and
-sm_120. See [nvidia.md](nvidia.md).
+NVIDIA_NOTE = """`archs` lists AMD architectures. The exceptions are families for sm_90a only (wavelet_tma, stationary,
+halo): the host platform executes these, libraries for other GPUs omit them. A library for platform nvidia contains
+every other instance of its tree. Each runs on all NVIDIA architectures where its LDS fits: all except sm_86, sm_89 and
+sm_120 for instances of more than 99 KiB. See [nvidia.md](nvidia.md).
 """
 
 
 def cli_page() -> str:
-    """docs/cli.md: every command's help, as the terminal shows it."""
+    """Text of docs/cli.md: every command's help, as the terminal shows it."""
     from ckgen.cli import COMMANDS
 
     parts = [NOTICE.format(source="ckgen/cli/"), "# The ckgen command\n"]
     parts.append(
         "Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec; 130 interrupted (Ctrl-C), 143\n"
-        "terminated (SIGTERM), 129 hung up, 141 nobody reads the output. A signal leaves nothing behind.\n"
+        "terminated (SIGTERM), 129 hung up (SIGHUP), 141 the output's reader is gone. No temporary files are left.\n"
     )
     parts.append(f"```text\n{_help()}\n```\n")
     parts += [f"## ckgen {name}\n\n```text\n{_help(name)}\n```\n" for name in COMMANDS]
@@ -49,7 +49,7 @@ def cli_page() -> str:
 
 
 def cli_table() -> str:
-    """README's table of commands."""
+    """Table of commands for the README."""
     from ckgen.cli import COMMANDS, cli
 
     lines = ["| command | what it does |", "| --- | --- |"]
@@ -73,27 +73,27 @@ def _help(name: str | None = None) -> str:
 
 
 def rules_page() -> str:
-    """docs/rules.md: every rule with its reason."""
+    """Text of docs/rules.md: every rule with its reason."""
     from ckgen.families.registry import RULES, families_with
     from ckgen.operations.operation import OPERATIONS
 
     parts = [NOTICE.format(source="ckgen/families"), "# Rules\n"]
     parts.append(
-        "Each rule is one expression. Python checks it before a compiler sees anything, and the generated\n"
-        "header `ckgen/config/rules.hpp` asserts it again. Its words are fields and derived values of an\n"
-        "instance; `ckgen explain NAME` shows them with their numbers.\n"
+        "Each rule is one expression. Python checks it before a compiler runs, and the generated header\n"
+        "`ckgen/config/rules.hpp` asserts it again. Its names are fields and derived values of an instance;\n"
+        "`ckgen explain NAME` prints their values.\n"
     )
     for rule in RULES:
         families = f"Families: {', '.join(families_with(rule))}. "
         if len(rule.operations) < len(OPERATIONS):
-            families += f"Of {', '.join(rule.operations)} alone. "
+            families += f"Only for {', '.join(rule.operations)}. "
         parts.append(f"## {rule.id}\n\n{families}{_sentence(rule.sentence)} {_sentence(rule.reason)}\n")
         parts.append(f"```text\n{rule.condition}\n```\n")
     return "\n".join(parts)
 
 
 def support_table() -> str:
-    """README's table: tuned instances an (operation, layout, dtype) in set `full`, and whether any problem is taken."""
+    """Table for the README: instances of set `full` per operation, layout and dtype, by family."""
     from ckgen.families.registry import FAMILIES
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
@@ -113,13 +113,13 @@ def support_table() -> str:
 
 
 def support_page() -> str:
-    """docs/support.md: what set `full` covers, and the architectures it is for."""
+    """Text of docs/support.md: coverage of the sets `full` and `default`, and the architectures."""
     from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware/archs.py"), "# What is supported\n"]
-    parts.append("`generic` says whether one instance takes every valid problem; the other numbers count instances.\n")
+    parts.append("`generic` is yes if one instance takes every valid problem; the family columns count instances.\n")
     for name in ("full", "default"):
         members = _members(expansion, name)
         parts.append(f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}")
@@ -133,19 +133,19 @@ def support_page() -> str:
         names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
         atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
         rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))
-    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS a workgroup", "matrix instructions"), rows))
+    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS per workgroup", "matrix instructions"), rows))
     parts.append(NVIDIA_NOTE)
     return "\n".join(parts)
 
 
 def instances_page() -> str:
-    """docs/instances.md: every instance of set `default` by add function, and what `full` adds."""
+    """Text of docs/instances.md: every instance of set `default`, by add function."""
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml"), "# Instances\n"]
     members, everything = _members(expansion, "default"), _members(expansion, "full")
     parts.append(
-        f"Set `default`: {len(members)} of {len(everything)} instances, by the function that adds them to a\n"
-        "factory. The others: `ckgen list --set full`. A name says all there is: operation, family, layouts\n"
+        f"Set `default` has {len(members)} of {len(everything)} instances, listed by the function that adds them to a\n"
+        "factory. `ckgen list --set full` lists all. A name contains all fields: operation, family, layouts\n"
         "(input, weight, output), dtype, conv spec, tile M x N x K, load x math waves, matrix atom, vector\n"
         "widths A x B x C, stages.\n"
     )
@@ -179,7 +179,7 @@ def _sentence(text: str) -> str:
 
 
 def measured_table(operation: str) -> str:
-    """README's table of an operation's measurements, and its source."""
+    """Table of an operation's measurements for the README, with its source."""
     from ckgen.report.digest import digest_headers, digest_rows
 
     summary, file = _measured(operation)
@@ -188,38 +188,38 @@ def measured_table(operation: str) -> str:
     where = f"{origin.device}, {origin.started[:10]}, {origin.software}"
     lines = [
         f"{where}; geometric means over the shapes, every result verified.",
-        f"Raw rows, the page and what is behind the numbers: [{folder}]({folder}).\n",
+        f"Raw rows, the full page and comments: [{folder}]({folder}).\n",
     ]
     return "\n".join(lines) + "\n" + _table(digest_headers(summary), digest_rows(summary))
 
 
 def measured_plot(operation: str) -> str:
-    """docs/measured*.svg: the plot of an operation's f16 times, from the code of `ckgen report`'s page."""
+    """Plot of an operation's f16 times (docs/measured*.svg), drawn by the code of `ckgen report`'s page."""
     from ckgen.report.page import floor_plot
 
     return floor_plot(_measured(operation)[0], "f16", operation)
 
 
 def totals_table(operation: str) -> str:
-    """The table of the measurements' own page: the same rows over all shapes."""
+    """Table for the measurements' own page: the same rows, over all shapes."""
     totals = _measured(operation)[0].totals
     reference = _measured(operation)[0].reference_name.replace("cudnn", "cuDNN")
     mean = [f"{total.mean_speed_up:.2f}" for total in totals]
     not_slower = [str(total.not_slower) for total in totals]
-    least = [f"`{total.least_shape}` {total.least_speed_up:.2f}" for total in totals]
+    worst = [f"`{total.least_shape}` {total.least_speed_up:.2f}" for total in totals]
     shapes = totals[0].shapes
     rows = (
         (f"{reference}'s time over ours, geometric mean of {shapes} shapes (goal 1.3)", *mean),
         (f"shapes at least as fast as {reference} (goal {shapes})", *not_slower),
-        ("the least", *least),
+        ("the worst shape", *worst),
     )
     return _table(("", *(total.dtype for total in totals)), rows)
 
 
 @functools.cache
 def _measured(operation: str) -> tuple[Summary, str]:
-    """The first of the files that the selector's table was made from, and it alone: it is the whole run, with the
-    reference in it. Later ones measured some instances again, and a ratio of two runs is none."""
+    """Read the first of the files that the selector's table was made from. It is a whole run and includes the
+    reference. Later files repeat some instances without it, and times of different runs must not be compared."""
     from ckgen.report.digest import summary_of
     from ckgen.selection.measured import load_tables
     from ckgen.tuning.from_rows import read_measured
@@ -231,7 +231,7 @@ def _measured(operation: str) -> tuple[Summary, str]:
 
 
 def spliced(text: str, name: str, table: str) -> str:
-    """`text` with `table` between `<!-- begin:name -->` and `<!-- end:name -->`."""
+    """Replace the part of `text` between `<!-- begin:name -->` and `<!-- end:name -->` by `table`."""
     begin, end = f"<!-- begin:{name} -->\n", f"<!-- end:{name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     result, count = pattern.subn(lambda _: f"{begin}{table}{end}", text)
@@ -241,7 +241,7 @@ def spliced(text: str, name: str, table: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by path, README.md with its tables brought up to date."""
+    """Texts of all generated pages by path, and README.md with its tables updated."""
     from ckgen.cli.schema import schema_text
     from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
@@ -272,7 +272,7 @@ def pages() -> dict[str, str]:
 
 
 def drift(wanted: Mapping[str, str]) -> str:
-    """A unified diff from the files on disk to `wanted`; empty when nothing differs."""
+    """Unified diff from the files on disk to `wanted`; empty if they are equal."""
     lines: list[str] = []
     for name, text in wanted.items():
         path = ROOT / name

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prove a library for platform nvidia on this machine's GPU: smoke test, tests/gpu/test_nvidia.py, compute-sanitizer.
+# Verify a library for platform nvidia on this machine's GPU: ckgen smoke, tests/gpu/test_nvidia.py, compute-sanitizer.
 #   scripts/gpu_smoke.sh build/ci/nvidia/libckgen_conv.so | generated [--allow-uncovered]
-# A generated tree is built first. A library of few instances need not take every problem: with --allow-uncovered those
-# that it does not are counted, not failures. Logs go to $OUT (default build/gpu); the exit code says whether all was
-# well. A step that hangs is ended after $STEP_SECONDS (default 1800); no step fails for being slow.
+# A generated tree is built first. With --allow-uncovered, problems that no instance takes are only counted, for a
+# library of few instances. Logs go to $OUT (default build/gpu); the exit code is 0 if all steps pass. A step that hangs
+# is ended after $STEP_SECONDS (default 1800); no step fails for being slow.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 what=${1:?use: scripts/gpu_smoke.sh LIBRARY|TREE [--allow-uncovered]}
@@ -13,7 +13,7 @@ python=${PYTHON:-python3}
 mkdir -p "$out"
 failed=0
 
-# step NAME COMMAND...: run, output into NAME.log, the end of it shown.
+# step NAME COMMAND...: run the command, write its output to NAME.log and show the end of it.
 step() {
   local name=$1 begin=$SECONDS code=0
   shift
@@ -43,7 +43,7 @@ step smoke "$python" -m ckgen smoke --library "$library" "${covering[@]}"
 export CKGEN_NVIDIA_LIBRARY=$library
 step pytest "$python" -m pytest -q -p no:cacheprovider tests/gpu/test_nvidia.py
 
-# Every instance once or more, on tiny problems: the tools slow a kernel down a hundredfold.
+# Run every instance at least once, on tiny problems: the tools slow a kernel down a hundredfold.
 few=(-m ckgen smoke --library "$library" --problems tiny --split-k 2 --allow-uncovered)
 if command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style and types of everything by hand or generated; --fix rewrites what a formatter can.
+# Check style and types of all hand-written and generated code; --fix applies the formatters.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ cxx=$(git ls-files '*.hpp' '*.h' '*.cpp')
 if [ "${1:-}" = --fix ]; then
   ruff check --fix ckgen tests scripts bench
   ruff format ckgen tests scripts bench
-  # shellcheck disable=SC2086 # one word a file: no path here has a space
+  # shellcheck disable=SC2086 # one word per file: no path here has a space
   [ -z "$cxx" ] || clang-format -i $cxx
   exit
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares a fresh machine: .venv/ with ckgen and its developer tools, and the compilers where apt-get may install them.
+# Prepare a fresh machine: .venv/ with ckgen and its developer tools, and compilers if apt-get may install them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -11,7 +11,7 @@ updated=
 fail() { printf 'setup: %s\n' "$1" >&2; tail -n 20 "$log" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# apt_install PACKAGE...: quietly, and only as root; the caller lives with a refusal.
+# apt_install PACKAGE...: install quietly if this is root; returns 1 otherwise, which the caller must accept.
 apt_install() {
   [ "$(id -u)" = 0 ] && have apt-get || return 1
   printf 'setup: apt-get install %s\n' "$*"

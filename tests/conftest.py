@@ -57,7 +57,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session")
 def stub_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where this session's stand-in libraries lie."""
+    """The folder of the stand-in libraries of this run."""
     return tmp_path_factory.mktemp("stubs")
 
 

@@ -1,3 +1,3 @@
-"""Compilers, targets and the CMake driver: a generated tree becomes a shared library."""
+"""Building a generated tree into a shared library: compilers, target architectures and the CMake driver."""
 
 __all__ = ["cmake", "targets", "toolchain"]

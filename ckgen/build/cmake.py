@@ -1,7 +1,7 @@
-"""Generated tree -> library: configure and build with CMake; and single instances as AMD device code.
+"""Generated tree -> library: configure and build with CMake; also compile single instances to AMD device code.
 
-A compiler's errors become diagnostics with the place in the source, the first ones only: the rest mostly
-follow.
+Compiler errors become diagnostics with their place in the source. Only the first few are reported, because most others
+follow from these.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ckgen.generate.view_models import guard_of
 
 Platform = Literal["host", "amd", "nvidia"]
 
-NVIDIA_DEFAULT = ("sm_90a",)  # what templates/cmake/CkgenNvidia.cmake compiles for by itself
+NVIDIA_DEFAULT = ("sm_90a",)  # the default targets of templates/cmake/CkgenNvidia.cmake
 _SHOWN_ERRORS = 5
-_SHOWN_WIDTH = 160  # of a line that is no error: a compiler's whole command, say
+_SHOWN_WIDTH = 160  # characters per line that is not an error, such as a compiler's whole command
 _TAIL_LINES = 40
 _SECONDS_TO_END = 10.0
 _COMPILER_ERROR = re.compile(
@@ -37,7 +37,7 @@ _COMPILER_ERROR = re.compile(
 # Without a place: `clang: error: invalid target ID`, `nvcc fatal   : Unsupported gpu architecture`.
 _TOOL_ERROR = re.compile(r"(?P<tool>[\w.+/-]+)(?:: (?:fatal )?error| (?:fatal|error) *): (?P<what>.*)")
 _LINKER_ERROR = re.compile(r".*(undefined reference|undefined symbol|cannot find -l|multiple definition).*")
-# Every kernel header compiles without the C++ library and HIP's headers in this mode.
+# With these flags the kernel headers compile without the C++ standard library and without HIP's headers.
 DEVICE_FLAGS = (
     *("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"),
     *("-std=c++17", "-O3", "-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_AMD=1"),
@@ -46,7 +46,7 @@ DEVICE_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """A built library (shared, or static where no shared one was asked for) and the end of the output."""
+    """A built library (shared, or static if BUILD_SHARED_LIBS is off), and the last lines that the build printed."""
 
     library: Path
     seconds: float
@@ -55,7 +55,7 @@ class BuildResult:
 
 @dataclass(frozen=True, slots=True)
 class DeviceObject:
-    """AMD machine code of one source: an ELF code object, and what the compiler said (remarks, warnings)."""
+    """AMD machine code of one source: an ELF code object, and the compiler's remarks and warnings."""
 
     path: Path
     arch: str
@@ -74,12 +74,11 @@ def build(
     toolchain: Toolchain | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> BuildResult:
-    """Build a generated tree in `build_dir` (made when it is not there, reused when it is) and return the
-    library.
+    """Build a generated tree in `build_dir` (created if missing, else reused) and return the library.
 
-    `archs` are architectures of platform amd or nvidia, none for CMake's default; `options` become `-DNAME=VALUE`;
-    `on_line` hears every line of output as it comes. CkgenError (exit code 1) has the first errors of the
-    compiler.
+    `archs` are architectures of platform amd or nvidia; if empty, CMake's default is used. `options` become
+    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. Raises CkgenError (exit code 1) with the
+    compiler's first errors.
     """
     tools = toolchain or find_toolchain()
     cmake = need(tools.cmake, "cmake", "cmake is not here")
@@ -95,10 +94,11 @@ def build(
 
 
 def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
-    """Whether an instance for `archs` is in a library for a platform and its target architectures.
+    """True if a library for a platform and its target architectures contains an instance for `archs`.
 
-    The host has all. What is for NVIDIA architectures alone is on NVIDIA where a target is one of them (none given:
-    CMake's default); any other instance is always there, if only to say that it does not support the device.
+    A host library contains every instance. An instance for NVIDIA architectures only is in an NVIDIA library if one of
+    `targets` (if empty, CMake's default) is among them. Any other instance is always in the library, even if it only
+    reports that it does not support the device.
     """
     if platform == "host" or not guard_of(archs):
         return True
@@ -117,8 +117,7 @@ def compile_device_only(
     """Compile one instance source to an AMD code object, without a ROCm installation and without host code.
 
     `include` are the folders of headers (the tree's `include`), `extra` further compiler flags such as
-    `-Rpass-analysis=kernel-resource-usage`. CkgenError when no compiler knows `arch` or the compilation
-    fails.
+    `-Rpass-analysis=kernel-resource-usage`. Raises CkgenError if no compiler supports `arch` or the compilation fails.
     """
     compiler = (toolchain or find_toolchain()).device_compiler(arch)
     folders = [f"-I{folder}" for folder in include]
@@ -155,13 +154,13 @@ def _configure_command(
     if archs:
         given["GPU_TARGETS"] = ";".join(archs)
     definitions = [f"-D{name}={value}" for name, value in (given | dict(options)).items()]
-    # What an earlier run left in the cache is forgotten: the options given now are all the options.
+    # Options of an earlier run are removed from CMake's cache, so that only the options given now apply.
     forget = ("-UCKGEN_*", "-UGPU_TARGETS")
     return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
 
 
 def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
-    """CMake's variables for the compilers of a platform; CkgenError says what is missing."""
+    """Return CMake's variables for the compilers of a platform. Raises CkgenError if a compiler is missing."""
     if platform == "amd":
         hipcc = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
         return {"CMAKE_CXX_COMPILER": ";".join(hipcc)}
@@ -174,7 +173,7 @@ def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
 
 
 def _forget_other_configuration(build_dir: Path, configure: Command) -> None:
-    """CMake refuses a folder that was configured for another tree, generator or compiler: start it afresh."""
+    """Delete CMake's cache if it is for another tree, generator or compiler: CMake would refuse the folder."""
     cache = build_dir / "CMakeCache.txt"
     if not cache.exists():
         return
@@ -188,7 +187,7 @@ def _forget_other_configuration(build_dir: Path, configure: Command) -> None:
 
 
 def _plain_words(cmake: Command) -> Command:
-    """Makes compilers speak the language in which this module looks for errors."""
+    """Prefix for a command that makes compilers print English messages, which this module searches for errors."""
     return (*cmake, "-E", "env", "LC_ALL=C")
 
 
@@ -200,7 +199,7 @@ def _library(build_dir: Path) -> Path:
 
 
 def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
-    """Run a command and return the end of what it printed; CkgenError when it fails."""
+    """Run a command and return the last lines that it printed. Raises CkgenError if it fails."""
     lines: list[str] = []
     with subprocess.Popen(
         command,
@@ -208,7 +207,7 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        start_new_session=True,  # so that CMake, make and compilers can be ended together
+        start_new_session=True,  # so that one signal ends CMake, make and the compilers
     ) as process:
         assert process.stdout is not None
         try:
@@ -225,7 +224,7 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a command with all that it started; make, asked by SIGTERM, removes the files that it has half made."""
+    """End a command and all its children. SIGTERM comes first: on it, make removes incomplete files."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, number)
@@ -233,7 +232,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """The first errors in what a compiler, linker or CMake printed; its last lines when none is found."""
+    """Find the first errors in the output of a compiler, linker or CMake; its last lines if there are none."""
     found: dict[str, Diagnostic] = {}
     for index, line in enumerate(lines):
         diagnostic = _error_in(lines, index)

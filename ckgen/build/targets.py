@@ -1,4 +1,4 @@
-"""Names of architectures as people type them: known, of the platform, and with something built for them."""
+"""Checks of architecture names that a user types: the name is known, belongs to the platform, and has instances."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from ckgen.errors import CkgenError, Diagnostic, nearest, one_of
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 
-# PTX of a compute capability, which the driver compiles for later GPUs.
+# PTX for a compute capability; the driver compiles it for later GPUs.
 PTX = tuple("compute_" + arch.removeprefix("sm_").rstrip("a") for arch in NVIDIA_ARCHES)
 PLATFORM_ARCHES: dict[str, tuple[str, ...]] = {"amd": tuple(ARCHES), "nvidia": (*NVIDIA_ARCHES, *PTX), "host": ()}
 EVERY = (*ARCHES, *NVIDIA_ARCHES)
-# What a device calls itself, beside the names of what code is compiled for.
+# Names that a device reports for itself, which need not be a compile target: sm_90 for sm_90a, and host.
 DEVICES = (*EVERY, *(arch.rstrip("a") for arch in NVIDIA_ARCHES if arch.endswith("a")), "host")
 
 
 def check_archs(archs: Iterable[str], known: Sequence[str] = EVERY) -> None:
-    """CkgenError for a name that is not among the known ones; features after a colon (gfx90a:xnack+) do not count."""
+    """Raise CkgenError for an unknown name; features after a colon (gfx90a:xnack+) are ignored."""
     for arch in archs:
         if plain(arch) not in known:
             close = nearest(arch, known)[:2]
@@ -25,7 +25,7 @@ def check_archs(archs: Iterable[str], known: Sequence[str] = EVERY) -> None:
 
 
 def check_platform_archs(platform: str, archs: Sequence[str]) -> None:
-    """CkgenError for an architecture that a library for a platform cannot be built for."""
+    """Raise CkgenError for an architecture that the platform's library cannot be built for."""
     if not archs:
         return
     if platform == "host":
@@ -39,8 +39,8 @@ def check_platform_archs(platform: str, archs: Sequence[str]) -> None:
 
 
 def check_declared(archs: Iterable[str], declared: Sequence[Sequence[str]]) -> None:
-    """CkgenError for an AMD architecture that none of the chosen instances is for; `declared` has the architectures of
-    each. What is not for NVIDIA GPUs alone runs on all of them, so nothing declares those."""
+    """Raise CkgenError for an AMD architecture that none of the chosen instances is for. `declared` has the
+    architectures of each instance. NVIDIA architectures are not checked: only NVIDIA-only instances declare them."""
     for arch in archs:
         if plain(arch) in ARCHES and not any(plain(arch) in own for own in declared):
             there = ", ".join(dict.fromkeys(name for own in declared for name in own)) or "no architecture"
@@ -49,7 +49,7 @@ def check_declared(archs: Iterable[str], declared: Sequence[Sequence[str]]) -> N
 
 
 def plain(arch: str) -> str:
-    """The name without features."""
+    """Return the name without its features: gfx90a for gfx90a:xnack+."""
     return arch.partition(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""The compilers and build tools that are at hand. Looking is a search of PATH; nothing is started."""
+"""Installed compilers and build tools, found by searching PATH; no program is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ckgen.errors import CkgenError, Diagnostic
 
-# g++ 12 is the first with _Float16 in C++; clang has had it longer.
+# _Float16 in C++ needs g++ 12; all these clang versions have it.
 _HOST_COMPILERS = (
     "g++",
     "c++",
@@ -23,9 +23,9 @@ _HOST_COMPILERS = (
     "clang++-17",
 )
 _CLANGS = ("clang++-19", "clang++-20", "clang++-21", "clang++-22")
-# What Debian's LLVM 19 has no target for; ziglang's clang 22 has.
+# Debian's LLVM 19 does not support these architectures; clang 22 of the ziglang package does.
 _NEEDS_ZIG = ("gfx950", "gfx1250")
-# zig's clang carries no linker under a name that clang looks for.
+# zig's clang comes without a linker of the name that clang searches for (ld.lld), so LLVM's is used.
 _LLD_FOLDERS = ("/usr/lib/llvm-19/bin", "/usr/lib/llvm-20/bin", "/usr/lib/llvm-18/bin")
 
 Command = tuple[str, ...]
@@ -42,7 +42,7 @@ HELP = {
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The command of each tool, None where it is not installed."""
+    """The command of each tool, None if it is not installed."""
 
     host_cxx: Command | None
     hipcc: Command | None
@@ -55,9 +55,9 @@ class Toolchain:
     lld_folder: str | None
 
     def device_compiler(self, arch: str) -> Command:
-        """The clang that makes device code for an AMD architecture, with the flags it needs to do so alone.
+        """Return a clang that compiles device code for an AMD architecture, with the flags that it needs to link it.
 
-        CkgenError when there is none.
+        Raises CkgenError if there is none.
         """
         zig = None
         if self.zig_clang is not None and self.lld_folder is not None:
@@ -68,25 +68,25 @@ class Toolchain:
         return chosen
 
     def assembly_compiler(self, arch: str) -> Command:
-        """The compiler that writes assembly for an AMD architecture; unlike `device_compiler` it needs no linker.
+        """Return a compiler that writes assembly for an AMD architecture; unlike `device_compiler` it needs no linker.
 
-        A clang, else ziglang's, else hipcc, which may know the older architectures only. CkgenError when there is
-        none.
+        Prefers clang, then ziglang's clang, then hipcc, which may support only the older architectures. Raises
+        CkgenError if there is none.
         """
         zig = None if self.zig_clang is None else (*self.zig_clang, "-nostdinc")
         chosen = zig if arch in _NEEDS_ZIG else self.clang or zig
         if chosen is None and self.hipcc is not None:
-            chosen = ("env", "HIP_PLATFORM=amd", *self.hipcc)  # where nvcc is on PATH hipcc would take that
+            chosen = ("env", "HIP_PLATFORM=amd", *self.hipcc)  # else hipcc compiles for NVIDIA if nvcc is on PATH
         if chosen is None:
             raise missing("device", f"no compiler here makes device code for {arch}")
         return chosen
 
 
 def find_toolchain(search_path: str | None = None) -> Toolchain:
-    """What is on PATH (or `search_path`), beside this Python, and in its packages."""
+    """Find the tools on PATH (or `search_path`), beside the Python interpreter, and in its packages."""
 
     def find(*names: str) -> Command | None:
-        beside = str(Path(sys.executable).parent)  # where pip puts cmake and ninja, on PATH or not
+        beside = str(Path(sys.executable).parent)  # pip installs cmake and ninja here, even if it is not on PATH
         for name in names:
             path = shutil.which(name, path=search_path) or shutil.which(name, path=beside)
             if path is not None:
@@ -108,19 +108,19 @@ def find_toolchain(search_path: str | None = None) -> Toolchain:
 
 
 def need(command: Command | None, kind: str, message: str) -> Command:
-    """The command, or a CkgenError that says what is missing and how to get it; `kind` is a key of HELP."""
+    """Return the command, or raise CkgenError that says how to install it; `kind` is a key of HELP."""
     if command is None:
         raise missing(kind, message)
     return command
 
 
 def missing(kind: str, message: str) -> CkgenError:
-    """The error for a tool that is not here."""
+    """Make the error for a tool that is not installed."""
     return CkgenError((Diagnostic(None, "toolchain", message, HELP[kind]),))
 
 
 def _zig() -> str | None:
-    """The zig program of the ziglang package, a C and C++ compiler that needs no root."""
+    """Find the zig program of the ziglang package: a C and C++ compiler that can be installed without root."""
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
         return None

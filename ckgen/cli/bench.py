@@ -9,7 +9,7 @@ from ckgen.cli.common.options import PATH, asked_for, filters_argument, json_opt
 from ckgen.cli.common.store_option import store_option
 
 
-@click.command("bench", short_help="Time instances against each other, cuDNN and the floor.")
+@click.command("bench", short_help="Time instances against each other, cuDNN and the roofline.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -19,16 +19,16 @@ from ckgen.cli.common.store_option import store_option
 @jobs_option
 @define_option
 @click.option("--library", type=PATH, help="Measure this library instead of building one.")
-@click.option("--tree", type=PATH, help="With --library: the tree it was built from, for sets and spec digest.")
+@click.option("--tree", type=PATH, help="With --library: the tree that it was built from, for sets and spec digest.")
 @click.option(
     "--problems",
     multiple=True,
     metavar="NAME|FILE",
     default=("retinanet",),
     show_default=True,
-    help="A problem set that comes with ckgen, or a YAML file; may be given several times.",
+    help="A bundled problem set, or a YAML file; may be given several times.",
 )
-@click.option("--batch", type=click.IntRange(1), help="Another batch size for all problems.")
+@click.option("--batch", type=click.IntRange(1), help="Batch size of all problems, instead of their own.")
 @click.option("--max-macs", type=click.IntRange(1), help="Scale problems down to this size, as `ckgen smoke` does.")
 @click.option("--split-k", "split_ks", multiple=True, metavar="N[,N...]", help="Default: -1,1,2,4,8,16,32.")
 @click.option("--no-reference", is_flag=True, help="Do not measure cuDNN (amd: MIOpen).")
@@ -38,14 +38,14 @@ from ckgen.cli.common.store_option import store_option
     type=click.Choice(["nothing", "failed", "all"]),
     default="nothing",
     show_default=True,
-    help="What to measure again of what the store has from this library and machine.",
+    help="Which stored rows of this library and machine to measure again.",
 )
 @click.option(
     "--cache",
     type=click.Choice(["flush", "rotate", "warm"]),
     default="flush",
     show_default=True,
-    help="Before each sample: flush the cache, take other copies of the tensors, or nothing.",
+    help="Before each sample: flush the cache, switch to other copies of the tensors, or do nothing.",
 )
 @click.option("--warm-up", type=click.IntRange(1), default=3, show_default=True, help="Runs before the first sample.")
 @click.option(
@@ -54,27 +54,28 @@ from ckgen.cli.common.store_option import store_option
     default=(7, 50),
     show_default=True,
     metavar="MIN MAX",
-    help="How many, as far as they fit into --sample-ms.",
+    help="Number of samples per row, as far as they fit into --sample-ms.",
 )
 @click.option("--sample-ms", type=float, default=20.0, show_default=True, help="Time for the samples of one row.")
-@click.option("--job-seconds", type=float, default=120.0, show_default=True, help="After this a row is a timeout.")
-@click.option("--total-seconds", type=float, help="Stop then; the next run with this --store goes on.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the tensors' contents.")
-@click.option("--commit", metavar="TEXT", help="Noted with the rows; default: what git says.")
-@click.option("--compiler", metavar="TEXT", help="Noted with the rows; default: what CMake or the library says.")
+@click.option("--job-seconds", type=float, default=120.0, show_default=True, help="Time limit per row.")
+@click.option("--total-seconds", type=float, help="Time limit of the run; the next one with this --store continues.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the tensors' contents.")
+@click.option("--commit", metavar="TEXT", help="Commit to store with the rows; default: from git.")
+@click.option("--compiler", metavar="TEXT", help="Compiler to store with the rows; default: from CMake or the library.")
 @json_option
 @click.pass_context
 def bench_command(ctx: click.Context, /, **given: object) -> int:
-    """Time instances on real problems and keep every row; exit 1 if any instance is wrong, crashes or hangs.
+    """Time instances on real problems and store every row; exit 1 if any instance is wrong, crashes or hangs.
 
-    The library is built first where that is needed (see `ckgen build`); FILTER then says which of its
-    instances are measured. Each runs in a worker process with every split-K factor, is compared with a
-    reference of higher precision and then timed. A run that was ended goes on where it stopped.
+    The library is built first if necessary (see `ckgen build`); FILTER chooses the instances to measure. Each instance
+    runs in a worker process with every split-K factor; its result is compared with a reference of higher precision
+    before it is timed. An interrupted run continues where it stopped.
 
-    The floor is the arithmetic at the measured matrix peak or the least traffic at the measured bandwidth, whichever
-    takes longer; D tensors of a function are part of that traffic, each read once. Where PassThrough was measured
-    too, `over plain and D` is a fused instance's time over that of the best plain one and of D's bytes. The
-    reference of a fused one is PyTorch's gradient followed by PyTorch's own element-wise operations.
+    `roofline` is the shortest possible time: the arithmetic at the measured matrix peak or the compulsory bytes at the
+    measured bandwidth, whichever takes longer. D tensors of a function count as read once. If PassThrough was measured
+    too, `over plain and D` is the time of a fused instance / (time of the best PassThrough instance + time of D's
+    bytes at the measured bandwidth). The reference of a fused instance is PyTorch's gradient followed by PyTorch's own
+    element-wise operations.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What `ckgen bench` does."""
+"""Implementation of `ckgen bench`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ckgen.report.summary import Summary, summarise
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """The command line of `ckgen bench`; `chosen` is true when it names a set or spec to build."""
+    """The command line of `ckgen bench`; `chosen` is true if it names a set or spec to build."""
 
     filters: tuple[str, ...]
     spec: Path
@@ -63,17 +63,17 @@ class BenchOptions:
 
     @property
     def settings(self) -> Settings:
-        """How samples are taken."""
+        """Settings of the measurement."""
         return Settings(self.warm_up, *self.samples, self.sample_ms, self.cache, self.seed)
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """Time limits of a row and of the run."""
         return Limits(self.job_seconds, math.inf if self.total_seconds is None else self.total_seconds)
 
 
 def bench(options: BenchOptions) -> int:
-    """Build or load, plan, measure, print; 1 when an instance is wrong, crashes or hangs."""
+    """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
     path, manifest = _library(options)
     library = Library(path)
     if options.library is not None and _platform_given() and library.platform != options.platform:
@@ -108,13 +108,13 @@ def bench(options: BenchOptions) -> int:
 
 
 def _platform_given() -> bool:
-    """Whether the command line names a platform; its default says nothing about a given library."""
+    """True if the command line names a platform; the option's default says nothing about a given library."""
     context = click.get_current_context()
     return context.get_parameter_source("platform") is click.core.ParameterSource.COMMANDLINE
 
 
 def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
-    """The library to measure and its tree's manifest, where there is a tree."""
+    """The library to measure, and its tree's manifest if the tree exists."""
     if options.library is not None:
         refuse_archs(options.library, options.archs)
         tree = options.tree or options.library.absolute().parent.parent / "tree"
@@ -165,6 +165,6 @@ def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
         factor = f" split_k {row.split_k}" if row.split_k is not None else ""
         console.note(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
     if run.left:
-        console.note(f"{len(run.left)} rows were left out (time or crashes); the same command goes on")
+        console.note(f"{len(run.left)} rows were left out (time or crashes); run the same command to continue")
     measured = len(summary.rows) - len(run.stored)
-    console.note(f"{measured} rows measured, {len(run.stored)} were in {options.store} already")
+    console.note(f"{measured} rows measured, {len(run.stored)} were already in {options.store}")

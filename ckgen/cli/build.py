@@ -42,10 +42,10 @@ def build_command(
     jobs: int,
     options: tuple[str, ...],
 ) -> int:
-    """Compile a library and print its path. FILTER is explained by `ckgen list --help`.
+    """Compile a library and print its path. For FILTER see `ckgen list --help`.
 
-    Without FILTER, --set and --spec the generated tree in --out is built; with one of them the chosen
-    instances are generated below build/ first. Only what changed is compiled again.
+    Without FILTER, --set and --spec, builds the generated tree in --out. With any of these, generates the chosen
+    instances below build/ first. Compiles only what changed.
 
     \b
     Examples:

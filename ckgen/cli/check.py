@@ -1,4 +1,4 @@
-"""ckgen check: fail if the tree drifted, and say what moved."""
+"""ckgen check: fail if the generated tree drifted, and show the differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ckgen.cli.common.recorded import recorded
 SHOWN_STRAYS = 8
 
 
-@click.command("check", short_help="Fail if the tree drifted, and say what moved.")
+@click.command("check", short_help="Fail if the generated tree drifted, and show the differences.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -24,11 +24,12 @@ SHOWN_STRAYS = 8
 def check_command(
     ctx: click.Context, filters: tuple[str, ...], spec: Path, set_name: str, out: Path, as_json: bool
 ) -> int:
-    """Fail if the generated tree is not what instances.yaml says, and tell what moved.
+    """Compare the generated tree with what instances.yaml generates now, and fail if they differ.
 
-    Without FILTER, --spec and --set the tree's own manifest says how it was generated, and the spec is looked for
-    where that was. Exit 1 comes with a unified diff and the cause of each difference: a new spec, template or command,
-    a hand edit, else the tool, which writes it in another way. A file that ckgen did not write is only pointed out.
+    Without FILTER, --spec and --set, uses the command that the tree's manifest records, and searches the spec in the
+    folder where that command ran. If they differ, prints a unified diff and the cause of each difference (spec,
+    template, command or a hand edit, else the tool, which now writes the file differently) and exits with 1. A file
+    that ckgen did not write only causes a warning.
 
     \b
     Examples:
@@ -63,6 +64,6 @@ def check_command(
 
 def _point_out(strays: Sequence[str]) -> None:
     for path in strays[:SHOWN_STRAYS]:
-        console.note(f"warning: {path} is not generated and part of no library")
+        console.note(f"warning: {path} is not a generated file and is not in the library")
     if len(strays) > SHOWN_STRAYS:
         console.note(f"warning: and {len(strays) - SHOWN_STRAYS} more")

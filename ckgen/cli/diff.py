@@ -1,4 +1,4 @@
-"""ckgen diff: what changed since a git revision or in a tree."""
+"""ckgen diff: list the instances that changed since a git revision or a generated tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ckgen.cli.common import console
 from ckgen.cli.common.options import json_option, spec_option
 
 
-@click.command("diff", short_help="What changed since a git revision or in a tree.")
+@click.command("diff", short_help="List the instances that changed since a git revision or a generated tree.")
 @click.argument("base", metavar="REV|DIR")
 @spec_option
 @json_option

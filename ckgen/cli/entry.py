@@ -1,9 +1,8 @@
 """The ckgen command: parse, call one function, print, exit.
 
-Each command lives in the module of its name and is imported only when it is called (or its help is),
-so a command pays for nothing but what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or
-a wrong spec; 130, 143, 129 and 141 when a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a
-shell.
+Each command is in the module of its name, which is imported only when the command or its help is called, so that a
+command loads only what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec; 130, 143,
+129 and 141 if a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a shell.
 """
 
 from __future__ import annotations
@@ -70,16 +69,16 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "-V", "--version", prog_name="ckgen")
 def cli() -> None:
-    """Turn instances.yaml into a HIP instance library, build it, and prove it right.
+    """Turn instances.yaml into a HIP instance library, build it, and verify it.
 
     \b
-    A first walk:
+    First steps:
       ckgen init                     write a small instances.yaml to start from
-      ckgen list '*wavelet*'         what it describes
+      ckgen list '*wavelet*'         list the instances that it describes
       ckgen generate                 write the library's source tree, generated/
       ckgen build --platform host    compile it; no GPU needed
-      ckgen smoke                    run every instance against a float64 reference
-      ckgen bench                    time them against each other, cuDNN and the floor
+      ckgen smoke                    run every instance and compare it with a float64 reference
+      ckgen bench                    time them against each other, cuDNN and the roofline
     """
 
 

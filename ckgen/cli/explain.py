@@ -1,4 +1,4 @@
-"""ckgen explain: why an instance is as it is, or is absent."""
+"""ckgen explain: explain the values of an instance, or why a combination does not exist."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ckgen.cli.common import console
 from ckgen.cli.common.options import spec_option
 
 
-@click.command("explain", short_help="Why an instance is as it is, or is absent.")
+@click.command("explain", short_help="Explain an instance's values, or why a combination does not exist.")
 @click.argument("words", nargs=-1, required=True, metavar="NAME|KEY=VALUE...")
 @spec_option
 def explain_command(words: tuple[str, ...], spec: Path) -> int:
-    """Say where each value of an instance comes from, or why a combination does not exist.
+    """Explain where each value of an instance comes from, or why a combination does not exist.
 
-    For instances in the tables of docs/isa there is a line about the machine code on each architecture. An absent
-    combination is explained by the rule, exclude or axis that keeps it out, with the nearest change
-    that would admit it.
+    For an instance in the tables of docs/isa, also prints one line per architecture about its machine code. For a
+    combination that does not exist, prints the rule, exclude or axis that prevents it, and the smallest change that
+    would allow it.
 
     \b
     Examples:

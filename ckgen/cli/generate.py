@@ -15,15 +15,15 @@ from ckgen.cli.common.options import filters_argument, out_option, set_option, s
 @spec_option
 @set_option("default")
 @out_option
-@click.option("--dry-run", is_flag=True, help="Say what would be written and removed; write nothing.")
+@click.option("--dry-run", is_flag=True, help="List what would be written and removed; write nothing.")
 @click.option("--list-inputs", is_flag=True, help="List the files that the tree depends on; write nothing.")
 def generate_command(
     filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool, list_inputs: bool
 ) -> int:
-    """Write the library's source tree. FILTER is explained by `ckgen list --help`.
+    """Write the library's source tree. For FILTER see `ckgen list --help`.
 
-    Only what changed is written and only files that ckgen made are removed. A run that is killed leaves whole files and
-    a manifest that says that the tree is unfinished: CMake refuses it, and the next run finishes it.
+    Writes only files that changed and removes only files that ckgen wrote. If the run is killed, every
+    file is whole and the manifest says that the tree is unfinished: CMake refuses it, and the next run finishes it.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def generate_command(
 
 
 def _list_inputs(spec: Path) -> int:
-    """For build systems: the spec and every file of this ckgen that may decide what the tree holds."""
+    """Print the spec and all files of ckgen that the tree may depend on, for build systems."""
     from ckgen.generate.inputs import input_files
 
     for path in (spec.resolve(), *input_files()):

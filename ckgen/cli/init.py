@@ -14,7 +14,7 @@ from ckgen.cli.schema import schema_text
 
 @click.command("init", short_help="Write a small instances.yaml to start from.")
 @click.argument("folder", type=PATH, default=Path("."))
-@click.option("--force", is_flag=True, help="Replace an instances.yaml that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing instances.yaml.")
 def init_command(folder: Path, force: bool) -> int:
     """Write a small instances.yaml to start from, and its schema for editors.
 
@@ -28,7 +28,7 @@ def init_command(folder: Path, force: bool) -> int:
     spec = folder / "instances.yaml"
     text = (PACKAGE / "cli" / "starter.yaml").read_text(encoding="utf-8")
     if not write_new(spec, text, replace=force):
-        raise click.UsageError(f"{spec} is there already; --force replaces it")
+        raise click.UsageError(f"{spec} exists already; --force replaces it")
     write_new(folder / "instances.schema.json", schema_text(), replace=True)
     console.say(f"wrote {spec} and {folder / 'instances.schema.json'}")
     console.note("next: ckgen list, ckgen generate, ckgen build --platform host, ckgen smoke")

@@ -1,4 +1,4 @@
-"""isa: what the compiler makes of instances for AMD GPUs, read and gated without one."""
+"""ckgen isa: registers, occupancy and loops of compiled instances, shown or checked against limits without a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ckgen.cli.common.options import PATH, filters_argument, json_option, set_op
 TABLES = Path("docs/isa")
 
 
-@click.command("isa", short_help="Registers, occupancy and loops of AMD code; gates them.")
+@click.command("isa", short_help="Show or check registers, occupancy and loops of compiled code.")
 @filters_argument
 @spec_option
 @set_option("default")
@@ -21,14 +21,14 @@ TABLES = Path("docs/isa")
     "archs",
     multiple=True,
     metavar="GFX|SM",
-    help="An architecture; may be given several times. Default: gfx942; those of the tables for --check, --write.",
+    help="An architecture; may be given several times. Default: gfx942; with --check or --write: those with tables.",
 )
 @jobs_option
-@click.option("--compiler", metavar="PATH", help="A clang for AMD GPUs. Default: clang, ziglang or hipcc, as found.")
-@click.option("--loops", is_flag=True, help="Show the mix of each loop instead of one line an instance.")
-@click.option("--check", is_flag=True, help="Exit 1 where a limit of the spec is broken or a committed table differs.")
+@click.option("--compiler", metavar="PATH", help="A clang for AMD GPUs. Default: the first of clang, ziglang, hipcc.")
+@click.option("--loops", is_flag=True, help="Print the instruction mix of each loop instead of one line per instance.")
+@click.option("--check", is_flag=True, help="Exit 1 if a limit of the spec is exceeded or a committed table differs.")
 @click.option("--write", is_flag=True, help="Write the tables.")
-@click.option("--tables", type=PATH, default=TABLES, show_default=True, help="The committed tables.")
+@click.option("--tables", type=PATH, default=TABLES, show_default=True, help="Folder of the committed tables.")
 @json_option
 def isa_command(
     filters: tuple[str, ...],
@@ -43,15 +43,16 @@ def isa_command(
     tables: Path,
     as_json: bool,
 ) -> int:
-    """Compile instances for AMD GPUs, without one, and read the machine code. FILTER is explained by `ckgen list
+    """Compile instances for AMD GPUs and analyse the machine code; no GPU is needed. For FILTER see `ckgen list
     --help`.
 
-    Shown are registers, spills, scratch, LDS, waves a SIMD, bytes of code and, of the main loop (the wavelet's: of
-    either role), the instructions of one iteration on the way that nearly all iterations take. docs/isa.md explains
-    the columns. The assembly stays below build/. A table is only compared where its compiler's release is the one
-    here; limits always hold.
+    Prints registers, spills, scratch, LDS, waves per SIMD and code size, and the instruction mix per iteration on the
+    hot path of the main loop (for wavelet: of both the load loop and the math loop). docs/isa.md explains the columns.
+    The assembly is kept below build/. --check compares a table only if it was written with the same compiler release;
+    it always checks the limits.
 
-    For NVIDIA architectures the answer is ptxas's own: registers, spills, shared memory and how many blocks fit.
+    For NVIDIA architectures, prints what ptxas reports: registers, spills and shared memory, and how many blocks fit
+    on a multiprocessor.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What `ckgen isa --arch sm_...` does: ptxas's report of each instance, for NVIDIA GPUs."""
+"""Implementation of `ckgen isa --arch sm_...`: ptxas's report of each instance, for NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ HEADERS = ("instance", "arch", "registers", "spill bytes", "stack", "shared", "b
 def isa_nvidia(
     place: Workplace, chosen: Sequence[Instance], archs: Sequence[str], compiler: str | None, jobs: int, as_json: bool
 ) -> int:
-    """Compile for NVIDIA architectures and show what each kernel takes."""
+    """Compile for NVIDIA architectures and print the resources of each kernel."""
     unknown = [arch for arch in archs if arch not in NVIDIA_ARCHES]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]} cannot be together with NVIDIA's", param_hint="--arch")
+        raise click.BadParameter(f"{unknown[0]} cannot be combined with NVIDIA architectures", param_hint="--arch")
     nvcc = (compiler,) if compiler else need(find_toolchain().nvcc, "nvcc", "nvcc is not here")
     release, checker, reports = release_of(nvcc), Checker(), list[NvidiaReport]()
     for arch in archs:

@@ -1,4 +1,4 @@
-"""What `ckgen isa` does between its arguments and its exit code."""
+"""Implementation of `ckgen isa`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class IsaOptions:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The reports of one architecture and the release of the compiler they are of."""
+    """The reports for one architecture, and the release of their compiler."""
 
     arch: str
     release: str
@@ -65,7 +65,7 @@ class Found:
 
 
 def isa(options: IsaOptions) -> int:
-    """Compile, read, show; write or check the tables. 1 when a check fails."""
+    """Compile, analyse, print; write or check the tables. Returns 1 if a check fails."""
     archs = options.archs or _default_archs(options)
     check_archs(archs)
     loaded = load(options.spec)
@@ -92,7 +92,8 @@ def isa(options: IsaOptions) -> int:
 
 
 def _default_archs(options: IsaOptions) -> tuple[str, ...]:
-    """The tables' own where they are checked, what they should be for where they are written or missing."""
+    """Choose the architectures if there is no --arch: those with a table for --check; those that should have one for
+    --write, or if there are no tables; else one."""
     if options.check and (there := tuple(load_tables(options.tables, tuple(ARCHES)))):
         return there
     return TABLE_ARCHS if options.check or options.write else (DEFAULT_ARCH,)
@@ -109,14 +110,14 @@ def _of_arch(options: IsaOptions, place: Workplace, chosen: Sequence[Instance], 
 
 
 def _write(options: IsaOptions, found: Sequence[Found]) -> int:
-    """With filters, the rows of other instances stay as they are: a table is of one compiler."""
+    """Write the tables. With filters, rows of other instances are kept, if the same compiler release made them."""
     options.tables.mkdir(parents=True, exist_ok=True)
     for item in found:
         path = table_path(options.tables, item.arch)
         made, old = make_table(item.arch, item.release, item.reports), load_table(options.tables, item.arch)
         if options.filters and old is not None:
             if old.compiler != item.release:
-                message = f"{path} is of {old.compiler}, this is {item.release}, so some rows cannot be replaced alone"
+                message = f"{path} is of {old.compiler}, not {item.release}: single rows cannot be replaced"
                 raise CkgenError([Diagnostic(None, "isa-table", message, "leave the FILTERs out")])
             made = replace(made, rows={**old.rows, **made.rows})
         write_new(path, table_text(made), replace=True)
@@ -125,24 +126,22 @@ def _write(options: IsaOptions, found: Sequence[Found]) -> int:
 
 
 def _asked_for(options: IsaOptions, table: Table, found: Found) -> Table:
-    """The rows of a table that are compared: where filters name some instances, theirs."""
+    """Restrict a table to the rows to compare: with filters, those of the chosen instances."""
     asked = {report.name for report in found.reports}
     return replace(table, rows={n: row for n, row in table.rows.items() if n in asked}) if options.filters else table
 
 
 def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
-    """Limits always, tables where the compiler is theirs."""
+    """Check the limits, and compare each table that was made with the same compiler release."""
     drifted = 0
     for item in found:
         table = load_table(options.tables, item.arch)
         if table is None:
-            console.note(
-                f"{item.arch}: there is no {table_path(options.tables, item.arch)}, so limits alone are checked"
-            )
+            path = table_path(options.tables, item.arch)
+            console.note(f"{item.arch}: there is no {path}, so only the limits are checked")
         elif table.compiler != item.release:
-            console.note(
-                f"{item.arch}: the table is of {table.compiler}, this is {item.release}: limits alone are checked"
-            )
+            made = f"the table is made with {table.compiler}, this is {item.release}"
+            console.note(f"{item.arch}: {made}: only the limits are checked")
         else:
             lines = differences(_asked_for(options, table, item), make_table(item.arch, item.release, item.reports))
             drifted += len(lines)

@@ -14,19 +14,19 @@ from ckgen.cli.common.options import filters_argument, json_option, set_option, 
 @filters_argument
 @spec_option
 @set_option("default")
-@click.option("--names", is_flag=True, help="Print names alone, one a line.")
+@click.option("--names", is_flag=True, help="Print only names, one per line.")
 @json_option
 def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: bool, as_json: bool) -> int:
-    """List instances: what `ckgen generate` with the same arguments would write.
+    """List the instances that `ckgen generate` would write with the same arguments.
 
     \b
     FILTER chooses instances:
       '*wavelet*'         a glob on the name; quote it, or the shell expands it
-      dtype=f16,bf16      a value, with alternatives
-      family!=xdl         anything else
-      'm_per_block>=128'  a number
-    Several globs are alternatives; all tests must hold. Keys are the fields and derived values that
-    `ckgen explain NAME` shows, and ndim, tile, vector, wave_ratio, arch and set.
+      dtype=f16,bf16      one of these values
+      family!=xdl         any other value
+      'm_per_block>=128'  a comparison of numbers
+    An instance is listed if it matches any of the globs and passes all tests. Keys are the fields and derived values
+    that `ckgen explain NAME` prints, and ndim, tile, vector, wave_ratio, arch and set.
 
     \b
     Examples:

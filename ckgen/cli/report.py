@@ -23,7 +23,7 @@ PAGE = Path("build/report.html")
     show_default=True,
     help="A file to write: .html, .csv or .json; may be given several times.",
 )
-@click.option("--run", type=click.IntRange(1), help="A run's number, as --list shows; default: the newest.")
+@click.option("--run", type=click.IntRange(1), help="Number of a run, see --list; default: the newest.")
 @click.option(
     "--code", type=PATH, help="A table of machine code, as docs/isa/gfx942.csv: adds its columns to the page."
 )
@@ -32,7 +32,7 @@ PAGE = Path("build/report.html")
 def report_command(
     store: Path, outs: tuple[Path, ...], run: int | None, code: Path | None, list_runs: bool, as_json: bool
 ) -> int:
-    """Write what a run and those it continued have measured, as one self-contained page or as data.
+    """Write the rows of a run, and of the runs that it continued, as one self-contained page or as data.
 
     \b
     Examples:

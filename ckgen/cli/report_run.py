@@ -1,4 +1,4 @@
-"""What `ckgen report` does."""
+"""Implementation of `ckgen report`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUFFIXES = (".html", ".csv", ".json")
 
 
 def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool) -> int:
-    """Write each file of ``outs`` in the form its suffix says; ``code`` is a table of machine code for the page."""
+    """Write each file of ``outs`` in the format of its suffix; ``code`` is a table of machine code for the page."""
     from ckgen.machine_code.table import read_table
     from ckgen.report.export import export
     from ckgen.report.page import render_report

@@ -15,7 +15,7 @@ from ckgen.cli.common.options import PATH
 @click.command("schema", short_help="Print the JSON Schema of instances.yaml.")
 @click.option("--out", type=PATH, default=None, help="Write to this file instead of standard output.")
 def schema_command(out: Path | None) -> int:
-    """Print the JSON Schema of instances.yaml, with which editors complete and check it.
+    """Print the JSON Schema of instances.yaml; editors use it to complete and check the file.
 
     \b
     Example:
@@ -30,7 +30,7 @@ def schema_command(out: Path | None) -> int:
 
 
 def schema_text() -> str:
-    """The JSON Schema as a file: two blanks a level, one newline at the end."""
+    """Return the JSON Schema as the text of a file, indented by two spaces."""
     from ckgen.spec.models import json_schema
 
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"

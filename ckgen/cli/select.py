@@ -1,4 +1,4 @@
-"""ckgen select: which instance runs a problem, and why."""
+"""ckgen select: show which instance the selector chooses for a problem, and why."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 
 
-@click.command("select", short_help="Which instance runs a problem, and why.")
+@click.command("select", short_help="Show which instance the selector chooses for a problem, and why.")
 @click.argument("words", nargs=-1, metavar="[PROBLEM]...")
-@click.option("--problems", metavar="NAME|FILE", help="All problems of a set that comes with ckgen, or of a YAML file.")
+@click.option("--problems", metavar="NAME|FILE", help="All problems of a bundled set, or of a YAML file.")
 @click.option("--dtype", default="f16", show_default=True, help="f16, bf16, f32 or bf16_f32_bf16.")
 @click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
-@click.option("--arch", metavar="NAME", help="Default: the library's device, or the one that has a table.")
-@click.option("--library", type=PATH, help="Choose among what this library holds and supports.")
-@click.option("--spec", type=PATH, help="Without --library: choose among this file's instances too. [instances.yaml]")
+@click.option("--arch", metavar="NAME", help="Default: the library's device, or the only architecture with a table.")
+@click.option("--library", type=PATH, help="Choose only instances that this library has and supports.")
+@click.option("--spec", type=PATH, help="Without --library: also choose among this file's instances. [instances.yaml]")
 @json_option
 def select_command(
     words: tuple[str, ...],
@@ -41,12 +41,13 @@ def select_command(
     spec: Path | None,
     as_json: bool,
 ) -> int:
-    """Say which instance, with which split-K factor, the selector picks for a problem, and what it knows of it.
+    """Print the instance and split-K factor that the selector chooses for a problem, and why.
 
-    `measured` is the fastest right one of this very problem on this architecture. All else is `predicted`: by the
-    nearest measured problem, by the cost model on architectures without measurements, or by rule. A time is shown
-    where it is that of this very problem. Without --library it is known of an instance what its filter, vectors and
-    groups take, and a library may still refuse. Exit 1 when there is nothing for a problem; its row says why.
+    `measured` is the fastest correct instance for exactly this problem on this architecture. Any other answer is
+    `predicted`: by the nearest measured problem, by the cost model on architectures without measurements, or by rule.
+    A time is shown only if it is for exactly this problem. Without --library, only the instance's filter, vector sizes
+    and groups are compared with the problem, so a library may still refuse it. Exits with 1 if there is no instance
+    for a problem; its row says why.
 
     \b
     Examples:
@@ -73,7 +74,7 @@ def select_command(
 
 
 def _asked(words: tuple[str, ...], problems: str | None) -> list[ConvProblem]:
-    """The problem in words, or all of a set."""
+    """Read the problem given in words, or load all problems of a set."""
     from ckgen.conv.notation import problem_fields
     from ckgen.conv.problem import ConvProblem
     from ckgen.problems.sets import load_problems
@@ -86,7 +87,7 @@ def _asked(words: tuple[str, ...], problems: str | None) -> list[ConvProblem]:
 
 
 def _instances(spec: Path | None) -> tuple[Instance, ...]:
-    """The instances of a spec; without one, of the current folder's if it has any."""
+    """Load the instances of a spec; by default, of the current folder's spec if there is one."""
     from ckgen.cli.common.selection import DEFAULT_SPEC, load
 
     if spec is None and not DEFAULT_SPEC.is_file():
@@ -95,7 +96,7 @@ def _instances(spec: Path | None) -> tuple[Instance, ...]:
 
 
 def _answer(ask: Callable[[], Choice]) -> Choice | str:
-    """What the selector says, or why it has nothing to say."""
+    """Return the selector's choice, or the reason why there is none."""
     from ckgen.errors import CkgenError
 
     try:

@@ -40,26 +40,26 @@ MAX_MACS = 40_000_000
     metavar="NAME|FILE",
     default=("retinanet", "ck_bwd_weight", "ck_bwd_data"),
     show_default=True,
-    help="A problem set that comes with ckgen, or a YAML file; may be given several times.",
+    help="A bundled problem set, or a YAML file; may be given several times.",
 )
 @click.option("--split-k", "split_ks", type=int, multiple=True, help="Default: -1, 1, 2 and 7.")
 @click.option("--max-macs", type=click.IntRange(1), default=MAX_MACS, show_default=True, help="Largest problem to run.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of data and schedules.")
-@click.option("--all-pairs", is_flag=True, help="Every instance on every problem it takes.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of tensor data and schedules.")
+@click.option("--all-pairs", is_flag=True, help="Run every instance on every problem that it takes.")
 @click.option(
     "--allow-uncovered",
     is_flag=True,
-    help="Problems that no instance of a data type takes are counted, not failures.",
+    help="Only count problems that no instance of a data type takes, instead of failing.",
 )
-@click.option("--brief", is_flag=True, help="One row an instance: its run nearest to the tolerance.")
+@click.option("--brief", is_flag=True, help="Print one row per instance: its run closest to the tolerance.")
 @json_option
 @click.pass_context
 def smoke_command(ctx: click.Context, /, **given: object) -> int:
     """Run instances on real problems and compare them with float64; exit 1 if any is wrong.
 
-    The library is built first where that is needed (see `ckgen build`); FILTER then says which of its
-    instances run. Batch and image of each problem are scaled down until it has at most --max-macs
-    multiply-accumulates; channels, groups, filter, strides and pads stay as they are.
+    The library is built first if necessary (see `ckgen build`); FILTER chooses the instances to run. Batch and image
+    size of each problem are scaled down until it has at most --max-macs multiply-accumulates; channels, groups,
+    filter, strides and pads are unchanged.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What `ckgen smoke` does between its arguments and its exit code."""
+"""Implementation of `ckgen smoke`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance
 
 @dataclass(frozen=True, slots=True)
 class SmokeOptions:
-    """The command line of `ckgen smoke`; `chosen` is true when it names a set or spec to build."""
+    """The command line of `ckgen smoke`; `chosen` is true if it names a set or spec to build."""
 
     filters: tuple[str, ...]
     spec: Path
@@ -47,7 +47,7 @@ class SmokeOptions:
 
 
 def smoke(options: SmokeOptions) -> int:
-    """Build or load, plan, run, print; 1 when any row failed."""
+    """Build or load, plan, run, print. Returns 1 if any row failed."""
     library, sets = _library(options)
     chosen = filtered(library.instances, options.filters, sets=sets)
     problems, names = _matched(options, chosen)
@@ -77,7 +77,7 @@ def smoke(options: SmokeOptions) -> int:
 
 
 def nearest_misses(rows: Sequence[Row]) -> list[Row]:
-    """For each instance the row whose error is the largest part of its tolerance, and every failed row; by name."""
+    """Select every failed row and, per instance, the row whose error is closest to its tolerance; sorted by name."""
 
     def strain(row: Row) -> float:
         return row.max_error / row.tolerance if row.max_error is not None and row.tolerance else 0.0
@@ -91,7 +91,7 @@ def nearest_misses(rows: Sequence[Row]) -> list[Row]:
 
 
 def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
-    """The library to check, and the sets its instances are in where its tree is known."""
+    """The library to check, and the sets of its instances if its tree is known."""
     if options.library is not None:
         refuse_archs(options.library, options.archs)
         return Library(options.library), {}
@@ -111,10 +111,9 @@ def _sets(place: Workplace) -> dict[str, list[str]]:
 
 
 def _matched(options: SmokeOptions, chosen: Sequence[Instance]) -> tuple[list[NamedProblem], list[str]]:
-    """The problems, scaled, and the names of instances, both of operations and dimensionalities that the other side has
-    too.
+    """Select the problems and the instances whose operation and dimensionality occur in both; problems are scaled down.
 
-    A note counts what is left out. CkgenError when nothing is left.
+    Prints a note with the number of those left out. Raises CkgenError if none is left.
     """
     every = [problem for name in options.problems for problem in load_problems(name)]
     kinds = {(instance.operation, instance.ndim) for instance in chosen} & {

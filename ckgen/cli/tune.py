@@ -25,16 +25,16 @@ OPERATION = "grouped_conv_bwd_weight"
     multiple=True,
     type=PATH,
     metavar="FILE",
-    help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite); of a job in several files the last row counts.",
+    help="Rows of `ckgen report` (.csv, .csv.gz) or a store (.sqlite). The last file with a row for a job wins.",
 )
 @click.option("--arch", metavar="NAME", help="The architecture that they were measured on, for example sm_90a.")
 @click.option(
-    "--model", type=PATH, metavar="FILE", help="No results: predict by the cost model from this table of code."
+    "--model", type=PATH, metavar="FILE", help="Without --results: predict with the cost model from this code table."
 )
-@click.option("--spec", type=PATH, default=Path("instances.yaml"), help="With --model: whose instances to rank.")
-@click.option("--operation", default=OPERATION, show_default=True, help="The operation to make the table of.")
-@click.option("--tables", type=PATH, default=TABLES, help="Folder of tables; default: those that come with ckgen.")
-@click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table is not what its results say.")
+@click.option("--spec", type=PATH, default=Path("instances.yaml"), help="With --model: the spec of the instances.")
+@click.option("--operation", default=OPERATION, show_default=True, help="The operation that the table is for.")
+@click.option("--tables", type=PATH, default=TABLES, help="Folder of the tables; default: the bundled ones.")
+@click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table differs from its results.")
 def tune_command(
     results: tuple[Path, ...],
     arch: str | None,
@@ -44,11 +44,12 @@ def tune_command(
     tables: Path,
     checking: bool,
 ) -> int:
-    """Write the table of best instances that `ckgen.select` and the C++ library pick from.
+    """Write the table of the fastest instances, which `ckgen.select` and the C++ library read.
 
-    Only right results count. Where there are none, --model ranks instances by the cost model of docs/isa.md, and the
-    selector says `predicted` of what it picks from that. The table names its results with their digests: run this
-    where their paths hold, at the root of a checkout. `ckgen generate` then puts the table into the library.
+    Only correct results count. For an architecture without results, --model ranks instances with the cost model of
+    docs/isa.md; the selector calls its choices from such a table `predicted`. The table contains the paths and digests
+    of its results: run this at the root of a checkout, where the paths are valid. `ckgen generate` then copies the
+    table into the library.
 
     \b
     Examples:

@@ -10,11 +10,11 @@ from ckgen.cli.common import console
 from ckgen.cli.common.options import json_option, spec_option
 
 
-@click.command("validate", short_help="Check instances.yaml; all errors at once.")
+@click.command("validate", short_help="Check instances.yaml and show all errors at once.")
 @spec_option
 @json_option
 def validate_command(spec: Path, as_json: bool) -> int:
-    """Check instances.yaml against every rule; all errors at once, each with its line.
+    """Check instances.yaml against every rule and show all errors at once, each with its line.
 
     \b
     Example:

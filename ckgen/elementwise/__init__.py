@@ -1,5 +1,5 @@
-"""The expression language of fused element-wise functions: parsing, C++, values with error bounds, the built-in
-functions.
+"""The expression language of fused element-wise functions: parser, C++ output, values with error bounds, and the
+built-in functions.
 """
 
 __all__ = ["error_bounds", "function", "function_cpp", "language"]

@@ -1,15 +1,15 @@
-"""Element-wise functions as C++: an f32 expression made from the tree, never from the text.
+"""Element-wise functions as C++: an f32 expression, rendered from the syntax tree and never from the text.
 
-The expression uses the names that `cpp_name` gives and functions of namespace ckgen::math, which have the meaning that
-MATH_FUNCTIONS says, on every platform.
+The expression uses the names that `cpp_name` returns and functions of namespace ckgen::math. On every platform these
+compute what MATH_FUNCTIONS documents.
 """
 
 from __future__ import annotations
 
 from ckgen.elementwise.language import Binary, Call, Choose, Compare, Expr, Name, Negate, Number, nearest_f32
 
-# Each takes and returns float. A NaN among the arguments is the result: clipping must not hide a gradient that blew up.
-# (fmin and fmax, and the min and max instructions of GPUs, drop it.)
+# Each takes and returns float, and returns NaN if an argument is NaN: clipping must not hide a gradient that
+# overflowed. (fmin and fmax, and the min and max instructions of GPUs, return the other argument.)
 MATH_FUNCTIONS = {
     "min": "a where a < b or a is NaN, else b",
     "max": "a where a > b or a is NaN, else b",
@@ -24,19 +24,19 @@ MATH_FUNCTIONS = {
 
 
 def cpp_name(name: str) -> str:
-    """The C++ name of an input. With the underscore no keyword, macro or type can be meant, and parameters of CK's
-    functors have their own names: ``alpha_``, ``scale_``."""
+    """Return the C++ name of an input, ``alpha_`` for alpha. With the underscore it cannot collide with a keyword, a
+    macro or a type, and parameters of CK's functors have the names that they have in CK."""
     return name + "_"
 
 
 def cpp_number(value: float) -> str:
-    """The shortest literal of an f32 value: ``0.1f``, ``-2.0f``, ``1e-10f``."""
-    texts = (f"{value:.{digits}g}" for digits in range(1, 10))  # nine tell all f32 values apart
+    """Return the shortest literal of an f32 value: ``0.1f``, ``-2.0f``, ``1e-10f``."""
+    texts = (f"{value:.{digits}g}" for digits in range(1, 10))  # nine digits identify every f32 value
     return next(f"{float(text)!r}f" for text in texts if nearest_f32(float(text)) == value)
 
 
 def cpp_expression(tree: Expr) -> str:
-    """A C++ expression of type float with parentheses around every operation."""
+    """Return a C++ expression of type float with parentheses around every operation."""
     match tree:
         case Number(value):
             return cpp_number(value)

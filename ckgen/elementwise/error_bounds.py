@@ -1,7 +1,7 @@
-"""Element-wise functions as numbers: their value in float64, and how far from it a kernel's f32 arithmetic may be.
+"""Values of element-wise functions in float64, each with a bound on the error of a kernel that computes in f32.
 
-Both are computed side by side, so that the allowance follows a function wherever it goes: an error of the convolution
-grows a hundredfold in `100 * e`, vanishes where `clamp` cuts it off and may flip a comparison.
+Value and bound are computed together, because each function changes the bound: an error of the convolution grows a
+hundredfold in `100 * e`, vanishes where `clamp` cuts it off and may flip a comparison.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from ckgen.conv.dtypes import ELEMENTS, Float64
 from ckgen.elementwise.language import Binary, Call, Choose, Compare, Expr, Name, Negate, Number
 
 _F32_MAX = float(np.finfo(np.float32).max)
-_F32_NORMAL = float(np.finfo(np.float32).tiny)  # what lies below may be flushed to zero
+_F32_NORMAL = float(np.finfo(np.float32).tiny)  # smaller values may be flushed to zero
 
-# Rounding errors in units of f32's roundoff. IEEE 754 has one for + - *, and for the others where they are rounded
-# correctly; GPUs need not do that, and their exp and tanh are some units off: room, but not for a wrong formula.
+# Rounding errors in units of f32's roundoff. IEEE 754 allows one unit per correctly rounded operation, as + - * are.
+# GPUs may round the others less exactly, exp and tanh by several units. These bounds allow for that, but not for a
+# wrong formula.
 _UNITS = {"+": 1, "-": 1, "*": 1, "/": 4, "sqrt": 4, "exp": 8, "sigmoid": 16, "tanh": 8}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -42,31 +43,31 @@ def _sigmoid(x: Float64) -> Float64:
     return 1 / (1 + np.exp(-x))
 
 
-# The functions of one argument that never fall where their argument grows.
+# Monotonically increasing functions of one argument.
 _RISING: dict[str, Callable[[Any], Any]] = {"sqrt": np.sqrt, "exp": np.exp, "sigmoid": _sigmoid, "tanh": np.tanh}
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """Float64 values, each with a bound on how far a kernel's may be from it; infinite where f32 overflows."""
+    """Float64 values, each with a bound on a kernel's deviation from it; the bound is infinite where f32 overflows."""
 
     value: Float64
     error: Float64
 
 
 def exact(value: ArrayLike) -> Bounded:
-    """Values that a kernel is given and has no error of its own in."""
+    """Bound the error of a kernel's inputs: they are exact."""
     array = np.asarray(value, dtype=np.float64)
     return Bounded(array, np.zeros_like(array))
 
 
 def evaluate(tree: Expr, inputs: Mapping[str, ArrayLike]) -> Float64:
-    """The value in float64, of the shape to which the inputs broadcast."""
+    """Compute the value in float64, in the shape to which the inputs broadcast."""
     return bounded(tree, {name: exact(value) for name, value in inputs.items()}).value
 
 
 def bounded(tree: Expr, inputs: Mapping[str, Bounded]) -> Bounded:
-    """The value in float64 from the inputs' values, and a bound for a kernel whose inputs have these errors."""
+    """Compute the value in float64 from the inputs' values, and its error bound from theirs."""
     with np.errstate(all="ignore"):
         found = _bounded(tree, inputs)
     value, error = np.broadcast_arrays(found.value, found.error)
@@ -106,7 +107,7 @@ def _arithmetic(sign: str, a: Bounded, b: Bounded) -> Bounded:
 
 
 def _compared(tree: Compare, inputs: Mapping[str, Bounded]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the comparison holds, and whether a kernel's might say otherwise."""
+    """Return two masks: the comparison holds; a kernel's comparison may have the opposite result."""
     a, b = _bounded(tree.left, inputs), _bounded(tree.right, inputs)
     doubt = a.error + b.error
     unsure = (doubt > 0) & ~(abs(a.value - b.value) > doubt)
@@ -126,31 +127,31 @@ def _chopped(function: str, given: list[Bounded]) -> Bounded:
         case "abs":
             value = abs(values[0])
         case "relu":
-            value = np.where(values[0] < 0, 0.0, values[0])  # of zeros the same one as in C++
+            value = np.where(values[0] < 0, 0.0, values[0])  # keeps -0.0, as the C++ function does
         case "min":
             value = np.minimum(*values)
         case "max":
             value = np.maximum(*values)
         case _:  # clamp
             value = np.minimum(np.maximum(values[0], values[1]), values[2])
-    # None of these moves further than the argument that moves furthest, and none rounds.
+    # The result changes by at most the largest change of an argument, and none of these functions rounds.
     return Bounded(value, np.maximum.reduce(np.broadcast_arrays(*errors)))
 
 
 def _risen(function: str, x: Bounded, never_negative: bool) -> Bounded:
-    """A rising function errs as far as at the ends of its argument's interval, and by its own rounding. An argument
-    without a bound may be NaN, and so may its function, also where that is bounded."""
+    """Bound an increasing function: its error is largest at an end of its argument's interval, plus its own rounding.
+    If the argument's error is unbounded, a kernel's argument may be NaN, so the result's error is unbounded too."""
     apply = _RISING[function]
     value = apply(x.value)
     low = x.value - x.error
-    low = np.maximum(low, 0) if never_negative else low  # else sqrt has no bound there
+    low = np.maximum(low, 0) if never_negative else low  # below zero sqrt would be NaN and have no bound
     error = np.maximum(abs(apply(x.value + x.error) - value), abs(value - apply(low)))
     error = np.where(x.error > 0, error, 0)
     return _rounded(value, np.where(np.isfinite(x.error), error, np.inf), _UNITS[function])
 
 
 def _never_negative(tree: Expr) -> bool:
-    """Whether an expression is at least zero however it is rounded, or NaN; no for those of which that is not plain."""
+    """True if an expression is at least zero (or NaN) however it is rounded; False if that cannot be proved here."""
     match tree:
         case Number():
             return True
@@ -172,4 +173,4 @@ def _never_negative(tree: Expr) -> bool:
 def _rounded(value: Float64, error: Float64, units: int) -> Bounded:
     reach = abs(value) + error
     own = units * (ELEMENTS["f32"].unit_roundoff * reach + _F32_NORMAL)
-    return Bounded(value, np.where(reach <= _F32_MAX, error + own, np.inf))  # for NaN too
+    return Bounded(value, np.where(reach <= _F32_MAX, error + own, np.inf))  # NaN compares false: infinite too

@@ -1,7 +1,8 @@
-"""Element-wise functions of the convolution's result and of D tensors: named, checked, ready for every use.
+"""Element-wise functions of the convolution's result and of D tensors, with names and checks.
 
 A function has up to three kinds of input: `e`, the f32 result of the convolution; D tensors by name, in the order in
-which operators take them; scalars with default values, which callers may set. All of them must be used.
+which operators take them; and scalars with default values, which callers may set. An input that the expression does
+not use is an error.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from ckgen.elementwise.language import FUNCTIONS, Expr, ExpressionError, names_i
 from ckgen.errors import CkgenError, Diagnostic
 
 RESULT = "e"
-PASS_THROUGH = "PassThrough"  # the function of plain operators
+PASS_THROUGH = "PassThrough"  # the function of operators that are not fused
 FUNCTION_NAME = r"[A-Z][A-Za-z0-9]*"
-# Headers define macros of capitals alone, and the C standard keeps what begins like PRId64 for <inttypes.h> (7.31.5).
+# Headers define macros in capitals, and the C standard reserves names such as PRId64 for <inttypes.h> (7.31.5).
 _MACRO_NAME = re.compile(r"[A-Z0-9]+|(PRI|SCN)[a-zX].*", re.ASCII)
-MAX_INPUTS = 64  # tensors and scalars: more than an expression of the longest kind has use for
+MAX_INPUTS = 64  # tensors and scalars together
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Element type and layout of a D tensor, where they are not the result's."""
+    """Element type and layout of a D tensor; None means those of the result."""
 
     dtype: str | None = None
     layout: str | None = None
@@ -33,8 +34,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """An element-wise function; ``make_function`` checks and makes it. The scalars' values are their defaults; there is
-    a kind for each tensor."""
+    """An element-wise function, built and checked by ``make_function``. ``scalars`` are pairs of name and default
+    value; ``kinds`` has one entry per tensor."""
 
     name: str
     tensors: tuple[str, ...]
@@ -46,8 +47,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with a function: the path of the key to blame inside its entry, and the part of the expression
-    (offset and length in characters) where it is that."""
+    """An error in a function: the path of the wrong key inside its entry and, if the key is the expression, the wrong
+    part of it (offset and length in characters)."""
 
     path: tuple[str | int, ...]
     rule: str
@@ -63,8 +64,8 @@ def make_function(
     scalars: Mapping[str, float] | None = None,
     kinds: Sequence[Kind] = (),
 ) -> Function:
-    """A function of `e`, ``tensors`` (of ``kinds``, default: the result's) and ``scalars`` (name -> default). Raises
-    CkgenError with all that is wrong."""
+    """Make a function of `e`, ``tensors`` (of ``kinds``, default: the result's) and ``scalars`` (name -> default).
+    Raises CkgenError with every error found."""
     made, findings = check_function(name, expression, tensors, scalars or {}, kinds)
     if made is None:
         diagnostics = (Diagnostic(None, one.rule, f"{name}: {one.message}", one.help) for one in findings)
@@ -75,7 +76,7 @@ def make_function(
 def check_function(
     name: str, expression: str, tensors: Sequence[str], scalars: Mapping[str, float], kinds: Sequence[Kind] = ()
 ) -> tuple[Function | None, list[Finding]]:
-    """The function, or None and what is wrong."""
+    """Return the function, or None and the errors."""
     findings: list[Finding] = []
     if len(tensors) + len(scalars) > MAX_INPUTS:
         message = f"this function has {len(tensors)} tensors and {len(scalars)} scalars"
@@ -132,7 +133,7 @@ def _name_fault(name: str, earlier: Sequence[str]) -> str:
 
 
 def _unused(tree: Expr, paths: Sequence[tuple[str, tuple[str | int, ...]]]) -> list[Finding]:
-    """Inputs without effect: a tensor would be read for nothing, and the sum would be computed for nothing."""
+    """Find inputs without effect: the kernel would read such a tensor, or compute the sum, in vain."""
     used = set(names_in(tree))
     found = [
         Finding(path, "unused-input", f"the expression does not use `{name}`", "use it or remove it")
@@ -145,8 +146,8 @@ def _unused(tree: Expr, paths: Sequence[tuple[str, tuple[str | int, ...]]]) -> l
     return found
 
 
-# CK's backward-data instances have PassThrough, Scale and Bilinear, with these defaults, and its example 38 has AddRelu
-# with one value a channel (element_wise_operation.hpp, grouped_conv_bwd_data_bias_relu). The others are ours.
+# CK's backward-data instances have PassThrough, Scale and Bilinear with these defaults (element_wise_operation.hpp).
+# Its example 38 (grouped_conv_bwd_data_bias_relu) has AddRelu with one value per channel. The others are ckgen's own.
 BUILTINS: dict[str, Function] = {
     function.name: function
     for function in (

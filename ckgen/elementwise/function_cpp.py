@@ -1,4 +1,4 @@
-"""Element-wise functions of a spec as C++ structs, and as the JSON that a library carries."""
+"""Element-wise functions of a spec as C++ structs, and as the JSON text that a library contains."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FUNCTION_SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class CppFunction:
-    """A function as templates see it: members with their defaults, the parameters of the call and the values that they
-    have in the expression, in f32. `text` is a C++ string literal of its JSON."""
+    """A function as templates see it: members with their defaults, parameters of the call, and pairs of a name in the
+    f32 expression and the parameter that it stands for. `text` is a C++ string literal of the function's JSON."""
 
     name: str
     members: tuple[tuple[str, str], ...]
@@ -33,7 +33,7 @@ class CppFunction:
 
 
 def cpp_function(function: Function) -> CppFunction:
-    """The C++ of a function. Parameters are the result `e` and `d0`, `d1`, ... in the order of the tensors."""
+    """Return the C++ form of a function. Its parameters are the result `e` and the tensors `d0`, `d1`, ... in order."""
     parameters = tuple(f"d{at}" for at in range(len(function.tensors)))
     inputs = zip((RESULT, *function.tensors), (RESULT, *parameters), strict=True)
     return CppFunction(
@@ -48,7 +48,7 @@ def cpp_function(function: Function) -> CppFunction:
 
 
 def function_text(function: Function) -> str:
-    """All that a spec says of a function, as JSON; `parse_function` is the inverse."""
+    """Return a function's entry of the spec as JSON; `parse_function` is the inverse."""
     pairs = zip(function.tensors, function.kinds, strict=True)
     tensors = [{"name": name, "dtype": kind.dtype, "layout": kind.layout} for name, kind in pairs]
     data = {"name": function.name, "expression": function.text, "tensors": tensors, "scalars": dict(function.scalars)}
@@ -56,12 +56,12 @@ def function_text(function: Function) -> str:
 
 
 def parse_function(text: str) -> Function:
-    """The function of a JSON text. Raises CkgenError for a wrong function, ValueError for another text."""
+    """Parse a function from JSON. Raises CkgenError for an invalid function, ValueError for any other text."""
     return function_of(json.loads(text))
 
 
 def function_of(data: Any) -> Function:
-    """The function of what `function_text` says, as json.loads gives it; errors as of `parse_function`."""
+    """Make a function from the parsed JSON of `function_text`. Raises as `parse_function` does."""
     if wrong := misfit(data, FUNCTION_SHAPE):
         raise ValueError(wrong)
     names = [tensor["name"] for tensor in data["tensors"]]

@@ -1,13 +1,13 @@
-"""Element-wise functions as text: what may be written, and the tree that it becomes.
+"""The language of element-wise functions: its text and its syntax tree.
 
     alpha * e + beta * d0        max(e, 0) if d0 > 0 else slope * e        clamp(e, -1, 1)
 
-Numbers, names of inputs, + - * /, unary minus, `x if a < b else y` and calls of FUNCTIONS, with Python's precedence;
-anything else is refused with its position. Python's parser reads the text, but no Python is ever run: the tree has the
-kinds of node below and no other, and C++ (cpp.py), values and error bounds (error_bounds.py) are made from the tree
-alone.
+An expression consists of numbers, names of inputs, + - * /, unary minus, `x if a < b else y` and calls of FUNCTIONS,
+with Python's precedence. Anything else is refused with its position. Python's parser reads the text, but nothing is
+ever evaluated by Python: the tree has only the node types below, and the C++ (cpp.py), the values and the error bounds
+(error_bounds.py) are computed from the tree.
 
-All arithmetic is in f32, so a number of the text stands for the f32 nearest to it.
+All arithmetic is in f32, so each number is rounded to the nearest f32.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from math import isinf
 from ckgen.errors import did_you_mean
 
 MAX_CHARACTERS = 1000
-MAX_DEPTH = 100  # of nested operations: deeper ones are a mistake, and recursion has to end
+MAX_DEPTH = 100  # of nested operations: limits the recursion of everything that walks the tree
 FUNCTIONS = {"min": 2, "max": 2, "abs": 1, "sqrt": 1, "exp": 1, "clamp": 3, "relu": 1, "sigmoid": 1, "tanh": 1}
 LANGUAGE = "write numbers, inputs, + - * /, `x if a < b else y` and calls of " + ", ".join(FUNCTIONS)
 
 
 class ExpressionError(Exception):
-    """Why a text is no expression: ``length`` characters from ``offset`` on (counted from 0) are at fault."""
+    """The reason why a text is not an expression. ``offset`` (from 0) and ``length`` name the wrong characters."""
 
     def __init__(self, message: str, help: str, offset: int, length: int = 1) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class ExpressionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that f32 holds, not negative."""
+    """A non-negative number that f32 represents exactly."""
 
     value: float
 
@@ -86,7 +86,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One of FUNCTIONS with as many arguments as it takes."""
+    """A call of one of FUNCTIONS with the right number of arguments."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -108,7 +108,7 @@ _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def parse_expression(text: str, inputs: Collection[str]) -> Expr:
-    """The tree of ``text``, in which only ``inputs`` are names. Raises ExpressionError at the first thing wrong."""
+    """Parse ``text``, whose names must be among ``inputs``. Raises ExpressionError at the first error."""
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"an expression has at most {MAX_CHARACTERS} characters", "", MAX_CHARACTERS)
     foreign = _FOREIGN.search(text)
@@ -116,12 +116,12 @@ def parse_expression(text: str, inputs: Collection[str]) -> Expr:
         raise ExpressionError(f"`{foreign.group()}` has no meaning in an expression", LANGUAGE, foreign.start())
     _check_parentheses(text)
     line = re.sub(r"\s", " ", text)
-    shift = len(line) - len(line.lstrip())  # Python does not take an indented line
+    shift = len(line) - len(line.lstrip())  # Python's parser rejects an indented line
     if not line.strip():
         raise ExpressionError("an expression is missing", LANGUAGE, 0)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python only warns of, such as `1if`, is refused
+            warnings.simplefilter("error")  # refuse what Python only warns about, such as `1if`
             body = ast.parse(line[shift:].rstrip(), mode="eval").body
     except SyntaxError as error:
         raise _syntax_error(line.rstrip(), shift, error.offset or 0) from error
@@ -131,7 +131,7 @@ def parse_expression(text: str, inputs: Collection[str]) -> Expr:
 
 
 def names_in(tree: Expr | Compare) -> Iterator[str]:
-    """The inputs that a tree uses, as often as it does."""
+    """Yield the inputs that a tree uses, one for each use."""
     match tree:
         case Name(name):
             yield name
@@ -149,7 +149,7 @@ def names_in(tree: Expr | Compare) -> Iterator[str]:
 
 
 def nearest_f32(value: float) -> float | None:
-    """The f32 nearest to ``value``; None where that is infinite, or 0 for a value that is not 0."""
+    """Return the f32 nearest to ``value``, or None if it overflows to infinity or underflows to 0."""
     try:
         rounded: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -158,15 +158,16 @@ def nearest_f32(value: float) -> float | None:
 
 
 def _syntax_error(line: str, shift: int, column: int) -> ExpressionError:
-    """Python counts columns from 1 and calls the end 0; its words differ from version to version."""
+    """Turn a SyntaxError into our own: Python's message differs between versions. Its columns count from 1, and 0 means
+    the end of the text."""
     last = len(line) - 1
     if column == 0 or shift + column - 1 > last:
         return ExpressionError("something is missing after this", LANGUAGE, last)
-    return ExpressionError("this is no expression from here on", LANGUAGE, shift + column - 1)
+    return ExpressionError("the expression is wrong from here on", LANGUAGE, shift + column - 1)
 
 
 def _check_parentheses(text: str) -> None:
-    """Each is closed, and not too many are open."""
+    """Refuse unbalanced and too deeply nested parentheses."""
     opened: list[int] = []
     for offset, char in enumerate(text):
         if char == "(":
@@ -186,7 +187,7 @@ def _too_deep(offset: int, length: int) -> ExpressionError:
 
 
 class _Reader:
-    """Python's tree to ours."""
+    """Converts Python's syntax tree to ours and refuses everything outside the language."""
 
     def __init__(self, text: str, shift: int, inputs: tuple[str, ...]) -> None:
         self._text, self._shift, self._inputs = text, shift, inputs
@@ -223,7 +224,7 @@ class _Reader:
         name = node.func.id
         if name not in FUNCTIONS:
             hint = did_you_mean(name, tuple(FUNCTIONS))
-            raise self._error(f"`{name}` is no function", hint, node.func)
+            raise self._error(f"there is no function `{name}`", hint, node.func)
         for keyword in node.keywords:
             raise self._error("arguments have no names here", f"write {_signature(name)}", keyword.value)
         if len(node.args) != FUNCTIONS[name]:

@@ -38,7 +38,8 @@ class Family(ABC):
     loads and multiplies, else `wave_ratio`; `usual_waves` is the ratio that `explain` assumes where a spec must give
     one, None where a rule gives the waves. `loops` are the roles of its code that limits can be about. `rule_table` may
     hold rules of other families, `derived` are its derived values in the order in which they are shown. `struct` is
-    what the names of its C++ structs begin with; families with the same tables share them.
+    what the names of its C++ structs begin with; families with the same tables share them. `header` ends the name of
+    the C++ headers, one per operation, that bind its kernels to instances.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Family(ABC):
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
     struct: str
+    header: str
 
     @cached_property
     def needs_waves(self) -> bool:

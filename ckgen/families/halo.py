@@ -107,6 +107,7 @@ class Halo(BulkCopy):
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     struct: str = "Halo"
+    header: str = "halo"
     all_taps: bool = True
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:

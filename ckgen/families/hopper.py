@@ -143,6 +143,7 @@ WAVELET_TMA = Hopper(
     widths={BWD_WEIGHT: (8, 64, 2), BWD_DATA: (8, 8, 8)},
     derived=derived("0"),
     struct="Tma",
+    header="tma",
 )
 STATIONARY = Hopper(
     name="stationary",
@@ -151,4 +152,5 @@ STATIONARY = Hopper(
     widths={BWD_DATA: (8, 8, 8)},
     derived=derived(f"{WEIGHT_ELEMENTS} // n_per_block"),
     struct="Stationary",
+    header="tma",
 )

@@ -152,6 +152,7 @@ class Mfma(Family):
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     struct: str = ""
+    header: str = "mfma"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         return 64 // DTYPES[dtype].elem_bytes

@@ -29,7 +29,6 @@ from ckgen.instance.rules_cpp import rule_sets
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
 _KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
-_COLUMNS = 120  # of .clang-format
 _COMMENTS = {
     ".cpp": "//",
     ".hpp": "//",
@@ -77,12 +76,8 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     shared = {"spec": context.spec}
     instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
     for source in sources:
-        gaps = _gaps(len(source.name))
-        yield (
-            source.path,
-            instance_file.shown,
-            instance_file.render(gaps, i=source.instance, name=source.name, t=source.types),
-        )
+        text = instance_file.render(i=source.instance, name=source.name, t=source.types, kernel=source.kernel)
+        yield source.path, instance_file.shown, text
     factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
     factories = factories_of(sources)
     for factory in factories:
@@ -111,20 +106,13 @@ class _Template:
         except TemplateError as error:
             raise _error("template", f"{self.shown}: {error}") from error
 
-    def render(self, *args: Mapping[str, Any], **values: Any) -> str:
+    def render(self, **values: Any) -> str:
         try:
-            return self._template.render(*args, **values)
+            return self._template.render(**values)
         except TemplateError as error:
             lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"]
             where = f"{self.shown}:{lines[-1]}" if lines else self.shown
             raise _error("template", f"{where}: {error}") from error
-
-
-def _gaps(name_length: int) -> dict[str, str]:
-    """What stands before a name: clang-format puts one that is too long for its line on a line of its own."""
-    fits_define = len("CKGEN_DEFINE_INSTANCE(") + name_length < _COLUMNS
-    fits_struct = len("struct  {") + name_length <= _COLUMNS
-    return {"define_gap": "" if fits_define else "\n    ", "struct_gap": " " if fits_struct else "\n    "}
 
 
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:

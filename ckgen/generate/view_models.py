@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 
@@ -46,6 +47,19 @@ class Types:
 
 
 @dataclass(frozen=True, slots=True)
+class Kernel:
+    """What C++ has for an operation's family.
+
+    `header` in ckgen/op/impl has the struct `family`, which binds a kernel to an instance; `macro` defines the kernels
+    and the operator.
+    """
+
+    header: str
+    family: str
+    macro: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One instance and the file that holds it; what templates see."""
 
@@ -71,6 +85,10 @@ class Source:
     @property
     def guard(self) -> str:
         return guard_of(self.instance.archs)
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(self.instance.operation, self.instance.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +156,16 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
             known[key] = _types(instance, functions[instance.function])
         found.append(Source(instance.name, path_of(instance), instance, known[key]))
     return tuple(found)
+
+
+@cache
+def _kernel(operation: str, family: str) -> Kernel:
+    short, record = OPERATIONS[operation].short, FAMILIES[family]
+    struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
+    # Kernels without TMA leave partials to a second kernel: where there is a function, one of the instance's own.
+    own_reduction = OPERATIONS[operation].fused and not record.uses_tma
+    macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
+    return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 
 
 def _types(instance: Instance, function: Function) -> Types:

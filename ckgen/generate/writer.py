@@ -114,8 +114,9 @@ def strays(tree: Mapping[str, str], out: Path) -> tuple[str, ...]:
     out = Path(os.path.realpath(out))
     tops = {path.partition("/")[0] for path in tree if "/" in path}
     with _os_errors(out):
-        extra, previous = _scan(out).files - tree.keys(), load_manifest(out)
+        extra = _scan(out).files - tree.keys()
         found = [path for path in extra if path.partition("/")[0] in tops or not ("/" in path or path.startswith("."))]
+        previous = load_manifest(out) if found else None
         return tuple(sorted(path for path in found if not _is_ours(path, out, previous)))
 
 

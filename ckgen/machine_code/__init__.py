@@ -1,5 +1,5 @@
-"""Registers, spills, loops and instruction mixes of compiled code, AMD assembly and ptxas output, and the committed
-tables of them.
+"""Analysis of compiled code: registers, spills, loops and instruction mixes from AMD assembly and ptxas output, and
+committed tables of these.
 """
 
 __all__ = ["analyse", "compile", "ptxas", "table"]

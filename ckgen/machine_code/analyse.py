@@ -1,9 +1,9 @@
-"""What a compiler made of an instance: resources, occupancy, and the instruction mix of its loops by role.
+"""Report on a compiled instance: resources, occupancy, and the instruction mix of its loops by role.
 
-Roles. `main`: the loop of family xdl, where every wave loads and multiplies. `math` and `load`: the loops of the
-wavelet's two kinds of wave. A role's loop is the one with the most matrix instructions (main, math) or the most
-global loads among those that have none (load); where an architecture has no matrix instructions, main is the loop
-with the most LDS reads of those that also load. Counts are those of one wave.
+Roles: `main` is the loop of family xdl, where every wave loads and multiplies; `math` and `load` are the loops of the
+wavelet's two kinds of waves. The loop of main and math is the one with the most matrix instructions, or, if the
+architecture has no matrix instructions, the one with the most LDS reads that also has global loads. The loop of load is
+the one with the most global loads and no matrix instruction. All counts are per wave.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LOAD_WAIT = re.compile(r"vmcnt\((\d+)\)|^s_wait_loadcnt (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How many instructions of each kind a piece of code has; `slow` of the VALU ones take four times as long.
-    `exposed` of the loads are waited for in the iteration that starts them. Bytes are those of one lane."""
+    """Number of instructions of each kind in a piece of code. `slow` counts the VALU instructions that take four times
+    as long, `exposed` the loads whose wait is in the iteration that issues them. Bytes are per lane."""
 
     matrix: int
     valu: int
@@ -50,8 +50,8 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """A role's loop. `hot` is the mix of the way that nearly all iterations take, `whole` that of all its code;
-    both do the work of `tiles` tiles."""
+    """A role's loop. `hot` is the mix of the hot path, which nearly all iterations take, `whole` that of all its code.
+    One iteration works on `tiles` tiles."""
 
     role: str
     tiles: int
@@ -60,17 +60,17 @@ class LoopReport:
 
     @property
     def valu_per_matrix(self) -> float | None:
-        """VALU instructions a matrix instruction, on the hot path."""
+        """VALU instructions per matrix instruction, on the hot path."""
         return self.hot.valu / self.hot.matrix if self.hot.matrix else None
 
     @property
     def exposed_loads(self) -> int:
-        """Loads that are waited for in the iteration that starts them."""
+        """Number of loads whose wait is in the iteration that issues them."""
         return self.hot.exposed
 
     @property
     def valu_per_tile(self) -> float:
-        """VALU instructions a tile, on the hot path."""
+        """VALU instructions per tile, on the hot path."""
         return self.hot.valu / self.tiles
 
 
@@ -85,15 +85,15 @@ class CodeReport:
     loops: tuple[LoopReport, ...]
 
     def loop(self, role: str) -> LoopReport | None:
-        """The loop of a role, if the kernel has it."""
+        """Return the loop of a role, None if the kernel has none."""
         return next((loop for loop in self.loops if loop.role == role), None)
 
 
 def analyse(text: str, instance: Instance, arch: str) -> CodeReport:
-    """Read the assembly of an instance's source. CkgenError when the kernel or a loop of its roles is not in it."""
+    """Analyse the assembly of an instance's source. Raises CkgenError if the kernel or a role's loop is missing."""
     kernel = read_kernels(text).get(f"{instance.name}_kernel")
     if kernel is None:
-        message = f"the compiler's output for {arch} holds no kernel of {instance.name}"
+        message = f"the compiler's output for {arch} has no kernel of {instance.name}"
         raise CkgenError((Diagnostic(None, "isa", message),), 1)
     resources = kernel.resources
     waves = waves_per_simd(
@@ -107,7 +107,7 @@ def analyse(text: str, instance: Instance, arch: str) -> CodeReport:
 
 
 def count(instructions: Iterable[Instruction]) -> Mix:
-    """The mix of some instructions."""
+    """Count the instructions of each kind."""
     items = tuple(instructions)
     kinds = Counter(item.kind for item in items)
 
@@ -134,8 +134,8 @@ def count(instructions: Iterable[Instruction]) -> Mix:
 
 
 def _exposed(items: Sequence[Instruction]) -> int:
-    """Loads of a path that a wait on the same path asks for. Nothing hides their latency but other waves: a loop that
-    loads ahead waits at its beginning for what the iteration before has started."""
+    """Count the loads of a path that a later wait on the same path waits for. Only other waves hide their latency. A
+    loop that loads ahead instead waits at its start for the loads of the iteration before."""
     outstanding = exposed = 0
     for item in items:
         if item.kind in _LOADS:
@@ -161,7 +161,7 @@ def _loops(kernel: Kernel, instance: Instance, arch: str) -> tuple[LoopReport, .
 
 
 def _most(loops: Sequence[Loop], number: Callable[[Loop], int]) -> Loop | None:
-    """The loop with the largest number, the innermost where several agree; None where all are 0."""
+    """Return the loop with the largest number, the innermost one on a tie; None if all numbers are 0."""
     best = max(loops, key=lambda loop: (number(loop), -loop.inner), default=None)
     return best if best is not None and number(best) else None
 
@@ -173,9 +173,7 @@ def _number(loop: Loop, *kinds: str) -> int:
 def _report(role: str, loop: Loop | None, instance: Instance, arch: str) -> LoopReport:
     if loop is None:
         message = f"{instance.name} for {arch} has no loop for role {role}"
-        raise CkgenError(
-            (Diagnostic(None, "isa", message, "has the kernel changed beyond what `ckgen isa` knows?"),), 1
-        )
+        raise CkgenError((Diagnostic(None, "isa", message, "has the kernel's loop structure changed?"),), 1)
     hot, whole = count(loop.hot), count(loop.body)
     per_tile = _matrix_per_tile(instance, arch)
     if role != "load" and per_tile:
@@ -186,7 +184,7 @@ def _report(role: str, loop: Loop | None, instance: Instance, arch: str) -> Loop
 
 
 def _matrix_per_tile(instance: Instance, arch: str) -> int:
-    """Matrix instructions of one wave for one tile; 0 where the architecture has none."""
+    """Matrix instructions per wave and tile; 0 if the architecture has none."""
     atom = find_atom(arch, instance.dtype, instance.m_per_xdl)
     if atom is None:
         return 0

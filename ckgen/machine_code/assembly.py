@@ -1,8 +1,8 @@
 """AMDGPU assembly as LLVM prints it -> kernels: instructions with their kinds, labels, resources.
 
-The text is read instead of the code object because any clang writes it, without a linker or a disassembler, and
-because it carries the code object's own metadata. Formats: LLVM's "User Guide for AMDGPU Backend", sections
-"Code Object V5 Metadata" and "Assembler Directives".
+ckgen reads the text instead of the code object because any clang writes it without a linker or a disassembler, and it
+contains the code object's metadata. Formats: LLVM's "User Guide for AMDGPU Backend", sections "Code Object V5 Metadata"
+and "Assembler Directives".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import yaml
 
 from ckgen.errors import CkgenError, Diagnostic
 
-# What an instruction keeps busy. `global` is vector memory, `to_lds` a global load that lands in LDS.
+# Kinds of instructions, by the unit that they occupy. `global` is vector memory, `to_lds` a direct-to-LDS load.
 KINDS = (
     "matrix",
     "valu",
@@ -36,13 +36,13 @@ _MATRIX = ("v_mfma", "v_smfmac", "v_wmma", "v_swmmac")
 _VECTOR_MEMORY = ("buffer_", "global_", "flat_", "scratch_", "tbuffer_", "image_")
 _BRANCHES = ("s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call")
 _SCALAR_MEMORY = ("s_load", "s_buffer_load", "s_store", "s_buffer_store", "s_dcache", "s_memtime", "s_atomic")
-# Hints, pauses and the end; they occupy an issue slot and no unit.
+# Hints, pauses and the end of the program; they occupy an issue slot but no unit.
 _NO_WORK = (
     *("s_nop", "s_setprio", "s_sleep", "s_delay_alu", "s_clause", "s_sched", "s_endpgm", "s_inst_prefetch"),
     *("s_set_inst_prefetch", "s_sethalt", "s_trap", "s_icache", "s_sendmsg", "s_ttrace", "s_code_end"),
 )
-# Four times as long as an addition on GCN and CDNA: 32-bit integer products and transcendentals. "CDNA3 ISA" names
-# the instructions; the rate is that of the data sheets' transcendental peak.
+# On GCN and CDNA these take four times as long as an addition: 32-bit integer products and transcendentals. The names
+# are from "CDNA3 ISA"; the rate is the transcendental peak of the data sheets.
 _SLOW = (
     *("v_mul_lo_u32", "v_mul_lo_i32", "v_mul_hi_u32", "v_mul_hi_i32", "v_mad_u64_u32", "v_mad_i64_i32"),
     *("v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"),
@@ -59,7 +59,7 @@ _METADATA = re.compile(r"^\s*\.amdgpu_metadata\n(.*?)^\s*\.end_amdgpu_metadata",
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One machine instruction. `lane_bytes` is what a lane of a memory access moves, 0 for others."""
+    """One machine instruction. `lane_bytes` is the number of bytes per lane of a memory access, 0 for others."""
 
     mnemonic: str
     operands: str
@@ -70,8 +70,8 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a kernel takes: its metadata, and the bytes of its code. `vgprs` counts AGPRs too where both share one
-    register file."""
+    """Resources of a kernel from its metadata, and its code size. `vgprs` includes AGPRs if both share one register
+    file."""
 
     vgprs: int
     agprs: int
@@ -86,7 +86,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel's instructions in the order of the text; labels are positions in it."""
+    """A kernel's instructions in text order; `labels` are indices into them."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -95,10 +95,10 @@ class Kernel:
 
 
 def read_kernels(text: str) -> dict[str, Kernel]:
-    """The kernels of an assembly file by name. CkgenError when it holds no metadata, as other assembly does not."""
+    """Read the kernels of an assembly file, by name. Raises CkgenError if the file has no AMDGPU metadata."""
     found = _METADATA.search(text)
     if found is None:
-        message = "the compiler's output holds no AMDGPU metadata"
+        message = "the compiler's output has no AMDGPU metadata"
         raise CkgenError((Diagnostic(None, "isa", message, "is it a clang for AMD GPUs?"),))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     records = {record[".name"]: record for record in yaml.load(found[1], loader)["amdhsa.kernels"]}
@@ -123,7 +123,7 @@ def _resources(record: dict[str, Any], code_bytes: int) -> Resources:
 
 
 def _bodies(text: str, names: frozenset[str]) -> dict[str, tuple[tuple[Instruction, ...], dict[str, int], int]]:
-    """Instructions, labels and code bytes of each kernel. A kernel's text runs from its label to its directives."""
+    """Read instructions, labels and code size of each kernel. A kernel's text runs from its label to its directives."""
     bodies: dict[str, tuple[tuple[Instruction, ...], dict[str, int], int]] = {}
     name, instructions, labels = "", list[Instruction](), dict[str, int]()
     inside = False
@@ -144,14 +144,14 @@ def _bodies(text: str, names: frozenset[str]) -> dict[str, tuple[tuple[Instructi
 
 
 def make_instruction(mnemonic: str, operands: str = "") -> Instruction:
-    """An instruction with what its name says about it."""
+    """Make an instruction; kind, speed and access size follow from its name."""
     kind = kind_of(mnemonic, operands)
     memory = kind.startswith(("lds_", "global_", "to_"))
     return Instruction(mnemonic, operands, kind, mnemonic.startswith(_SLOW), _lane_bytes(mnemonic) if memory else 0)
 
 
 def kind_of(mnemonic: str, operands: str) -> str:
-    """Which of KINDS an instruction is."""
+    """Return the kind of an instruction, one of KINDS."""
     if mnemonic.startswith("v_"):
         return "matrix" if mnemonic.startswith(_MATRIX) else "valu"
     if mnemonic.startswith("ds_"):
@@ -188,5 +188,5 @@ def _scalar_kind(mnemonic: str) -> str:
 
 def _lane_bytes(mnemonic: str) -> int:
     pair = 2 if re.search(r"(read|write|load|store)2", mnemonic) else 1
-    words = mnemonic.partition("_tr_")[0].split("_")  # ds_read_b64_tr_b16 gives 64 bits of 16-bit elements
+    words = mnemonic.partition("_tr_")[0].split("_")  # ds_read_b64_tr_b16 reads 64 bits of 16-bit elements
     return pair * next((_BYTES[word] for word in reversed(words) if word in _BYTES), 0)

@@ -1,4 +1,4 @@
-"""Instances -> assembly, device code only: what `ckgen isa` reads."""
+"""Instances -> assembly of their device code, for `ckgen isa`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROCM = re.compile(r"roc-\d[\w.]*")
 
 @dataclass(frozen=True, slots=True)
 class DeviceCompiler:
-    """A compiler for AMD device code and the name of its release, which decides what code comes out."""
+    """A compiler for AMD device code, and the name of its release, which determines the code that it writes."""
 
     command: Command
     release: str
@@ -31,8 +31,8 @@ class DeviceCompiler:
 def identify(command: Command) -> DeviceCompiler:
     """Ask a compiler for its release: `clang 19.1.7`, for AMD's own `AMD clang 19.0.0git roc-6.4.0`.
 
-    Distributions' clangs of one release make the same code, so what else they call themselves is left out.
-    CkgenError when it does not answer as a clang does.
+    Clangs of one release write the same code in every distribution, so the distribution's name is left out. Raises
+    CkgenError if the answer is not that of a clang.
     """
     try:
         done = subprocess.run((*command, "--version"), capture_output=True, text=True, errors="replace", check=False)
@@ -41,7 +41,7 @@ def identify(command: Command) -> DeviceCompiler:
         said = error.strerror or str(error)
     found = _VERSION.search(said)
     if found is None:
-        message = f"{' '.join(command)} is no clang: {said.strip() or 'it said nothing'}"
+        message = f"{' '.join(command)} is not a clang: {said.strip() or 'it printed nothing'}"
         raise CkgenError((Diagnostic(None, "toolchain", message),))
     words = ["AMD"] if found[1] == "AMD" else []
     words += ["clang", found[2]]
@@ -59,9 +59,9 @@ def compile_and_read(
     jobs: int = 1,
     on_done: Callable[[str], None] | None = None,
 ) -> list[CodeReport]:
-    """Compile instances of a generated tree for one architecture, `jobs` at a time, and read what came out.
+    """Compile instances of a generated tree for one architecture, `jobs` at a time, and analyse the code.
 
-    The assembly stays in `out`, a file an instance. CkgenError with what the first failing compiler said.
+    The assembly stays in `out`, one file per instance. Raises CkgenError with the errors of the first failure.
     """
     out.mkdir(parents=True, exist_ok=True)
 
@@ -77,7 +77,7 @@ def compile_and_read(
 
 
 def assemble(command: Command, tree: Path, source: Path, arch: str, target: Path) -> None:
-    """Write the assembly of one source of a generated tree. CkgenError with the compiler's first errors."""
+    """Write the assembly of one source of a generated tree. Raises CkgenError with the compiler's first errors."""
     arguments = (f"--offload-arch={arch}", *DEVICE_FLAGS, f"-I{tree / 'include'}", "-S", str(source), "-o", str(target))
     done = subprocess.run((*command, *arguments), capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:

@@ -1,9 +1,9 @@
-"""Loops of a kernel and the way that nearly all iterations take through each.
+"""Loops of a kernel, and the hot path through each, which nearly all iterations take.
 
-Blocks, dominators and natural loops are the textbook's (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance
-Algorithm"). The hot path is this module's own rule: of the ways from a loop's head round to it, those with the most
-matrix and memory instructions, and of these the shortest. So the last iteration, which starts no loads, is not it,
-and neither is the rare block that moves a window to the next gigabyte, which is arithmetic alone.
+Basic blocks, dominators and natural loops are found in the standard way (Cooper, Harvey, Kennedy: "A Simple, Fast
+Dominance Algorithm"). The hot path is this module's own rule: of all paths from a loop's head back to it, the one with
+the most matrix and memory instructions, and of these the shortest. This excludes the last iteration, which issues no
+loads, and the rare block that moves a window to the next gigabyte, which is only arithmetic.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _ALWAYS = ("s_branch", "s_setpc_b64")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A natural loop: all its instructions in the order of the text, those of the hot path in the order in which they
-    run, and how many loops are nested in it."""
+    """A natural loop: all its instructions in text order, those of the hot path in execution order, and the number of
+    loops nested in it."""
 
     body: tuple[Instruction, ...]
     hot: tuple[Instruction, ...]
@@ -28,12 +28,12 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """Basic blocks as ranges of instructions, in the order of the text; edges are block numbers."""
+    """Basic blocks as ranges of instructions, in text order; edges are block numbers."""
 
     ranges: tuple[tuple[int, int], ...]
     successors: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]  # reachable blocks in reverse postorder
-    dominator: dict[int, int]  # the immediate one; the entry's is itself
+    dominator: dict[int, int]  # the immediate dominator; the entry's is itself
 
     def dominates(self, above: int, block: int) -> bool:
         while block != above and block != 0:
@@ -42,7 +42,7 @@ class _Graph:
 
 
 def find_loops(kernel: Kernel) -> tuple[Loop, ...]:
-    """The natural loops of a kernel, in the order of their heads."""
+    """Find the natural loops of a kernel, in the order of their heads."""
     graph = _graph(kernel)
     bodies: dict[int, set[int]] = {}
     predecessors = _reverse(graph)
@@ -126,7 +126,7 @@ def _reverse(graph: _Graph) -> dict[int, list[int]]:
 
 
 def _grow(body: set[int], latch: int, predecessors: dict[int, list[int]]) -> None:
-    """Add to a loop's body what reaches its latch without passing its head, which is in the body already."""
+    """Add all blocks to a loop's body that reach its latch without passing its head, which is already in the body."""
     pending = [latch]
     while pending:
         block = pending.pop()
@@ -136,7 +136,7 @@ def _grow(body: set[int], latch: int, predecessors: dict[int, list[int]]) -> Non
 
 
 def _hot_path(kernel: Kernel, graph: _Graph, head: int, body: set[int]) -> list[int]:
-    """The blocks of the hot path. Edges back to a head are not followed: an inner loop counts once."""
+    """Find the blocks of the hot path. Back edges are not followed, so an inner loop counts once."""
     best: dict[int, tuple[int, int, tuple[int, ...]]] = {}  # work, minus length, path from the block to the latch
     for block in reversed([item for item in graph.order if item in body]):
         start, end = graph.ranges[block]

@@ -1,4 +1,4 @@
-"""What nvcc makes of an instance: ptxas's own report of registers, spills and stack, and how many blocks fit."""
+"""Resources of instances compiled by nvcc: ptxas's report of registers, spills and stack, and the blocks that fit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DEFINES = ("-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_NVIDIA=1")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
-REGISTERS, REGISTER_GRANULE, THREADS, BLOCKS = 65536, 256, 2048, 32  # of a multiprocessor; a warp has whole granules
-RESERVED_BYTES = 1024  # of shared memory a block: CUDA programming guide, compute capabilities 8.x and 9.0
+REGISTERS, REGISTER_GRANULE, THREADS, BLOCKS = 65536, 256, 2048, 32  # per multiprocessor; a warp has whole granules
+RESERVED_BYTES = 1024  # of shared memory per block: CUDA programming guide, compute capabilities 8.x and 9.0
 
 
 @dataclass(frozen=True, slots=True)
 class NvidiaReport:
-    """One instance compiled for one NVIDIA architecture; bytes are a thread's, shared memory a block's."""
+    """One instance compiled for one NVIDIA architecture; bytes are per thread, shared memory per block."""
 
     name: str
     arch: str
@@ -34,15 +34,15 @@ class NvidiaReport:
     stack_bytes: int
     spill_bytes: int
     shared_bytes: int
-    blocks: int  # that a multiprocessor with this shared memory holds
+    blocks: int  # resident per multiprocessor
 
 
 def release_of(nvcc: Command) -> str:
-    """The compiler's name and version. CkgenError when it does not answer as nvcc does."""
+    """Return the compiler's name and version. Raises CkgenError if the answer is not that of nvcc."""
     said = subprocess.run((*nvcc, "--version"), capture_output=True, text=True, check=False).stdout
     found = _RELEASE.search(said)
     if found is None:
-        raise CkgenError((Diagnostic(None, "toolchain", f"{' '.join(nvcc)} is no nvcc"),))
+        raise CkgenError((Diagnostic(None, "toolchain", f"{' '.join(nvcc)} is not nvcc"),))
     return f"nvcc {found[1]}"
 
 
@@ -57,9 +57,9 @@ def compile_and_report(
     jobs: int = 1,
     on_done: Callable[[str], None] | None = None,
 ) -> list[NvidiaReport]:
-    """Compile instances of a generated tree, `jobs` at a time. `shared_limit` is what one block may allocate.
+    """Compile instances of a generated tree, `jobs` at a time. `shared_limit` is the largest allocation per block.
 
-    CkgenError with what the first failing compiler said.
+    Raises CkgenError with the errors of the first failure.
     """
     out.mkdir(parents=True, exist_ok=True)
 
@@ -80,14 +80,14 @@ def compile_and_report(
 
 
 def read_report(said: str, instance: Instance, arch: str, shared_limit: int) -> NvidiaReport:
-    """What ptxas said about an instance's kernel."""
+    """Read ptxas's report on an instance's kernel."""
     spills, used = _SPILLS.search(said), _USED.search(said)
     if spills is None or used is None:
-        message = f"nvcc told nothing about the kernel of {instance.name}"
+        message = f"nvcc reported nothing about the kernel of {instance.name}"
         raise CkgenError((Diagnostic(None, "isa", message),), 1)
     registers = int(used[1])
-    a_warp = -(-registers * 32 // REGISTER_GRANULE) * REGISTER_GRANULE
-    by_registers = REGISTERS // (a_warp * instance.launch_threads // 32)
+    per_warp = -(-registers * 32 // REGISTER_GRANULE) * REGISTER_GRANULE
+    by_registers = REGISTERS // (per_warp * instance.launch_threads // 32)
     by_shared = (shared_limit + RESERVED_BYTES) // (instance.lds_bytes + RESERVED_BYTES)
     blocks = min(BLOCKS, THREADS // instance.launch_threads, by_registers, by_shared)
     spilled = int(spills[2]) + int(spills[3])

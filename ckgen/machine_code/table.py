@@ -1,9 +1,9 @@
-"""The columns of `ckgen isa`, and the committed table of an architecture: one CSV line an instance.
+"""The columns of `ckgen isa`, and the committed table of an architecture: one CSV line per instance.
 
     # gfx942, clang 19.1.7
     instance,vgprs,...
 
-Compilers of one release make the same code, so where the release agrees any difference is a change of the kernels.
+Compilers of one release write the same code, so between tables of one release every difference is a kernel change.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ckgen.hardware.archs import ARCHES
 from ckgen.machine_code.analyse import CodeReport, LoopReport
 
 RESOURCE_COLUMNS = ("vgprs", "agprs", "sgprs", "spills", "scratch", "lds", "waves", "code")
-# Of the hot path of one iteration; `tiles` is how many tiles that works on.
+# Counts per iteration of the hot path; `tiles` is the number of tiles that one iteration works on.
 LOOP_COLUMNS = (
     *("tiles", "matrix", "valu", "slow", "salu", "lds_read", "lds_write", "loads", "exposed", "waits", "barriers"),
     "all",
 )
-# Of all the loop's code, rare blocks too.
+# Counts of all code of the loop, including rare blocks.
 WHOLE_COLUMNS = ("whole_valu", "whole_all")
 COLUMNS = (
     "instance",
@@ -38,7 +38,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The figures of one architecture and the compiler release that they hold for; rows by instance."""
+    """The rows of one architecture, by instance, and the compiler release that they are valid for."""
 
     arch: str
     compiler: str
@@ -46,7 +46,7 @@ class Table:
 
 
 def row_of(report: CodeReport) -> Row:
-    """The columns of one instance as text; what it has no loop for is empty. `main` is also the wavelet's math."""
+    """The columns of one instance as text, empty for loops that it lacks. `main` is also the wavelet's math loop."""
     resources = report.resources
     main = report.loop("main") or report.loop("math")
     row = {
@@ -75,13 +75,13 @@ def _loop_columns(prefix: str, loop: LoopReport | None) -> dict[str, object]:
 
 
 def make_table(arch: str, compiler: str, reports: Iterable[CodeReport]) -> Table:
-    """The table of an architecture's reports."""
+    """Make the table of an architecture's reports."""
     rows = [row_of(report) for report in reports]
     return Table(arch, compiler, {row["instance"]: row for row in rows})
 
 
 def table_text(table: Table) -> str:
-    """The table as a file, rows by name."""
+    """Return the text of the table's file, rows sorted by name."""
     out = io.StringIO()
     out.write(f"# {table.arch}, {table.compiler}\n")
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
@@ -91,12 +91,12 @@ def table_text(table: Table) -> str:
 
 
 def table_path(folder: Path, arch: str) -> Path:
-    """Where an architecture's table lies."""
+    """Path of an architecture's table."""
     return folder / f"{arch}.csv"
 
 
 def read_table(path: Path) -> Table:
-    """A table from its file. CkgenError when the file is not there or is no table of this ckgen."""
+    """Read a table from its file. Raises CkgenError if the file is missing or has other columns."""
     try:
         head, _, body = path.read_text(encoding="utf-8").partition("\n")
     except OSError as error:
@@ -104,25 +104,25 @@ def read_table(path: Path) -> Table:
     arch, _, compiler = head.removeprefix("# ").partition(", ")
     reader = csv.DictReader(io.StringIO(body))
     if arch not in ARCHES or not compiler or tuple(reader.fieldnames or ()) != COLUMNS:
-        message = f"{path} is no table of this ckgen"
+        message = f"{path} is not a table of this ckgen version"
         raise CkgenError((Diagnostic(None, "isa-table", message, "write it again with `ckgen isa --write`"),))
     return Table(arch, compiler, {row["instance"]: row for row in reader})
 
 
 def load_table(folder: Path, arch: str) -> Table | None:
-    """The committed table of an architecture, None where there is none. CkgenError when the file is no table."""
+    """Load the committed table of an architecture, None if there is none. Raises CkgenError as `read_table` does."""
     path = table_path(folder, arch)
     return read_table(path) if path.exists() else None
 
 
 def load_tables(folder: Path, archs: Sequence[str]) -> dict[str, Table]:
-    """The committed tables of those architectures that have one."""
+    """Load the committed tables of those architectures that have one."""
     found = {arch: load_table(folder, arch) for arch in archs}
     return {arch: table for arch, table in found.items() if table is not None}
 
 
 def differences(old: Table, new: Table) -> list[str]:
-    """What a change did, a line an instance: each column that moved with both values, and rows that came or went."""
+    """Describe the differences, one line per instance: changed columns with both values, and added or removed rows."""
     lines = []
     for name in sorted({*old.rows, *new.rows}):
         if name not in new.rows:

@@ -1,3 +1,3 @@
-"""Named problems: the sets that come with ckgen (the YAML files of this folder) and files of users."""
+"""Named problems: the bundled problem sets (the YAML files of this folder) and users' own files."""
 
 __all__ = ["sets"]

@@ -1,7 +1,7 @@
 """The YAML form of a problem set, checked by hand.
 
-A benchmark machine may have Python and a built library but no pydantic, and still has to read its problems;
-so this module asks for nothing beside PyYAML.
+A benchmark machine may have Python and a built library but no pydantic, and must still read its problems. This module
+therefore needs only PyYAML.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "prob
 
 
 def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, Any]]]:
-    """How channels are counted, the operations that the problems are for, and the entries with the defaults filled in;
-    edges are lists of integers.
+    """Return the value of `channels`, the operations that the problems are for, and the entries with defaults filled
+    in. Edges are lists of integers.
 
-    Raises CkgenError with the place of every key that is unknown or missing and every value of a wrong type.
+    Raises CkgenError with the place of every unknown or missing key and of every value of a wrong type.
     """
     found = list(_mapping(document, (), _FILE, required=("channels", "problems")))
     root = document.root.plain()
@@ -61,7 +61,7 @@ def _one_of(document: Document, key: str, value: str, known: tuple[str, ...]) ->
 def _mapping(
     document: Document, path: tuple[Key, ...], kinds: dict[str, str], required: tuple[str, ...] = ()
 ) -> Iterator[Diagnostic]:
-    """What is wrong with the keys and values of the mapping under ``path``."""
+    """Yield an error for each wrong key or value of the mapping at ``path``."""
     node = document.node(*path)
     value = node.plain() if node else None
     if not isinstance(value, dict):

@@ -1,14 +1,14 @@
-"""Named problems: the sets that come with ckgen and a user's own, in YAML.
+"""Named problems: the bundled sets and users' own, in YAML.
 
     operation: grouped_conv_bwd_data   # optional: problems of one operation
-    channels: total          # out_channels and in_channels count all groups (per_group: one, as CK does)
-    defaults: {batch: 32}    # for entries that do not say otherwise
+    channels: total          # out_channels and in_channels count all groups (per_group: one group, as in CK)
+    defaults: {batch: 32}    # for keys that an entry omits
     problems:
       - {name: conv2, out_channels: 256, in_channels: 256, filter: [3, 3], input: [56, 56], pad: 1}
 
-Keys of an entry: name, groups, batch, out_channels, in_channels, filter, input, stride, dilation, pad (both
-sides), right_pad, output, which is only checked, and published_wavelet_uplift, which reports show beside
-measured ones. A single number for stride, dilation or a pad stands for dimensions.
+Keys of an entry: name, groups, batch, out_channels, in_channels, filter, input, stride, dilation, pad (both sides),
+right_pad, output (only checked) and published_wavelet_uplift (shown in reports beside measured values). A single
+number for stride, dilation or a pad holds for every dimension.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ckgen.text.source import Document, load
 
 @dataclass(frozen=True, slots=True)
 class NamedProblem:
-    """A problem with a name. ``original`` is the full-size problem where this one was scaled down to fit a run,
-    ``operations`` are those that it is a problem for. ``published_uplift`` is how many times faster than the best other
-    kernel a wavelet kernel is said to be on it, on the hardware that the problem set names."""
+    """A problem with a name, for some ``operations``. ``original`` is the full-size problem if this one was scaled down
+    to fit a run. ``published_uplift`` is the published speed of a wavelet kernel relative to the best other kernel, on
+    the hardware that the problem set names."""
 
     name: str
     problem: ConvProblem
@@ -39,7 +39,7 @@ class NamedProblem:
     operations: tuple[str, ...] = tuple(OPERATIONS)
 
     def fitted(self, max_macs: int) -> NamedProblem:
-        """This problem with at most ``max_macs`` multiply-accumulates if scaling can reach that, see
+        """Return this problem scaled down to at most ``max_macs`` multiply-accumulates where possible, see
         ConvProblem."""
         small = self.problem.fitted(max_macs)
         if small == self.problem:
@@ -47,7 +47,7 @@ class NamedProblem:
         return replace(self, problem=small, original=self.original or self.problem)
 
     def with_batch(self, batch: int) -> NamedProblem:
-        """This problem with another batch size."""
+        """Return this problem with another batch size."""
         return replace(self, problem=replace(self.problem, batch=batch))
 
     def __str__(self) -> str:
@@ -58,15 +58,14 @@ class NamedProblem:
 
 
 def bundled_sets() -> tuple[str, ...]:
-    """The names of the problem sets that come with ckgen."""
+    """Names of the bundled problem sets."""
     return tuple(sorted(path.stem for path in (PACKAGE / "problems").glob("*.yaml")))
 
 
 def load_problems(name: str) -> tuple[NamedProblem, ...]:
-    """The problems of a bundled set, or of a YAML file when ``name`` is its path.
+    """Load the problems of a bundled set, or of a YAML file if ``name`` is its path.
 
-    Raises CkgenError with the places of everything wrong in the file, or the nearest names when there is no
-    such set.
+    Raises CkgenError with the place of every error in the file, or with the nearest names if there is no such set.
     """
     if name in bundled_sets():
         return _read(load(PACKAGE / "problems" / f"{name}.yaml"))

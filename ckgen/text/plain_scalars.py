@@ -1,4 +1,4 @@
-"""What an unquoted YAML word means; words on which YAML 1.1 and 1.2 loaders disagree are refused."""
+"""Values of unquoted YAML words. Words that YAML 1.1 and 1.2 loaders read differently are refused."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Scalar = None | bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """Why a word is refused and what to write instead."""
+    """The reason why a word is refused, and what to write instead."""
 
     message: str
     help: str
 
 
 def read_plain(text: str) -> Scalar | Surprise:
-    """The value of a plain scalar, or a Surprise when YAML versions read it differently."""
+    """Return the value of a plain scalar, or a Surprise if YAML versions read it differently."""
     if text in ("true", "false"):
         return text == "true"
     if text in ("", "~", "null"):

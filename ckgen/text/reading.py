@@ -1,4 +1,4 @@
-"""Files that a user names, read whole but not without end: the name may stand for a device or a pipe."""
+"""Reading of whole files up to a size limit: a user may name a device or a pipe, which need not end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _CHUNK = 1 << 20
 
 
 class Unreadable(Exception):
-    """Why a file cannot be read, as the end of a sentence that begins with its name."""
+    """The reason why a file cannot be read, as the end of a sentence that begins with the file's name."""
 
 
 class TooLarge(Unreadable):
-    """It holds more than it may."""
+    """The file is larger than the limit."""
 
 
 def read_text(path: Path, limit: int) -> str:
-    """The text of a UTF-8 file of at most ``limit`` bytes that the user wrote. Raises CkgenError (exit 2)."""
+    """Read a user's UTF-8 file of at most ``limit`` bytes. Raises CkgenError (exit 2)."""
     try:
         data = read_bounded(path, limit)
         return data.decode("utf-8-sig")
@@ -38,10 +38,10 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """The bytes of a file, a pipe or a device, at most ``limit``.
+    """Read a file, a pipe or a device of at most ``limit`` bytes.
 
-    Raises TooLarge for what holds more, Unreadable for a folder and a socket, and FileNotFoundError or another OSError
-    as the system gives it. Waits for whoever writes into a pipe, as every program does.
+    Raises TooLarge above the limit, Unreadable for a folder or a socket, and FileNotFoundError or another OSError as
+    the system reports it. Waits for the writer of a pipe, as every program does.
     """
     descriptor = _open(path)
     try:
@@ -67,7 +67,7 @@ def _open(path: Path) -> int:
             raise Unreadable("is a socket") from None
         raise
     except ValueError as error:  # a null byte in the name
-        raise Unreadable("is no name of a file") from error
+        raise Unreadable("is not a file name") from error
 
 
 def _refused(message: str, help: str) -> CkgenError:

@@ -1,8 +1,8 @@
 """YAML text -> values that know their line and column.
 
-Stricter than YAML on purpose: duplicate keys, merge keys, tags, several documents, alias bombs and every
-plain scalar that YAML 1.1 and 1.2 read differently (`on`, `1e3`, `08`, `1_0`, `1:30`) are refused with a
-place.
+The reader is stricter than YAML on purpose. It reports an error with line and column for duplicate keys, merge keys,
+tags, several documents, alias bombs, and every plain scalar that YAML 1.1 and 1.2 read differently (`on`, `1e3`, `08`,
+`1_0`, `1:30`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ckgen.text.reading import read_text
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
-MAX_VALUES = 50_000  # after expanding aliases: a bomb of a few lines has billions
-MAX_CHARACTERS = 2_000  # of one value: what nothing in a spec needs, messages must not repeat
+MAX_VALUES = 50_000  # after expanding aliases: an alias bomb of a few lines has billions
+MAX_CHARACTERS = 2_000  # per value: no spec needs more, and messages repeat values
 
 Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A YAML value with its place: a scalar, a list of nodes or a dict of nodes, whose keys have places."""
+    """A YAML value with its place: a scalar, a list of nodes, or a dict of nodes with the places of its keys."""
 
     value: Scalar | list[Node] | dict[str, Node]
     place: Place
@@ -37,7 +37,7 @@ class Node:
     size: int = 1
 
     def plain(self) -> Any:
-        """The value without places, as json.load would give it."""
+        """Return the value without places, as json.load would."""
         if isinstance(self.value, list):
             return [node.plain() for node in self.value]
         if isinstance(self.value, dict):
@@ -47,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file: its name as messages show it, its text and its root node, a mapping."""
+    """A YAML file: its name as shown in messages, its text and its root node, a mapping."""
 
     path: str
     text: str
@@ -59,14 +59,14 @@ class Document:
         return self.text.splitlines()
 
     def node(self, *keys: Key) -> Node | None:
-        """The node under a path of keys and indices; a single value counts as a list of itself."""
+        """Return the node at a path of keys and indices; a single value counts as a list of one."""
         node: Node | None = self.root
         for key in keys:
             node = _child(node, key)
         return node
 
     def place(self, *keys: Key) -> Place:
-        """Where the value under a path stands, else the nearest thing above it."""
+        """Return the place of the value at a path, or of its nearest ancestor that exists."""
         node: Node | None = self.root
         place = self.root.place
         for key in keys:
@@ -77,7 +77,7 @@ class Document:
         return place
 
     def key_place(self, *keys: Key) -> Place:
-        """Where the last key of a path is written, or the place of its value where it is no key."""
+        """Return the place of the last key of a path, or of its value if the last element is an index."""
         parent = self.node(*keys[:-1])
         place = parent.keys.get(str(keys[-1])) if parent else None
         return place or self.place(*keys)
@@ -93,12 +93,12 @@ def _child(node: Node | None, key: Key) -> Node | None:
 
 
 def load(path: str | Path) -> Document:
-    """Read a YAML file. Raises CkgenError (exit 2) with every problem when it is not a clean mapping."""
+    """Read a YAML file. Raises CkgenError (exit 2) with every error in it."""
     return loads(read_text(Path(path), MAX_BYTES), str(path))
 
 
 def loads(text: str, name: str = "instances.yaml") -> Document:
-    """Read YAML text; `name` is what messages call it. Raises CkgenError as `load` does."""
+    """Read YAML text, which messages call `name`. Raises CkgenError as `load` does."""
     reader = _Reader(name)
     try:
         reader.check_size(text)
@@ -119,11 +119,11 @@ def loads(text: str, name: str = "instances.yaml") -> Document:
 
 
 class _Stop(Exception):
-    """Reading cannot go on; the reason is among the problems."""
+    """Raised when reading cannot continue; the reader's problems hold the reason."""
 
 
 class _Reader:
-    """Builds nodes from parser events. (yaml.compose recurses in C and dies of a deeply nested file.)"""
+    """Builds nodes from parser events. (yaml.compose recurses in C, and a deeply nested file crashes it.)"""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -135,7 +135,7 @@ class _Reader:
         self.problems.append(Diagnostic(place, rule, message, help_text, notes=notes))
 
     def check_size(self, text: str) -> None:
-        """Refuse what the parser would take too long for: it compares each %TAG line with all others."""
+        """Refuse text on which the parser takes too long: it compares each %TAG line with all others."""
         if len(text) > MAX_BYTES:
             self.report(Place(self.name, 1, 1), "file", f"the file has more than {MAX_BYTES} characters")
             raise _Stop
@@ -146,7 +146,7 @@ class _Reader:
             raise _Stop
 
     def read(self, text: str) -> Node | None:
-        """The root of the first document, None if it is empty."""
+        """Return the root of the only document, None if it is empty."""
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         events: Iterator[Any] = yaml.parse(text, Loader=loader)
         root: Node | None = None
@@ -175,7 +175,7 @@ class _Reader:
             return self._alias(str(event.anchor), place)
         anchor: str | None = event.anchor
         if anchor is not None:
-            self._anchors[anchor] = None  # open: an alias inside its own value is a loop
+            self._anchors[anchor] = None  # still open: an alias to it inside its own value would be a cycle
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             self.report(place, "yaml-tag", f"the tag {tag} has no meaning here", "leave it out")
@@ -261,14 +261,14 @@ class _Reader:
 
 
 def _up_to(end: Any, place: Place) -> Place:
-    """The place of a whole flow collection, where it ends on the line on which it starts."""
+    """Extend a place to a whole flow collection if that ends on the line on which it starts."""
     mark = end.end_mark
     closes = end.start_mark.column < mark.column and mark.line + 1 == place.line
     return replace(place, length=mark.column + 1 - place.column) if closes else place
 
 
 def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
-    """A parser's complaint as a diagnostic, with the help its usual causes need."""
+    """Turn a parser's error into a diagnostic, with help for its usual causes."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         place = Place(name, mark.line + 1, mark.column + 1)
@@ -278,7 +278,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
             where = f"{name}:{error.context_mark.line + 1}:{error.context_mark.column + 1}"
             notes = (f"{error.context} that starts at {where}",)
         lines = text.splitlines()
-        if mark.line >= len(lines) and error.context_mark is not None:  # something is open to the end
+        if mark.line >= len(lines) and error.context_mark is not None:  # a bracket or quote is never closed
             place = Place(name, error.context_mark.line + 1, error.context_mark.column + 1)
             return Diagnostic(place, "yaml-syntax", f"{message} {error.context}", "close it")
         line = lines[mark.line] if mark.line < len(lines) else ""

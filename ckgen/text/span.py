@@ -1,4 +1,4 @@
-"""Places inside a value of a YAML file: the characters of a text that is itself a small language."""
+"""Places of characters inside a YAML value, for values that are themselves text in a small language."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BLACK = re.compile(r"\S")
 
 
 def place_inside(document: Document, path: tuple[Key, ...], offset: int, length: int) -> Place | None:
-    """Where ``length`` characters from ``offset`` on of the text under ``path`` stand in the file.
+    """Return the place in the file of ``length`` characters from ``offset`` on in the text at ``path``.
 
-    Plain, quoted and block scalars all have their text in the file, but for white space; None where escapes or an alias
-    stand for it. A span that goes on over a line's end is cut there.
+    Plain, quoted and block scalars appear in the file as they are, except for white space. Returns None if the file
+    has escapes or an alias instead. A span that continues on the next line is cut at the line's end.
     """
     node = document.node(*path)
     if node is None or not isinstance(node.value, str):
@@ -35,7 +35,7 @@ def _after(spot: tuple[int, int]) -> tuple[int, int]:
 
 
 def _spots(lines: list[str], place: Place, value: str) -> list[tuple[int, int]] | None:
-    """Row and column, from 0, of each character of a value; white space counts as behind what comes before it."""
+    """Row and column, from 0, of each character of a value. White space is placed directly after its predecessor."""
     row, column = place.line - 1, place.column - 1
     if lines[row][column] in "|>":
         row, column = row + 1, 0

@@ -1,3 +1,3 @@
-"""Tables of the selector, made from measured rows or from the cost model."""
+"""Makers of the selector's tables: from measured rows, or from the cost model."""
 
 __all__ = ["from_model", "from_rows"]

@@ -1,11 +1,11 @@
-"""Predicted tables: what the cost model says is fastest on an architecture of which nothing was measured.
+"""Predicted tables: the fastest instances by the cost model, for an architecture without measurements.
 
-A predicted table has the form of a measured one and is used in the same way, but the selector calls what it picks from
-it `predicted`. It is made from the committed table of machine code, the spec and the problem sets that come with ckgen;
-measurements of that architecture replace it.
+A predicted table has the form of a measured one and is used in the same way, but the selector calls its choices from it
+`predicted`. It is made from the committed table of machine code, the spec and the bundled problem sets. Measurements of
+the architecture replace it.
 
-The generic instance is ranked where it alone takes a problem. The model counts bytes, and an instance that loads one
-element at a time moves the same bytes as one that loads eight: by its number the generic one would be among the first.
+The generic instance is ranked only for problems that no other instance takes. The model counts bytes, not accesses, so
+an instance that loads one element at a time would rank as high as one that loads eight.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ckgen.text import source
 
 PROBLEM_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
 FASTEST = 3
-UNLIMITED = 1 << 31  # these matrix units round to nearest, so that no sum is too long
+UNLIMITED = 1 << 31  # these matrix units round to nearest, so the length of a sum is not limited
 
 
 def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
-    """The table by the cost model. ``code`` is a table of `ckgen isa`, ``spec`` the YAML file, both relative to
-    ``root``. CkgenError when either cannot be read."""
+    """Make a table with the cost model. ``code`` is a table of `ckgen isa`, ``spec`` the YAML file; both paths are
+    relative to ``root``. Raises CkgenError if either cannot be read."""
     table = read_table(root / code)
     book = CodeBook(table.arch, table)
     every = expand_document(source.load(root / spec)).instances
@@ -60,7 +60,7 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
 
 
 def _problems(operation: str) -> list[ConvProblem]:
-    """Every problem of the sets that is one of the operation, once."""
+    """All problems of the sets that are for the operation, without duplicates."""
     every = [named for name in PROBLEM_SETS for named in load_problems(name)]
     return list(dict.fromkeys(named.problem for named in every if operation in named.operations))
 
@@ -78,7 +78,7 @@ def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: 
 
 
 def _kept(ranked: Sequence[Prediction]) -> list[Prediction]:
-    """The fastest few, and of those after them the first of each family."""
+    """Keep the fastest few, and the fastest of each family."""
     kept: list[Prediction] = []
     families: set[str] = set()
     for prediction in ranked:

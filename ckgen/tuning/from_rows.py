@@ -1,8 +1,8 @@
-"""Measured rows -> the table that the selector picks from, and the check that a table still says what they say.
+"""Measured rows -> the selector's table, and the check that a table still matches its rows.
 
-Only right results count. A problem keeps its fastest few instances, the fastest of each family, and every instance
-that asks less of a problem than all faster ones: a library that holds few instances, or a neighbouring problem with
-odd channels, then still finds something measured.
+Only correct results count. A problem keeps its fastest few instances, the fastest of each family, and every instance
+with weaker requirements than all faster ones, so that a library of few instances, or a neighbouring problem with odd
+channel counts, still finds a measured candidate.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FASTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The rows that count, the runs they are of, and the files they were read from with their digests."""
+    """The rows to use, their runs by number, and the digests of the files that they were read from."""
 
     rows: Sequence[ResultRow]
     runs: Mapping[int, Origin]
@@ -44,7 +44,7 @@ class Measured:
 
 
 def read_measured(files: Iterable[str], root: Path) -> Measured:
-    """The rows of all ``files`` below ``root``; where a job was measured more than once, the last file's row."""
+    """Read the rows of all ``files`` below ``root``. If several files have a row for a job, the last file wins."""
     latest: dict[object, ResultRow] = {}
     runs: dict[int, Origin] = {}
     digests = {}
@@ -57,7 +57,7 @@ def read_measured(files: Iterable[str], root: Path) -> Measured:
 
 
 def make_table(measured: Measured, operation: str, arch: str) -> Table:
-    """The table of one operation. CkgenError when no row of it is right."""
+    """Make the table of one operation. Raises CkgenError if it has no correct row."""
     own = [row for row in measured.rows if row.kind == "instance" and parse(row.name).operation == operation]
     instances = {row.name: parse(row.name) for row in own}
     longest = _longest_sums(own)
@@ -66,8 +66,8 @@ def make_table(measured: Measured, operation: str, arch: str) -> Table:
         if row.verdict == bench_job.OK and row.ms is not None:
             grouped.setdefault((row.problem, row.dtype, instances[row.name].layout), []).append(row)
     if not grouped:
-        message = f"no right result of {operation} in {', '.join(measured.files)}"
-        raise CkgenError((Diagnostic(None, "tune", message, "`ckgen bench` measures"),))
+        message = f"no correct result of {operation} in {', '.join(measured.files)}"
+        raise CkgenError((Diagnostic(None, "tune", message, "measure with `ckgen bench`"),))
     rows = tuple(
         MeasuredProblem(problem, dtype, layout, tuple(_candidate(row, longest) for row in _kept(group, instances)))
         for (problem, dtype, layout), group in grouped.items()
@@ -92,7 +92,7 @@ def _candidate(row: ResultRow, longest: Mapping[str, int]) -> Candidate:
 
 
 def _kept(rows: Sequence[ResultRow], instances: Mapping[str, Instance]) -> list[ResultRow]:
-    """Of one problem's right rows the best of each instance that is worth keeping, fastest first."""
+    """Choose the rows of one problem to keep, at most one per instance, fastest first. All rows are correct."""
     best: dict[str, ResultRow] = {}
     for row in sorted(rows, key=lambda row: (row.ms, row.split_k, row.name)):
         best.setdefault(row.name, row)
@@ -111,15 +111,15 @@ def _kept(rows: Sequence[ResultRow], instances: Mapping[str, Instance]) -> list[
 
 
 def _demands(instance: Instance) -> tuple[int, ...]:
-    """What an instance asks of a problem and of the library that holds it; less is more widely useful."""
+    """Requirements of an instance on a problem and its library; smaller numbers fit more problems."""
     channels = max(instance.b_vector, instance.c_vector)
     return instance.a_vector, channels, int(instance.conv_spec != "Default"), int(instance.uses_tma)
 
 
 def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
-    """For each instance the longest sum of a right result that is shorter than those of all wrong ones.
+    """Per instance, the longest sum of a correct result that is shorter than the sums of all wrong results.
 
-    Matrix units may round each partial sum toward zero, so that an error grows with the number of terms; split-K
+    Matrix units may round each partial sum toward zero, so that the error grows with the number of terms; split-K
     shortens sums.
     """
     problems: dict[str, ConvProblem] = {}
@@ -138,7 +138,7 @@ def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
 
 
 def _again(table: Table, root: Path) -> Table:
-    """The table, made again from what it says that it was made from."""
+    """Make a table again from the sources that it names."""
     if table.predicted:
         from ckgen.tuning.from_model import predict_table
 
@@ -148,7 +148,7 @@ def _again(table: Table, root: Path) -> Table:
 
 
 def find_drift(tables: Path, root: Path) -> list[str]:
-    """A sentence for each table in a folder that is not what the results below ``root`` that it names say."""
+    """Compare each table in a folder with the results below ``root`` that it names. Returns a sentence per mismatch."""
     found = []
     for file, text in load_texts(tables).items():
         table = parse_table(text, file)
@@ -160,5 +160,5 @@ def find_drift(tables: Path, root: Path) -> list[str]:
         if changed:
             found.append(f"{file}: {', '.join(changed)} changed since; run ckgen tune")
         elif table_text(_again(table, root)) != text or table.file_name != file:
-            found.append(f"{file}: is not what its results say (a hand edit, or another ckgen); run ckgen tune")
+            found.append(f"{file}: differs from its results (a hand edit, or another ckgen); run ckgen tune")
     return found

@@ -62,7 +62,7 @@ def test_what_cannot_be_is_refused_before_anything_is_built(
 @pytest.mark.parametrize("command", ["smoke", "bench"])
 def test_arch_beside_a_library_is_wrong_use(folder: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--library", "x.so", "--arch", "gfx942"]) == 2
-    assert "x.so is built already" in capsys.readouterr().err
+    assert "x.so is already built" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The ckgen command: what it prints, where, and with which exit code."""
+"""The ckgen command: its output, streams and exit codes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Ckgen = Callable[..., Result]
 
 @pytest.fixture
 def ckgen(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ckgen:
-    """Runs ckgen in a folder of its own that `ckgen init` made."""
+    """Run ckgen in a new folder that `ckgen init` filled."""
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
     capsys.readouterr()
@@ -98,7 +98,7 @@ def test_every_example_parses(command: str, ckgen: Ckgen) -> None:
 def test_no_arguments_print_the_help_and_are_wrong_use(ckgen: Ckgen) -> None:
     said = ckgen()
     assert said.code == 2
-    assert "A first walk:" in said.err + said.out
+    assert "First steps:" in said.err + said.out
 
 
 def test_an_unknown_command_names_the_nearest(ckgen: Ckgen) -> None:
@@ -272,7 +272,7 @@ def test_check_tells_a_hand_edit_from_a_changed_spec(ckgen: Ckgen, tmp_path: Pat
 def test_check_finds_the_spec_from_another_folder(
     ckgen: Ckgen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And another project's spec there is not taken for it."""
+    """The spec of another project in the current folder is not used instead."""
     assert ckgen("generate").code == 0
     assert ckgen("generate", "--out", "deep/tree").code == 0
     other = tmp_path / "other"
@@ -289,14 +289,14 @@ def test_check_finds_the_spec_from_another_folder(
 
 
 def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) -> None:
-    """A source that no manifest names is in no library; a build, and hidden files, are nobody's mistake."""
+    """A source that no manifest names is not in the library. Build folders and hidden files cause no warning."""
     assert ckgen("generate").code == 0
     for path in ("src/stray.cpp", "build/CMakeCache.txt", ".gitattributes"):
         (tmp_path / "generated" / path).parent.mkdir(exist_ok=True)
         (tmp_path / "generated" / path).write_text("")
     said = ckgen("check")
     assert said.code == 0 and "up to date" in said.out
-    assert said.err == "ckgen: warning: src/stray.cpp is not generated and part of no library\n"
+    assert said.err == "ckgen: warning: src/stray.cpp is not a generated file and is not in the library\n"
     assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
 
 
@@ -330,7 +330,7 @@ def test_diff_against_a_revision(ckgen: Ckgen, tmp_path: Path) -> None:
 
 
 def test_diff_tells_a_function_that_changed(ckgen: Ckgen, tmp_path: Path) -> None:
-    """Against a tree, which keeps it in its manifest, and against a revision."""
+    """A changed function is found against a tree, whose manifest records it, and against a revision."""
     spec = tmp_path / "instances.yaml"
     spec.write_text((ROOT / "tests/data/golden/backward_data/instances.yaml").read_text())
     ckgen("generate")
@@ -361,7 +361,7 @@ def test_build_without_a_tree_leads_to_generate(ckgen: Ckgen) -> None:
 
 
 def hopper_spec(*more: str) -> str:
-    """A spec with one instance for NVIDIA's sm_90a alone, and other groups."""
+    """A spec with one instance for sm_90a only, and other groups."""
     tma = "{name: h, family: wavelet_tma, layout: NHWGC/GKYXC/NHWGK, dtype: f16, tile: 128x256}"
     return "version: 1\ngroups:\n" + "".join(f"  - {group}\n" for group in (tma, *more))
 
@@ -427,7 +427,7 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     (tmp_path / "late.yaml").unlink(missing_ok=True)
     os.mkfifo(tmp_path / "late.yaml")
-    # What runs in the background of a shell without job control ignores the interrupt, and so would its children.
+    # A background process of a shell without job control ignores the interrupt, and its children inherit that.
     process = start("validate", "--spec", "late.yaml", cwd=tmp_path, preexec_fn=_heed_interrupts)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(signal.SIGINT)
@@ -459,7 +459,7 @@ def test_a_signal_that_is_to_be_ignored_stays_ignored(tmp_path: Path) -> None:
     assert done.stdout.endswith("\n0\n")
 
 
-# What a shell does for `>&-`, `2>&-`, `>/dev/full` and `2>/dev/full`, and the exit codes of a right and a wrong call.
+# Effects of a shell's `>&-`, `2>&-`, `>/dev/full` and `2>/dev/full`, and exit codes of a correct and a wrong call.
 STREAMS = {
     "output closed": (">&-", 0, 2),
     "error closed": ("2>&-", 0, 2),
@@ -527,7 +527,7 @@ def test_a_pipe_gets_plain_text_and_a_terminal_gets_colour(tmp_path: Path) -> No
         while chunk := os.read(ours, 65536):
             shown += chunk
     except OSError:
-        pass  # the terminal's other side is closed: this is how Linux says end of file
+        pass  # the other end of the terminal is closed: Linux reports end of file this way
     assert process.wait(HANG_GUARD) == 0
     assert b"\x1b[" in shown
     os.close(ours)

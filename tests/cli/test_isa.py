@@ -1,4 +1,4 @@
-"""ckgen isa from the command line: the table, its check, limits, and what it refuses."""
+"""ckgen isa from the command line: the table, its check, limits and refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_table_is_checked_where_the_compiler_is_its_own(folder: Path, capsys
     assert f"gfx942 {NAME}: vgprs {int(registers) + 8} -> {registers}" in capsys.readouterr().out
     table.write_text(table.read_text().replace(head, "# gfx942, clang 1.0"))
     assert main(check) == 0
-    assert "the table is of clang 1.0" in capsys.readouterr().err
+    assert "the table is made with clang 1.0" in capsys.readouterr().err
 
 
 @pytest.mark.compiles
@@ -78,7 +78,7 @@ def test_filters_say_which_rows_are_compared_and_written(folder: Path, capsys: p
     assert table.read_text() == whole, "the rows of other instances stay"
     table.write_text(whole.replace("# gfx942, ", "# gfx942, another "))
     assert main([*asked, "--write"]) == 2
-    assert "some rows cannot be replaced alone" in capsys.readouterr().err
+    assert "single rows cannot be replaced" in capsys.readouterr().err
 
 
 @pytest.mark.compiles
@@ -86,7 +86,7 @@ def test_a_broken_limit_fails_with_or_without_a_table(folder: Path, capsys: pyte
     (folder / "instances.yaml").write_text(spec_text({**WAVELET, "limits": {"vgprs": 8, "load": {"valu_per_tile": 1}}}))
     assert main(["isa", "--check", "--arch", "gfx942"]) == 1
     captured = capsys.readouterr()
-    assert "limits alone are checked" in captured.err
+    assert "only the limits are checked" in captured.err
     assert captured.err.count("error[isa-limit]") == 2 and "valu_per_tile: 1" in captured.err
     assert "1 code objects: 2 broken limits" in captured.out
 
@@ -99,7 +99,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr().err
         assert "none of the 1 chosen instances is for gfx1100" in said and "for gfx90a, gfx942, gfx950;" in said
     assert main(["isa", "--compiler", "g++"]) == 2
-    assert "is no clang" in capsys.readouterr().err
+    assert "is not a clang" in capsys.readouterr().err
     (folder / "instances.yaml").write_text(spec_text(TMA))
     assert main(["isa"]) == 2
 

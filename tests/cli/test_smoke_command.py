@@ -1,4 +1,4 @@
-"""`ckgen build` and `ckgen smoke`: the table of verdicts, what is run, and the exit code."""
+"""`ckgen build` and `ckgen smoke`: the table of verdicts, the runs and the exit code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def problems(tmp_path: Path) -> str:
 
 
 def columns(line: str) -> list[str]:
-    """The cells of one line of a plain table; they are at least two blanks apart and hold one at a time."""
+    """The cells of one line of a plain table; two spaces or more separate them, and they contain only single spaces."""
     return [cell.strip() for cell in line.split("  ") if cell.strip()]
 
 

@@ -1,4 +1,4 @@
-"""The text of a problem and its fields are one."""
+"""Conversion of a problem to text and back."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Triple = tuple[Position, Position, Position]
 
 
 def defined_triples(problem: ConvProblem) -> list[Triple]:
-    """Every (input, tap, output) of the convolution's definition."""
+    """Every (input, tap, output) triple of the convolution's definition."""
     found = []
     for out, tap in product(product(*map(range, problem.output)), product(*map(range, problem.filter))):
         at = tuple(
@@ -30,7 +30,7 @@ def defined_triples(problem: ConvProblem) -> list[Triple]:
 
 
 def axis_triples(axis: ResidueClass, length: int) -> list[tuple[int, int, int]]:
-    """The (input, tap, output) of one dimension that a class stands for."""
+    """The (input, tap, output) triples of one dimension that a class contains."""
     return [
         (position, tap, axis.output(t, j))
         for t, position in enumerate(axis.positions)
@@ -40,13 +40,13 @@ def axis_triples(axis: ResidueClass, length: int) -> list[tuple[int, int, int]]:
 
 
 def triples(problem: ConvProblem, sub: SubGemm) -> list[Triple]:
-    """The (input, tap, output) that a sub-GEMM sums over."""
+    """The (input, tap, output) triples that a sub-GEMM sums over."""
     parts = [axis_triples(axis, edge) for axis, edge in zip(sub.axes, problem.output, strict=True)]
     return [tuple(zip(*parts, strict=True)) for parts in product(*parts)]  # type: ignore[misc]
 
 
 def positions(found: Decomposition) -> list[Position]:
-    """Every input position of a decomposition, as often as it holds it."""
+    """Every input position of a decomposition, with duplicates."""
     boxes = [tuple(axis.positions for axis in sub.axes) for sub in found.sub_gemms] + list(found.tapless)
     return sorted(position for box in boxes for position in product(*box))
 
@@ -82,7 +82,7 @@ def test_random_problems_of_two_and_three_dimensions(problem: ConvProblem) -> No
 
 
 def test_a_class_of_positions_is_seen_by_exactly_its_taps() -> None:
-    """Whether an output position exists or not: without the output's bounds too, no other tap ever meets them."""
+    """Even if the output had no bounds, no other tap would reach these positions."""
     for length, filter, stride, dilation, pad in product((7,), range(1, 8), range(1, 7), range(1, 7), range(4)):
         axis = split_axis(length, filter, stride, dilation, pad)
         for one in axis.classes:
@@ -110,7 +110,7 @@ def test_a_common_factor_of_stride_and_dilation_leaves_positions_without_a_tap()
 
 
 def test_a_large_stride_and_a_large_filter_make_short_tables() -> None:
-    """A class for a tap that exists, not for one that could."""
+    """There is one class per tap that exists, not per tap that could."""
     axis = split_axis(length=5, filter=2, stride=1 << 24, dilation=1, left_pad=0)
     assert [list(one.positions) for one in axis.classes] == [[0], [1]]
     assert [list(gap) for gap in axis.tapless] == [[2], [3], [4]]
@@ -130,7 +130,7 @@ def test_sub_gemms_with_the_most_taps_come_first() -> None:
 
 
 def test_positions_without_a_tap_lie_in_few_boxes() -> None:
-    """The complement of the even positions of a volume is three boxes, not the seven other residues."""
+    """The complement of the even positions of a volume is three boxes, not seven (one per parity of coordinates)."""
     found = decompose(make_problem(k=1, c=1, filter=(1, 1, 1), input=(6, 6, 6), stride=2))
     assert len(found.sub_gemms) == 1
     sizes = [prod(progression.count for progression in box) for box in found.tapless]

@@ -1,4 +1,4 @@
-"""docs/backward_data.md: its worked examples and tables are what the code gives."""
+"""docs/backward_data.md: its worked examples and tables match the code."""
 
 from __future__ import annotations
 

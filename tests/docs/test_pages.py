@@ -1,4 +1,4 @@
-"""The documentation is what the code says, and what the README shows works."""
+"""The documentation matches the code, and the README's examples work."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_generated_pages_and_schema_are_up_to_date() -> None:
 
 
 def test_a_changed_page_is_found() -> None:
-    """In a process of its own: click keeps what earlier tests of this process showed of a command's help."""
+    """Runs in a new process: click caches parts of a command's help in this one."""
     name = "docs/rules.md"
     program = f"""import sys; sys.path.insert(0, "scripts"); import docs
 pages = docs.pages()
@@ -58,7 +58,7 @@ print(docs.drift({{**pages, {name!r}: pages[{name!r}].replace("xdl", "XDL", 1)}}
 
 @pytest.mark.parametrize("name", ["measured", "measured-data"])
 def test_readme_and_the_page_it_links_give_the_same_numbers(name: str) -> None:
-    """Both are written from the same rows; here they are read again as a visitor does."""
+    """Both are written from the same rows; this compares the written pages."""
     block = re.compile(rf"<!-- begin:{name} -->\n(.*?)<!-- end:{name} -->", re.DOTALL)
     (here,) = block.findall(README)
     (link,) = re.findall(r"\]\((bench/results/[^)]*)\)", here)
@@ -74,7 +74,7 @@ def test_readme_and_the_page_it_links_give_the_same_numbers(name: str) -> None:
 
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-# From where pages name files: the checkout, and for headers and sources the folders that includes are from.
+# Folders to which paths in pages are relative: the checkout and the include folders.
 SHELVES = (
     "",
     "templates/include",
@@ -83,7 +83,7 @@ SHELVES = (
     "generated",
     "tests/data/bad_specs/*",
 )
-MADE = ("build/", ".venv/", "ck/", "...")  # by a build, by Composable Kernel
+MADE = ("build/", ".venv/", "ck/", "...")  # made by a build, or part of Composable Kernel
 SUFFIXES = "py|hpp|h|cpp|in|j2|md|yaml|json|csv|gz|svg|sh|txt|cmake|toml|html"
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_there_is_seen() -> None:
 
 
 def test_the_contract_of_platforms_is_a_table() -> None:
-    """A name stands in the first column and all that is said of it in the second; a formatter once refilled lines."""
+    """Names are in the first column, their descriptions in the second; a formatter once refilled these lines."""
     header = (ROOT / "templates/include/ckgen/platform/platform.hpp").read_text(encoding="utf-8")
     table = header.split("// clang-format off\n")[1].split("// clang-format on\n")[0].splitlines()
     rows = [line for line in table if not line.startswith("// and to host code")]

@@ -28,9 +28,9 @@ VALUES = np.array(
 )
 SPECIAL = np.concatenate((VALUES, -VALUES))
 PAIRS = np.array(list(product(SPECIAL, SPECIAL)), dtype=np.float32).T.copy()
-# Of each scalar in turn, the others keeping their defaults.
+# Values of each scalar, one scalar at a time; the others keep their defaults.
 SCALARS = (0.0, -0.0, -2.5, 1e30, float(F32.smallest_subnormal), np.inf, np.nan)
-# What the language's words mean to Python, NaN kept and zeros as they are.
+# The language's functions in Python; they keep NaN and the sign of zeros.
 RULES = {
     "relu": lambda x: np.float32(0) if x < 0 else x,
     "clamp": lambda x, lo, hi: lower(higher(x, lo), hi),
@@ -69,12 +69,12 @@ extern "C" int apply(int which, const float* scalars, int count, const float* e,
 
 
 def twin(function: Function) -> Function:
-    """The same as a function of a spec."""
+    """The same function, defined as in a spec."""
     return replace(function, name=f"{function.name}Twin")
 
 
 def case_of(number: int, function: Function) -> str:
-    """One of the switch: applies the struct, and tells how many scalars it has where that is asked."""
+    """One case of the switch: applies the struct, or returns its number of scalars on request."""
     name, given = f"ckgen::functions::{function.name}", ", d0[i]" if function.tensors else ""
     call = f"[&](const {name}& f, int i) {{ (void)d0; f(y[i], e[i]{given}); }}"
     size = f"std::is_empty_v<{name}> ? 0 : sizeof({name}) / sizeof(float)"
@@ -124,7 +124,7 @@ def test_a_built_in_struct_is_what_its_entry_renders_to(apply: Apply, name: str)
 
 
 def assert_same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
-    """To the bit, but for what a NaN carries."""
+    """Equal to the bit, except for the payload of a NaN."""
     alike = (found.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(found) & np.isnan(expected))
     assert alike.all(), (what, PAIRS[:, ~alike].T[:5], found[~alike][:5], expected[~alike][:5])
 

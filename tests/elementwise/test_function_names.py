@@ -1,4 +1,4 @@
-"""Names of functions and of their inputs: whatever is accepted compiles, also behind all headers and their macros."""
+"""Names of functions and of their inputs: every accepted name compiles, even after all headers and their macros."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CUDA = "cuda.h cuda_runtime.h cuda_fp16.h cuda_bf16.h cooperative_groups.h"
 
 
 def included(headers: str) -> str:
-    """The lines that include those of the headers that are here."""
+    """Lines that include those headers that exist."""
     return "".join(f"#if __has_include(<{header}>)\n#include <{header}>\n#endif\n" for header in headers.split())
 
 
@@ -58,7 +58,7 @@ def test_other_names_are_accepted(name: str) -> None:
 
 
 def macros(compiler: Command, headers: str) -> dict[str, bool]:
-    """The macros that are defined behind headers, and whether they stand without parentheses too."""
+    """The macros that headers define, and whether each works without parentheses."""
     text = included(headers)
     done = subprocess.run(compiler, input=text, capture_output=True, text=True, errors="replace", check=True)
     found = re.findall(r"^#define (\w+)(\(?)", done.stdout, re.MULTILINE)
@@ -88,7 +88,7 @@ def test_no_header_defines_a_name_that_is_accepted(tool: str) -> None:
 @pytest.mark.compiles
 @pytest.mark.quick
 def test_names_of_our_own_headers_compile_behind_the_standard_ones(tmp_path: Path) -> None:
-    """Each type, template and constant of the templates that a function may be called as, as functions of one file."""
+    """One file of functions with the name of each type, template and constant of the templates that is a valid name."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((templates_dir() / "include").rglob("*.h*"))]
     words = {word for text in texts for word in re.findall(r"\b[A-Z][A-Za-z0-9]*\b", text)}
     names = [

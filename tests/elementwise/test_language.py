@@ -1,4 +1,4 @@
-"""The language of element-wise functions: what is refused and where, and one meaning for Python, numpy and C++."""
+"""The language of element-wise functions: errors with their places, and the same meaning in Python, numpy and C++."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def test_numbers_are_those_that_f32_has() -> None:
         ("", 0, 1, "an expression is missing"),
         ("   ", 0, 1, "an expression is missing"),
         ("e +", 2, 1, "something is missing after this"),
-        ("e + * d0", 4, 1, "this is no expression"),
-        ("e d0", 2, 1, "this is no expression"),
-        ("1if e < 2 else 3", 0, 1, "this is no expression"),
+        ("e + * d0", 4, 1, "the expression is wrong from here on"),
+        ("e d0", 2, 1, "the expression is wrong from here on"),
+        ("1if e < 2 else 3", 0, 1, "the expression is wrong from here on"),
         ("0x10 * e", 0, 4, "numbers are decimal"),
         ("1_000 * e", 0, 5, "numbers are decimal"),
         ("e + (d0", 4, 1, "this `(` is never closed"),
@@ -68,7 +68,7 @@ def test_numbers_are_those_that_f32_has() -> None:
         ("  e + d1", 6, 2, "`d1` is no input of this function"),
         ("e +\n d1", 5, 2, "`d1` is no input of this function"),
         ("min + e", 0, 3, "`min` is a function"),
-        ("mim(e, d0)", 0, 3, "`mim` is no function"),
+        ("mim(e, d0)", 0, 3, "there is no function `mim`"),
         ("min(e)", 0, 6, "`min` takes 2 arguments, this gives 1"),
         ("exp(e, d0)", 0, 10, "`exp` takes 1 argument, this gives 2"),
         ("min(e, a=d0)", 9, 2, "arguments have no names here"),
@@ -103,7 +103,7 @@ def test_numbers_are_those_that_f32_has() -> None:
         ("-" * 120 + "e", 101, 20, "nested more than 100 deep"),
         ("(" * 120 + "e" + ")" * 120, 100, 1, "nested more than 100 deep"),
         ("e" + " + e" * 300, 1000, 1, "at most 1000 characters"),
-        ("__import__(e)", 0, 10, "`__import__` is no function"),
+        ("__import__(e)", 0, 10, "there is no function `__import__`"),
     ],
 )
 def test_everything_else_is_refused_where_it_stands(text: str, offset: int, length: int, message: str) -> None:
@@ -158,7 +158,7 @@ def test_values_broadcast_like_numpy() -> None:
 
 
 def cpp_program(trees: list[Expr], rows: np.ndarray) -> str:
-    """A program that prints every tree's value for every row of inputs, one line a tree."""
+    """A program that prints every tree's value for every row of inputs, one line per tree."""
     parameters = ", ".join(f"float {cpp_name(name)}" for name in INPUTS)
     used = " ".join(f"(void){cpp_name(name)};" for name in INPUTS)
     lines = ["#include <cmath>\n#include <cstdio>\n#include <iterator>", '#include "ckgen/math.hpp"']
@@ -213,13 +213,13 @@ def test_rendered_cpp_gives_numpys_values(tmp_path: Path) -> None:
         assert not off.any(), (text, values[sure][off], expected.value[sure][off])
         tight = sure & (expected.error <= 1e-4 * abs(expected.value) + 1e-30)
         checked += int(tight.sum())
-    assert checked > 0.6 * found.size  # the bounds are no excuse
+    assert checked > 0.6 * found.size  # the bounds must not excuse most values
 
 
 @pytest.mark.compiles
 @pytest.mark.quick
 def test_nan_stays_nan_in_cpp_as_in_numpy(tmp_path: Path) -> None:
-    """Whichever argument it is: a clipped NaN would look like a sound gradient."""
+    """NaN in any argument is kept: a clipped NaN would look like a valid gradient."""
     texts = ["min(e, d0)", "max(e, d0)", "clamp(e, d0, alpha)", "relu(e)", "abs(e)", "clamp(d0, e, alpha)", "-e"]
     texts += ["sqrt(d0 - 5)", "clamp(d0, alpha, e)", "e if e < d0 else d0"]
     trees = [parse_expression(text, INPUTS) for text in texts]
@@ -260,7 +260,7 @@ def test_bounds_grow_with_the_function_and_not_without_reason() -> None:
 
 
 def test_where_a_kernel_may_find_nan_there_is_no_bound() -> None:
-    """0 / 0 behind an underflow and the root of what rounding made negative: bounded functions hide neither."""
+    """0 / 0 after an underflow, and the root of a value that rounding made negative: bounded functions hide neither."""
 
     def bound(text: str, e: float, error: float = 0) -> float:
         inputs = {name: exact(2.0) for name in INPUTS} | {"e": Bounded(np.array(e), np.array(error))}

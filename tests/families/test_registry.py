@@ -21,7 +21,7 @@ from dataclasses import replace
 from ckgen.families.mfma import XDL
 from ckgen.operations.operation import BWD_WEIGHT
 
-TWIN = replace(XDL, name="twin", operations=(BWD_WEIGHT,))
+TWIN = replace(XDL, name="twin", header="twin", operations=(BWD_WEIGHT,))
 """
 SPEC = """
 version: 1
@@ -29,7 +29,7 @@ defaults: {twin: {block_size: 256}}
 groups:
   - {name: one, family: twin, layout: NHWGC/GKYXC/NHWGK, dtype: f16, tile: 128x128}
 """
-IMPL = "templates/include/ckgen/op/impl/grouped_conv_bwd_weight"
+IMPL = "templates/include/ckgen/op/impl/bwd_weight"
 
 
 def test_another_family_takes_a_file_a_header_and_its_place_in_the_list(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_another_family_takes_a_file_a_header_and_its_place_in_the_list(tmp_path
     for folder in ("ckgen", "templates"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "ckgen/families/twin.py").write_text(TWIN)
-    shutil.copy(tmp_path / f"{IMPL}_xdl.hpp", tmp_path / f"{IMPL}_twin.hpp")
+    shutil.copy(tmp_path / f"{IMPL}_mfma.hpp", tmp_path / f"{IMPL}_twin.hpp")
     registry = tmp_path / "ckgen/families/registry.py"
     text = registry.read_text().replace("(XDL, ", "(XDL, TWIN, ")
     registry.write_text(text.replace("\nFAMILIES:", "from ckgen.families.twin import TWIN\n\nFAMILIES:", 1))

@@ -201,11 +201,11 @@ def test_what_is_ours_is_still_pruned(tmp_path: Path) -> None:
 def test_a_shape_names_the_place_and_what_it_is_not() -> None:
     shape = {"a": [str], "b?": {str: float}, "c": (int, None)}
     assert misfit({"a": ["x"], "c": None, "more": 1}, shape) == ""
-    assert misfit({"a": ["x", 5], "c": 1}, shape) == "a[1] is no text"
-    assert misfit({"a": [], "b": {"x": 1, "y": True}, "c": 1}, shape) == "b.y is no number"
-    assert misfit({"a": [], "c": 1.5}, shape) == "c is no whole number"
+    assert misfit({"a": ["x", 5], "c": 1}, shape) == "a[1] is not text"
+    assert misfit({"a": [], "b": {"x": 1, "y": True}, "c": 1}, shape) == "b.y is not a number"
+    assert misfit({"a": [], "c": 1.5}, shape) == "c is not a whole number"
     assert misfit({"c": 1}, shape) == "a is missing"
-    assert misfit([], shape) == "it is no map"
+    assert misfit([], shape) == "it is not a map"
 
 
 SMALL = json.loads(small_tree(2)[MANIFEST_NAME]) | {"functions": OWN}

@@ -40,8 +40,8 @@ def source_of(tree: dict[str, str], instance: Instance) -> str:
 
 def test_one_file_an_instance_with_named_constants() -> None:
     text = source_of(TREE, WAVELET)
-    assert f"struct {WAVELET.name} {{" in text and f"CKGEN_DEFINE_INSTANCE({WAVELET.name})" in text
-    assert '#include "ckgen/op/impl/grouped_conv_bwd_weight_wavelet.hpp"' in text
+    assert f"struct {WAVELET.name} {{" in text and f"CKGEN_DEFINE_INSTANCE({WAVELET.name}, BwdWeightWavelet)" in text
+    assert '#include "ckgen/op/impl/bwd_weight_mfma.hpp"' in text
     assert "using Layout = layout::NHWGC_GKYXC_NHWGK;" in text and "using DataType = dtype::f16;" in text
     assert "conv_spec = ConvSpec::Filter1x1Stride1Pad0" in source_of(TREE, POINTWISE)
     assert "bool generic = true" in source_of(TREE, GENERIC) and "bool generic = false" in text

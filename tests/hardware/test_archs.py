@@ -1,4 +1,4 @@
-"""The hardware tables agree with themselves and with each other; a wrong row cannot be written."""
+"""The hardware tables are consistent, and a wrong row raises an error."""
 
 from __future__ import annotations
 

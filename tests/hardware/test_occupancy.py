@@ -1,4 +1,4 @@
-"""Waves a SIMD, against the numbers of LLVM and against its own comments in assembly."""
+"""Waves per SIMD, compared with LLVM's tables and with its comments in assembly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_lds_limits_workgroups_in_whole_granules() -> None:
 
 
 def test_a_workgroup_is_resident_as_a_whole() -> None:
-    """Three waves a SIMD by registers are twelve on four SIMDs: one workgroup of eight, not one and a half."""
+    """Registers allow three waves per SIMD, twelve on four SIMDs: one workgroup of eight waves, not one and a half."""
     assert waves_per_simd(UNITS["gfx90a"], vgprs=168, sgprs=40, lds_bytes=16, threads=512) == 2
     assert waves_per_simd(UNITS["gfx90a"], vgprs=92, sgprs=40, lds_bytes=6144, threads=64) == 2.5
 

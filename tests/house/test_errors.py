@@ -1,4 +1,4 @@
-"""Diagnostics are sorted, show the line they are about and suggest what was meant."""
+"""Diagnostics are sorted, show the line that they refer to, and suggest close names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of compiled objects gives what a compiler would give, and compiles no more than it must."""
+"""The store of compiled objects returns the same objects as a compiler, and compiles only when necessary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def made(source: Path, *options: str) -> tuple[Path, float]:
-    """Where the object is, and when it was compiled."""
+    """Path of the object, and the time when it was compiled."""
     root = source.parent.parent
     path = compiled("g++", source, options or ("-DD=3",), [root / "one", root / "two"], root / "store").path
     return path, path.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""No test and no script fails because a machine is slow: each of them is read for what would make it."""
+"""No test and no script fails because a machine is slow: this searches their sources for time limits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAST = 600  # seconds of a guard against hangs
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "sleep"}
 WAITS = {"wait", "communicate", "ask", "join", "acquire"}
-# What asks for the time and decides nothing by it: the age of a cache, a line of progress.
+# Uses of the time that decide no result: the age of a cache, a line of progress.
 ALLOWED = {("tests/support/objects.py", "time"), ("tests/machine/__main__.py", "perf_counter")}
 
 
 def impatient(text: str, name: str) -> Iterator[str]:
-    """What in a Python source depends on how long something takes."""
+    """Find code in a Python source whose result depends on elapsed time."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call):
             continue
@@ -81,7 +81,7 @@ def test_hypothesis_has_no_deadline() -> None:
 
 
 def test_scripts_end_what_hangs_alone() -> None:
-    """`timeout` stands before a command with one limit, which is long."""
+    """Each `timeout` before a command has a single, long limit."""
     scripts = [*sorted((ROOT / "scripts").glob("*.sh")), ROOT / ".ci/run", ROOT / "Makefile"]
     limits = [limit for path in scripts for limit in re.findall(r"^\s*timeout (.*?) ", path.read_text(), re.MULTILINE)]
     assert limits == ['"${STEP_SECONDS:-1800}"']

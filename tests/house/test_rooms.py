@@ -1,4 +1,4 @@
-"""Rooms say what they are for and what others may use; pyproject.toml gives their order (import-linter)."""
+"""Each room documents its purpose and its public modules; pyproject.toml has their order (import-linter)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = sorted(path.parent for path in (ROOT / "ckgen").glob("*/__init__.py"))
-LIBRARIES = ("torch", "cli")  # their faces are names, not modules
+LIBRARIES = ("torch", "cli")  # their `__all__` lists names, not modules
 
 
 def faces() -> dict[str, tuple[str, ...]]:

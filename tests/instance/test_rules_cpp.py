@@ -150,12 +150,12 @@ def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_
     (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
     lines = []
     for number, instance in enumerate((WAVELET, XDL, WAVELET)):
-        lines.append(f'#include "ckgen/op/impl/{instance.operation}_{instance.family}.hpp"')
+        lines.append('#include "ckgen/op/impl/bwd_weight_mfma.hpp"')
         lines.append("namespace ckgen::instances {")
         lines.append(
             cpp_struct(f"C{number}", instance).replace("{\n", '{\n static constexpr const char* name = "c";\n', 1)
         )
-        lines.append(f"CKGEN_DEFINE_INSTANCE(C{number})\n}}")
+        lines.append(f"CKGEN_DEFINE_INSTANCE(C{number}, BwdWeight{instance.family.capitalize()})\n}}")
     command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", f"-I{tmp_path}", "-x", "c++", "-"]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -68,7 +68,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "op/device_grouped_conv_bwd_data_multiple_d.hpp": {
         "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
     },
-    "op/impl/grouped_conv_bwd_data.hpp": {
+    "op/impl/bwd_data.hpp": {
         "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
     },
     "epilogue/cshuffle.hpp": {

@@ -129,19 +129,19 @@ MULTIPLY = (
 ARRIVE = (
     "            platform::sync_warp();\n"
     "            if(lane_ == 0)\n"
-    "                platform::mbarrier_arrive(places_.empty(walk.stage));\n"
+    "                platform::mbarrier_arrive(walk.ring.empty());\n"
 )
 BUGS = {
     "math-does-not-wait": Bug(
         MATH,
-        "            platform::mbarrier_wait(places_.full(walk.stage), walk.parity);\n",
+        "            platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);\n",
         "",
         ("LDS", MATH),
         STEPS,
     ),
     "load-does-not-wait": Bug(
         KERNEL,
-        "                platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);\n",
+        "                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);\n",
         "",
         ("arrival number 2 in one phase of the mbarrier", KERNEL),
         STEPS,
@@ -162,15 +162,15 @@ BUGS = {
     ),
     "too-few-arrivals-expected": Bug(
         KERNEL,
-        "platform::mbarrier_init(places.empty(stage), D::block_size / 32);",
-        "platform::mbarrier_init(places.empty(stage), D::block_size / 32 - 1);",
+        "places.stages.init(1, D::block_size / 32);",
+        "places.stages.init(1, D::block_size / 32 - 1);",
         ("LDS race", "a copy at", "warp"),
         STEPS,
     ),
     "wrong-parity": Bug(
         MATH,
-        "platform::mbarrier_wait(places_.full(walk.stage), walk.parity);",
-        "platform::mbarrier_wait(places_.full(walk.stage), walk.parity ^ 1);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity ^ 1);",
         ("LDS", MATH),
         STEPS,
     ),
@@ -189,9 +189,9 @@ BUGS = {
         STEPS,
     ),
     "a-share-without-the-rows-before-it": Bug(
-        "bwd_data_halo_shape.hpp",
-        "before = min_of(g.blocks - g.stages, first % g.steps_per_image);",
-        "before = 0;",
+        "halo_walk.hpp",
+        "before(min_of(g.blocks - g.stages, begin % g.steps_per_image))",
+        "before(0)",
         ("LDS", MATH),
         STEPS,
     ),
@@ -213,7 +213,7 @@ BUGS = {
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "grouped_conv_bwd_data_halo.hpp",
+        "bwd_data_halo.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
         ("global read of", "out of bounds", f"a copy at {KERNEL}"),

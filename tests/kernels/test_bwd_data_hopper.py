@@ -28,17 +28,17 @@ TMA = Instance(
     operation=BWD_DATA,
     archs=("sm_90a",),
 )
-TURNS = replace(TMA, m_per_xdl=128)  # two warpgroups take tiles by turns
+PINGPONG = replace(TMA, m_per_xdl=128)  # two ping-pong consumers
 WIDE = replace(TMA, m_per_block=64, n_per_block=256, stages=4, dtype="bf16")
 SMALL = replace(TMA, m_per_block=64, n_per_block=64, math_waves=2)
 RESIDUAL = replace(SMALL, function="AddResidual")
-BILINEAR = replace(TURNS, function="Bilinear", dtype="bf16")
-STATIONARY = replace(TURNS, family="stationary", stages=4)
+BILINEAR = replace(PINGPONG, function="Bilinear", dtype="bf16")
+STATIONARY = replace(PINGPONG, family="stationary", stages=4)
 STATIONARY_WIDE = replace(STATIONARY, m_per_block=64, n_per_block=256, m_per_xdl=64, stages=6, dtype="bf16")
 STATIONARY_RESIDUAL = replace(STATIONARY, m_per_block=64, m_per_xdl=64, stages=6, function="AddResidual")
 TMA_1D = replace(SMALL, layout="NWGK/GKXC/NWGC")
 TMA_3D = replace(TMA, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
-ALL = (TMA, TURNS, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL, TMA_1D, TMA_3D)
+ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL, TMA_1D, TMA_3D)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -128,11 +128,11 @@ def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """As on a unit that truncates, but for every 64 terms instead of many thousands."""
-    tree = write_tree(tmp_path, (TMA, TURNS))
+    tree = write_tree(tmp_path, (TMA, PINGPONG))
     replace_once(header(tree, "problem_checks.hpp"), "bool kTruncates = false", "bool kTruncates = true")
     replace_once(source(tree, "problem_checks.cpp"), "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
-    for instance in (TMA, TURNS):
+    for instance in (TMA, PINGPONG):
         for split_k in (1, 2):
             run(library, instance.name, PROBLEMS["last wave split"], split_k)
 
@@ -162,14 +162,14 @@ STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
     "expects-too-little": Bug(
         "bwd_data_wavelet_tma.hpp",
-        "platform::mbarrier_expect(ring.full(), D::m_per_block * 128",
+        "platform::mbarrier_expect(ring.full(), Out::bytes",
         "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
         ("bytes more than the phase of the mbarrier", "expects at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
         "bwd_data_wavelet_tma.hpp",
-        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128,",
+        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes,",
         "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
@@ -189,14 +189,14 @@ BUGS = {
         PROBLEMS["strides"],
     ),
     "the-walk-ends-too-late": Bug(
-        "bwd_data_tma_family.hpp",
+        "bwd_data_tma.hpp",
         "image.lower[d] + seen.count[s] - p.out_length[s]",
         "image.lower[d] + seen.count[s] + 1 - p.out_length[s]",
         (),
         STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "bwd_data_tma_family.hpp",
+        "bwd_data_tma.hpp",
         "image.images = p.images;",
         "image.images = 2 * p.images;",
         ("global read of", "out of bounds", "a copy at bwd_data_wavelet_tma.hpp"),
@@ -237,18 +237,18 @@ BUGS = {
         (),
         STEPS,
     ),
-    "no-turns": Bug(
-        "tma_roles.hpp",
-        "                platform::mbarrier_wait(ring.turn(team), parity);\n",
+    "no-order-barrier": Bug(
+        "tma_consumers.hpp",
+        "        platform::mbarrier_wait(ring_.order(consumer_), order_parity_);\n",
         "",
         ("mbarrier",),
         STEPS,
     ),
     "skips-a-stage-too-many": Bug(
-        "tma_roles.hpp",
-        "                ring.skip(tile.k_tiles);\n",
-        "                ring.skip(tile.k_tiles + 1);\n",
-        ("nothing moves any more", "tma_roles.hpp"),
+        "tma_consumers.hpp",
+        "                ring_.skip(tile.k_tiles);\n",
+        "                ring_.skip(tile.k_tiles + 1);\n",
+        ("nothing moves any more", "tma_consumers.hpp"),
         STEPS,
     ),
 }
@@ -256,15 +256,15 @@ BUGS = {
 
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(BUGS[name], TURNS, run, tmp_path)
+    check_bug(BUGS[name], PINGPONG, run, tmp_path)
 
 
 # More columns than a tile has, so that the weight changes, and more units than workgroups.
 COLUMNS = make_problem(batch=3, k=136, c=264, filter=[1, 1], input=[19, 20])
 STATIONARY_BUGS = {
     "a-weight-is-not-awaited": Bug(
-        "tma_roles.hpp",
-        "                platform::mbarrier_wait(ring.weight_full(weight.tile), weight.parity());\n",
+        "tma_consumers.hpp",
+        "                platform::mbarrier_wait(ring_.weight_full(weight.tile), weight.parity());\n",
         "                (void)weight.parity();\n",
         ("LDS", "the matrix unit of warpgroup"),
         COLUMNS,

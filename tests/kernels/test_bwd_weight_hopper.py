@@ -156,21 +156,21 @@ FEW_STEPS = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[9, 1
 HALO_BUGS = {
     "math-does-not-wait": Bug(
         "halo.hpp",
-        "                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);\n",
+        "                platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);\n",
         "",
         ("LDS race", "a copy at halo.hpp", "warp", "no barrier between"),
         HALO_STEPS,
     ),
     "load-does-not-wait": Bug(
         "halo.hpp",
-        "                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);\n",
+        "                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);\n",
         "",
         ("arrival number 2 in one phase of the mbarrier", "halo.hpp"),
         HALO_STEPS,
     ),
     "missing-arrive": Bug(
         "halo.hpp",
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n",
         "",
         ("nothing moves any more", "of 8 arrivals", "halo.hpp"),
         HALO_STEPS,
@@ -186,31 +186,31 @@ HALO_BUGS = {
         "halo.hpp",
         "                if(i >= share.before)\n                    multiply(walk);\n"
         "                platform::sync_warp();\n"
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n",
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n",
         "                platform::sync_warp();\n"
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(rings_.empty(walk.stage));\n"
+        "                if(lane_ == 0)\n                    platform::mbarrier_arrive(walk.ring.empty());\n"
         "                if(i >= share.before)\n                    multiply(walk);\n",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "too-few-arrivals-expected": Bug(
         "halo.hpp",
-        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32);",
-        "platform::mbarrier_init(rings.empty(stage), D::block_size / 32 - 1);",
+        "rings.out.init(1, D::block_size / 32);",
+        "rings.out.init(1, D::block_size / 32 - 1);",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "wrong-parity": Bug(
         "halo.hpp",
-        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);",
-        "platform::mbarrier_wait(rings_.full(walk.stage), walk.parity ^ 1);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);",
+        "platform::mbarrier_wait(walk.ring.full(), walk.ring.parity ^ 1);",
         ("LDS race", "a copy at", "warp"),
         HALO_STEPS,
     ),
     "wrong-parity-of-the-load-role": Bug(
         "halo.hpp",
-        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);",
-        "platform::mbarrier_wait(rings.empty(walk.stage), walk.parity);",
+        "platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);",
+        "platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity);",
         ("nothing moves any more", "thread", "waits for phase 0 of the mbarrier", "halo.hpp"),
         HALO_STEPS,
     ),
@@ -250,7 +250,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "grouped_conv_bwd_weight_halo.hpp",
+        "bwd_weight_halo.hpp",
         "                p.in_length[0],\n",
         "                p.in_length[0] + 1,\n",
         ("global read of", "out of bounds", "a copy at halo.hpp"),
@@ -288,7 +288,7 @@ HALO_BUGS = {
         "halo.hpp",
         "thread.lds_store((base + offset) * 4,",
         "thread.lds_store(lds_bytes - D::shares * lines * line_pitch * 4 + (base + offset) * 4,",
-        ("LDS write", "of an mbarrier, initialised at halo.hpp", "wave"),
+        ("LDS write", "of an mbarrier, initialised at stage_ring.hpp", "wave"),
         FEW_STEPS,
     ),
     "shares-are-added-too-early": Bug(
@@ -309,8 +309,8 @@ HALO_BUGS = {
 }
 TMA_BUGS = {
     "math-does-not-wait": Bug(
-        "tma_roles.hpp",
-        "            platform::mbarrier_wait(ring.full(), ring.parity);\n",
+        "tma_consumers.hpp",
+        "            platform::mbarrier_wait(ring_.full(), ring_.parity);\n",
         "",
         ("LDS read of bytes that nobody wrote", "the matrix unit of warpgroup", "wavelet_tma.hpp"),
         TMA_STEPS,
@@ -323,24 +323,24 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "missing-arrive": Bug(
-        "tma_roles.hpp",
-        "            if(previous != 0 && id == 0)\n                platform::mbarrier_arrive(previous);\n"
-        "            previous = ring.empty();\n",
-        "            previous = ring.empty();\n",
-        ("nothing moves any more", "of 2 arrivals", "tma_roles.hpp"),
+        "tma_consumers.hpp",
+        "            if(previous != 0 && id_ == 0)\n                platform::mbarrier_arrive(previous);\n"
+        "            previous = ring_.empty();\n",
+        "            previous = ring_.empty();\n",
+        ("nothing moves any more", "of 2 arrivals", "tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "arrives-before-the-products-are-done": Bug(
-        "tma_roles.hpp",
-        "            previous = ring.empty();\n",
-        "            if(id == 0)\n                platform::mbarrier_arrive(ring.empty());\n",
+        "tma_consumers.hpp",
+        "            previous = ring_.empty();\n",
+        "            if(id_ == 0)\n                platform::mbarrier_arrive(ring_.empty());\n",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "wrong-parity": Bug(
-        "tma_roles.hpp",
-        "platform::mbarrier_wait(ring.full(), ring.parity);",
-        "platform::mbarrier_wait(ring.full(), ring.parity ^ 1);",
+        "tma_consumers.hpp",
+        "platform::mbarrier_wait(ring_.full(), ring_.parity);",
+        "platform::mbarrier_wait(ring_.full(), ring_.parity ^ 1);",
         ("LDS", "the matrix unit of warpgroup", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -380,9 +380,9 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "one-stage-too-many": Bug(
-        "tma_ring.hpp",
-        "if(++stage == D::stages) {",
-        "if(++stage > D::stages) {",
+        "stage_ring.hpp",
+        "if(++stage == stages) {",
+        "if(++stage > stages) {",
         ("LDS write", "a copy at wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -394,7 +394,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
-        "grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "bwd_weight_tma.hpp",
         "image.images = p.k;",
         "image.images = 2 * p.k;",
         ("global read of 128 bytes out of bounds", "a copy at wavelet_tma.hpp"),
@@ -408,7 +408,7 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "the-walk-ends-too-late": Bug(
-        "grouped_conv_bwd_weight_wavelet_tma.hpp",
+        "bwd_weight_tma.hpp",
         "image.upper[d] = (p.out_length[s] - 1) * p.stride[s]",
         "image.upper[d] = p.out_length[s] * p.stride[s]",
         (),
@@ -422,31 +422,31 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "no-wait-for-the-products": Bug(
-        "tma_roles.hpp",
+        "tma_consumers.hpp",
         "        atom::wgmma_wait<0>();\n",
         "",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "waits-for-too-few-products": Bug(
-        "tma_roles.hpp",
+        "tma_consumers.hpp",
         "atom::wgmma_wait<1>();",
         "atom::wgmma_wait<2>();",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
     "no-fence": Bug(
-        "tma_roles.hpp",
+        "tma_consumers.hpp",
         "            atom::wgmma_fence();\n",
         "",
         ("with no wgmma_fence since its registers were last used", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "no-commit": Bug(
-        "tma_roles.hpp",
+        "tma_consumers.hpp",
         "            atom::wgmma_commit();\n",
         "",
-        ("no wgmma_commit between", "tma_roles.hpp"),
+        ("no wgmma_commit between", "tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "barriers-are-not-published": Bug(

@@ -1,5 +1,5 @@
 """What all backward-weight operators share, called from C++ on the host: planning, the split-K sum, the copy of outputs
-for kernels with a copy engine, and how often an argument is checked."""
+for TMA, and how often an argument is checked."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.library.c_api import CProblem
+from tests.support.bwd_data_library import PLANNED_SOURCES
 from tests.support.cxx import CHECKED, ROOT, shared_library, write_tree
 from tests.support.trees import XDL
 
@@ -20,8 +21,7 @@ pytestmark = pytest.mark.compiles
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
-    *("op/bwd_weight_core", "plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/problem_checks", "kernels/reduce"),
-    *("kernels/repack", "plan/repack_plan", "op/runner", "plan/tile_schedule", "plan/memory_overlap"),
+    *(*PLANNED_SOURCES, "kernels/reduce"),
     *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
@@ -166,7 +166,7 @@ def test_a_head_is_refused_with_its_numbers(core: ctypes.CDLL) -> None:
     ],
     ids=str,
 )
-def test_a_copy_engine_says_what_it_cannot_do(core: ctypes.CDLL, problem: ConvProblem, words: str) -> None:
+def test_tma_says_what_it_cannot_do(core: ctypes.CDLL, problem: ConvProblem, words: str) -> None:
     reason = core.reason(c_problem(problem), tiles((128, 256, 64))).decode()
     assert reason.startswith(words) and bool(reason) == bool(words)
 

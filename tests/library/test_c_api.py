@@ -39,7 +39,7 @@ def generic(library: Library, operation: str, dtype: str = "f32", function: str 
 
 
 def test_no_call_of_the_c_api_dies(host_library: Library) -> None:
-    """Null pointers and garbage for every argument and field of every function; see tests/support/c_api_abuse.py."""
+    """Null pointers and garbage in every argument and field of every function; see tests/support/c_api_abuse.py."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.c_api_abuse", host_library.path], cwd=ROOT, capture_output=True, text=True
     )
@@ -99,7 +99,7 @@ def test_a_workspace_may_not_overlap_a_tensor(host_library: Library) -> None:
 
 
 def test_slices_of_one_tensor_do_not_overlap(host_library: Library) -> None:
-    """The gradient of a part of a concatenation is written beside what is read."""
+    """The gradient of a part of a concatenation is written next to memory that is read."""
     instance = generic(host_library, BWD_DATA)
     problem = make_problem(groups=2, batch=2, k=8, c=8, filter=(1, 1), input=(5, 4))
     wide = np.zeros((2, 5, 4, 2, 16), np.float32)
@@ -135,7 +135,7 @@ def test_a_launcher_takes_the_d_tensors_of_the_function(host_library: Library, c
 
 
 class Broken:
-    """A tensor that cannot be had."""
+    """A tensor whose memory cannot be allocated."""
 
     def __init__(self, device: Any, capsule: Any) -> None:
         self._device, self._capsule = device, capsule
@@ -256,7 +256,7 @@ def test_a_reference_does_not_overwrite_what_it_reads(host_library: Library) -> 
 
 @pytest.mark.parametrize("part", [0.001, 0.1, 0.5, 0.9, 0.999])
 def test_a_library_that_is_cut_off_is_refused(host_library: Library, part: float, tmp_path: Path) -> None:
-    """The loader would die by a signal, of which a process of its own would tell."""
+    """The loader would be killed by a signal, so it runs in a separate process."""
     whole = Path(os.path.realpath(host_library.path)).read_bytes()
     assert missing_bytes(host_library.path) == 0
     path = tmp_path / "libckgen_conv.so"
@@ -266,7 +266,7 @@ def test_a_library_that_is_cut_off_is_refused(host_library: Library, part: float
 
 
 def test_strides_of_dimensions_of_length_one_do_not_matter(host_library: Library) -> None:
-    """PyTorch gives them any value: an image of one position is a channels-last tensor with strides 1."""
+    """PyTorch sets these strides arbitrarily: an image of one position is channels-last with strides of 1."""
     problem = make_problem(groups=2, batch=3, k=8, c=8, filter=(3, 3), input=(1, 1), pad=1)
     names = [
         one.name

@@ -1,4 +1,4 @@
-"""The selector in a library and in Python: one chain, and always something that runs."""
+"""The selector in a library and in Python: the same candidates, and always one that runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ problems = st.one_of(near_measured(), any_problems(max_channels=400))
 
 
 def in_python(library: Library, problem: ConvProblem, dtype: str, layout: str, arch: str) -> list[Choice]:
-    """The chain of the library's instances, without those that the library refuses, as the library would tell it."""
+    """Python's candidates among the library's instances, without those that the library refuses."""
     instances = [SPEC[name] for name in library.names]
     found = chain(problem, dtype, layout, arch, instances, TABLES)
     own = [one for one in found if library.unsupported_reason(one.name, problem, split_k=one.split_k) is None]
@@ -89,7 +89,7 @@ def test_cpp_and_python_agree(
 @settings(max_examples=100)
 @given(problem=problems, dtype=st.sampled_from(DTYPES), arch=st.sampled_from(ARCHS))
 def test_what_is_selected_is_supported(host_library: Library, problem: ConvProblem, dtype: str, arch: str) -> None:
-    """The library has a generic instance for each of these, so there always is one, and the last is generic."""
+    """The library has a generic instance for each problem, so there is always a candidate, and the last is generic."""
     found = host_library.candidates(problem, dtype, arch=arch)
     for choice in found:
         assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
@@ -109,7 +109,7 @@ def test_most_cuts_the_list(host_library: Library) -> None:
 
 @pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.operation)
 def test_a_measured_problem_gets_its_fastest_instance(host_library: Library, table: Table) -> None:
-    """Of those that the library holds: the tables know more."""
+    """Only instances of the library are chosen; the tables contain others."""
     asked = 0
     for row in table.rows:
         held = [c for c in row.candidates if c.name in host_library.names]
@@ -216,7 +216,7 @@ OTHERS = [
 def test_a_library_takes_what_is_predicted_without_one(
     host_library: Library, problem: ConvProblem, operation: str
 ) -> None:
-    """Of the instances that the library holds, on every architecture: so what Python knows of support is enough."""
+    """Every instance that Python chooses is supported by the library, on every architecture."""
     held = [SPEC[name] for name in host_library.names]
     layout = OPERATIONS[operation].layouts[problem.ndim - 1]
     for dtype in OPERATIONS[operation].dtypes:
@@ -230,7 +230,7 @@ def test_a_library_takes_what_is_predicted_without_one(
 
 @pytest.mark.parametrize("arch", ["sm_90a", "gfx90a", "gfx1100"])
 def test_every_convolution_gets_a_prediction_without_a_library(host_library: Library, arch: str) -> None:
-    """With the committed tables: near a measured problem, by the cost model or by rule, but never nothing."""
+    """With the committed tables, every problem gets a choice: by a neighbour, by the cost model or by rule."""
     for problem in OTHERS:
         choice = ckgen.select(problem, arch=arch, instances=SPEC.values())
         assert choice.answer == "predicted" and choice.microseconds is None

@@ -1,4 +1,4 @@
-"""ckgen.library.library against the stand-in library: what it lists, refuses and runs, and how it reports misuse."""
+"""ckgen.library.library against the stand-in library: lists, refusals, runs, and errors on misuse."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_device_platforms_take_addresses_as_they_are(make_stub: StubMaker) -> No
 
 
 def test_device_platforms_copy_numpy_arrays(make_stub: StubMaker) -> None:
-    """Also those with gaps and those that must not be written to; a workspace comes with the copies."""
+    """Tensors with gaps and read-only tensors are copied too; a workspace is allocated with the copies."""
     library = make_stub(platform="nvidia")
     arrays = random_arrays(library, F32, PROBLEM)
     room = np.full([2 * edge for edge in arrays["wei"].shape], np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""ckgen.library.tensors and .operands: whose memory is used as it is, and what is refused in which words."""
+"""ckgen.library.tensors and .operands: memory that is used in place, and messages of refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Device:
 
 
 class TorchLike:
-    """What the binding uses of a PyTorch tensor, over the memory of a numpy array."""
+    """The part of a PyTorch tensor's interface that the binding uses, over the memory of a numpy array."""
 
     def __init__(self, array: Array, gpu: int | None = None, dtype: str = "float32", device: str = "cpu") -> None:
         self._array = array
@@ -45,7 +45,7 @@ class TorchLike:
 
 
 class DLPackOnly:
-    """An array of a library that is known by DLPack alone, said to lie on another device if that is given."""
+    """An array that supports only DLPack; it claims to be on `device` if that is given."""
 
     def __init__(self, array: Array, device: tuple[int, int] = (1, 0)) -> None:
         self._array, self._device = array, device
@@ -73,7 +73,7 @@ def test_host_tensors_are_used_where_they_lie(stub: Library, wrap: Any) -> None:
 
 @pytest.mark.parametrize("wrap", [lambda a: TorchLike(a, gpu=0), lambda a: DLPackOnly(a, (2, 0))])
 def test_gpu_tensors_are_used_where_they_lie(make_stub: StubMaker, wrap: Any) -> None:
-    """The stand-in's device memory is the host's, so a copy would show in nothing but the result's place."""
+    """The stand-in's device memory is host memory, so only the result's address would reveal a copy."""
     library = make_stub(platform="nvidia")
     arrays, tensors = wrapped(library, wrap)
     scratch = TorchLike(np.empty(library.workspace_size(F32, PROBLEM, split_k=2), np.uint8), gpu=0, dtype="uint8")

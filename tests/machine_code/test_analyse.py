@@ -1,4 +1,4 @@
-"""ckgen isa on what compilers really write: resources, roles, tiles, and LLVM's own numbers as a second opinion."""
+"""ckgen isa on real compiler output: resources, roles and tiles, compared with LLVM's own numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(tree: Path, instance: Instance, arch: str) -> tuple[CodeReport, str]:
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
 @pytest.mark.parametrize("instance", [WAVELET, SMALL, XDL, GENERIC], ids=lambda i: f"{i.family}-{i.m_per_block}")
 def test_roles_and_tiles_of_real_code(tree: Path, instance: Instance, arch: str) -> None:
-    """An iteration holds a whole number of tiles, and the accesses of that many tiles."""
+    """An iteration has a whole number of tiles, and as many accesses as these need."""
     report, _ = read(tree, instance, arch)
     assert [loop.role for loop in report.loops] == (["math", "load"] if instance.load_waves else ["main"])
     for loop in report.loops:
@@ -83,7 +83,7 @@ def test_roles_are_found_by_what_loops_do() -> None:
     assert math.valu_per_matrix == 0.5
     with pytest.raises(CkgenError, match="no loop for role load"):
         analyse(kernel_text(MATH_LOOP, name), SMALL, "gfx942")
-    with pytest.raises(CkgenError, match="holds no kernel of"):
+    with pytest.raises(CkgenError, match="has no kernel of"):
         analyse(text, WAVELET, "gfx942")
 
 
@@ -98,7 +98,7 @@ def test_a_compiler_is_known_by_its_release(tmp_path: Path) -> None:
     assert release("clang version 22.1.8\nTarget: x86_64-unknown-linux-musl") == "clang 22.1.8"
     rocm = "AMD clang version 19.0.0git (https://github.com/RadeonOpenCompute/llvm-project roc-6.4.0 25133 c7fe45c)"
     assert release(f"HIP version: 6.4.43482-0f2d60242\n{rocm}") == "AMD clang 19.0.0git roc-6.4.0"
-    with pytest.raises(CkgenError, match="is no clang: gcc"):
+    with pytest.raises(CkgenError, match="is not a clang: gcc"):
         release("gcc (Debian 12.2.0) 12.2.0")
     with pytest.raises(CkgenError, match="No such file"):
         identify((str(tmp_path / "absent"),))

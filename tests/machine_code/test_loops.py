@@ -13,7 +13,7 @@ def loops_of(body: str) -> tuple[Loop, ...]:
 
 
 def test_the_hot_path_loads_but_does_not_move_the_window() -> None:
-    """The shortest way round would be the last iteration, which loads nothing."""
+    """The shortest path would be the last iteration, which loads nothing."""
     (loop,) = loops_of(LOAD_LOOP)
     hot, whole = count(loop.hot), count(loop.body)
     assert (hot.loads, hot.lds_write, hot.barriers) == (1, 1, 1)
@@ -23,7 +23,7 @@ def test_the_hot_path_loads_but_does_not_move_the_window() -> None:
 
 
 def test_loads_that_are_waited_for_at_once_are_exposed() -> None:
-    """LOAD_LOOP waits at its beginning, for what the iteration before has started."""
+    """LOAD_LOOP waits at its start for loads of the previous iteration."""
     assert count(loops_of(LOAD_LOOP)[0].hot).exposed == 0
     body = """\
 .LBB0_1:

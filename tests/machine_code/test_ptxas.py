@@ -1,4 +1,4 @@
-"""ckgen isa for NVIDIA architectures: what ptxas says, and how many blocks fit."""
+"""ckgen isa for NVIDIA architectures: ptxas's report, and the number of blocks that fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SM_90A = 227 * 1024
 
 @pytest.mark.parametrize(("registers", "blocks"), [(64, 4), (96, 2), (128, 2), (158, 1), (255, 1)])
 def test_registers_limit_blocks(registers: int, blocks: int) -> None:
-    """256 threads of 96 registers are 24576 of 65536: two blocks; 158 are 160 a thread: one."""
+    """256 threads of 96 registers need 24576 of 65536: two blocks. 158 are rounded up to 160 per thread: one block."""
     report = read_report(SAID.format(registers=registers), XDL, "sm_90a", SM_90A)
     assert (report.registers, report.stack_bytes, report.spill_bytes) == (registers, 8, 28)
     assert (report.shared_bytes, report.blocks) == (XDL.lds_bytes, blocks)
@@ -37,9 +37,9 @@ def test_shared_memory_limits_blocks() -> None:
 
 
 def test_other_output_is_refused() -> None:
-    with pytest.raises(CkgenError, match="told nothing about the kernel"):
+    with pytest.raises(CkgenError, match="reported nothing about the kernel"):
         read_report("ptxas info : 0 bytes gmem", XDL, "sm_90a", SM_90A)
-    with pytest.raises(CkgenError, match="is no nvcc"):
+    with pytest.raises(CkgenError, match="is not nvcc"):
         release_of(("true",))
 
 

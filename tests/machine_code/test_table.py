@@ -1,4 +1,4 @@
-"""The committed tables: what is written is read, and what changed is told column by column."""
+"""The committed tables: writing and reading back, and differences by column."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_differences_name_columns_and_rows() -> None:
 )
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "gfx942.csv").write_text(text)
-    with pytest.raises(CkgenError, match="is no table of this ckgen"):
+    with pytest.raises(CkgenError, match="is not a table of this ckgen"):
         load_table(tmp_path, "gfx942")
     with pytest.raises(CkgenError, match="cannot read"):
         read_table(tmp_path / "absent.csv")

@@ -1,4 +1,4 @@
-"""ckgen.problems.sets: the bundled sets hold what they claim, and a broken file is answered with places."""
+"""ckgen.problems.sets: contents of the bundled sets, and errors with places for a broken file."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_smallest_set_has_a_problem_for_every_instance(host_library: Library) -> None:
-    """What it is for: each kernel once under a tool that slows it down a hundredfold."""
+    """The set runs each kernel once under a tool that slows it down a hundredfold."""
     fit: set[str] = set()
     for each in load_problems("tiny"):
         wanted = [i.name for i in host_library.instances if i.operation in each.operations]

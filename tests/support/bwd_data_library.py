@@ -27,10 +27,14 @@ from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
+# Argument, plan and run of both operations.
+PLANNED_SOURCES = (
+    *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
+    *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
+    *("plan/bwd_data_halo", "plan/bwd_data_tma", "plan/repack_plan", "plan/tile_schedule"),
+)
 RUNTIME = (
-    *("plan/bwd_data_copy_engine", "op/bwd_data_core", "plan/bwd_data_fusion", "plan/bwd_data_halo"),
-    *("plan/bwd_data_plan", "plan/problem_checks", "op/runner"),
-    *("kernels/repack", "plan/repack_plan", "plan/tile_schedule", "plan/memory_overlap"),
+    *PLANNED_SOURCES,
     *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}

@@ -1,7 +1,7 @@
-"""The golden trees under tests/data/golden: `python -m tests.support.golden` writes them anew; look at the diff.
+"""The golden trees under tests/data/golden: `python -m tests.support.golden` rewrites them; look at the diff.
 
-A case is an instances.yaml and the rendered part of its tree. Copied files, manifest.json and the headers of config/ are
-left out: they change with every template and rule, and other tests compare them with their sources.
+A case is an instances.yaml and the rendered part of its tree. Copied files, manifest.json and the headers of config/
+are left out: they change with every template and rule, and other tests compare them with their sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""YAML is read with places; what its versions read differently is refused (the corpus shows the messages)."""
+"""Reading of YAML with places; scalars that YAML versions read differently are refused.
+
+tests/data/bad_specs has the messages.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +121,7 @@ def test_all_problems_of_a_file_at_once() -> None:
 def test_anchors_may_be_used() -> None:
     document = loads("a: &t [f16, bf16]\nb: *t\n")
     assert document.root.plain() == {"a": ["f16", "bf16"], "b": ["f16", "bf16"]}
-    assert document.place("b", 1).line == 1, "an alias has the place of what it stands for"
+    assert document.place("b", 1).line == 1, "an alias has the place of its value"
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 20_000 + "x", "? " * 20_000])
@@ -164,7 +167,7 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
         listener.bind(str(name))
         with pytest.raises(CkgenError, match="it is a socket"):
             load(name)
-    with pytest.raises(CkgenError, match="it is no name of a file"):
+    with pytest.raises(CkgenError, match="it is not a file name"):
         load("a\0b")
 
 

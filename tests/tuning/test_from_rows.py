@@ -1,4 +1,4 @@
-"""From rows to the table: only right ones, the best of each kind, and drift is found."""
+"""Rows -> table: only correct rows, the best of each kind; drift is found."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_fastest_right_factor_of_an_instance_is_kept() -> None:
 def test_wrong_results_and_references_are_never_picked() -> None:
     made = table(row(0.1, "cudnn"), row(0.1, TMA.name, verdict=WRONG), row(0.5), row(0.01, verdict="inexact"))
     assert [c.name for c in made.rows[0].candidates] == [XDL.name]
-    with pytest.raises(CkgenError, match="no right result of grouped_conv_bwd_weight in rows.csv"):
+    with pytest.raises(CkgenError, match="no correct result of grouped_conv_bwd_weight in rows.csv"):
         table(row(0.1, "cudnn"), row(0.1, verdict=WRONG))
 
 
@@ -146,7 +146,7 @@ def test_drift_is_found_and_tune_repairs_it(
     capsys.readouterr()
     file.write_text(good.replace("320.0", "3.2"))
     assert main(check) == 1
-    assert "is not what its results say" in capsys.readouterr().out
+    assert "differs from its results" in capsys.readouterr().out
     file.write_text(good)
     assert main(check) == 0
     path.write_text(path.read_text() + "\n")
@@ -183,7 +183,7 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
 
 
 def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not in any table: neither the generic instance nor a neighbour's time."""
+    """A problem in no table gets neither the generic instance nor a neighbour's time."""
     words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -195,7 +195,7 @@ def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFi
 
 
 def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Without a spec here: what no instance of the tables is for has a row that says so, and the exit code tells."""
+    """Without a spec, a problem that no instance of the tables takes gets a row that says so, and exit code 1."""
     problems = tmp_path / "problems.yaml"
     line = "{name: x, out_channels: 64, in_channels: 64, filter: [3], input: [14], pad: 1}"
     deep = line.replace("[3]", "[3, 3]").replace("[14]", "[14, 14]")
@@ -256,7 +256,7 @@ def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> 
     assert find_drift(tables, tmp_path) == []
     text = (tables / name).read_text()
     (tables / name).write_text(text.replace('"MI300X"', '"MI300A"'))
-    assert "not what its results say" in find_drift(tables, tmp_path)[0]
+    assert "differs from its results" in find_drift(tables, tmp_path)[0]
     (tables / name).write_text(text)
     (tmp_path / "instances.yaml").write_text((ROOT / "instances.yaml").read_text() + "# more\n")
     assert find_drift(tables, tmp_path) == [f"{name}: instances.yaml changed since; run ckgen tune"]

@@ -29,7 +29,7 @@ LAYERS = tuple(problem.fitted(1_000_000) for name in ("retinanet", "ck_bwd_data"
 DTYPES = ("f16", "bf16", "f32")
 SPLIT_KS = (-1, 7)
 SEARCH = settings(derandomize=True)
-# Three quarters of the positions have no tap; stride and dilation have a common factor; a filter beyond the image.
+# Three quarters of the positions have no tap; stride and dilation have a common factor; the filter exceeds the image.
 HARD = (
     make_problem(groups=3, batch=2, k=5, c=7, filter=(1, 1), input=(9, 7), stride=2),
     make_problem(batch=2, k=9, c=3, filter=(3,), input=(23,), stride=4, dilation=6, pad=2),
@@ -40,7 +40,7 @@ HARD = (
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """All instances of backward data, rotating over layers and cases."""
+    """All instances of backward data, each on a few of the layers and cases in turn."""
     return make_plan(host_library, LAYERS, names=names_of(host_library, BWD_DATA), split_ks=SPLIT_KS)
 
 

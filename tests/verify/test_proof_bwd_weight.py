@@ -24,7 +24,7 @@ SEED = 20
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """The 2D instances of the library, rotating over the layers."""
+    """The 2D instances of the library, each on a few of the layers in turn."""
     names = [name for name in names_of(host_library, BWD_WEIGHT) if host_library.instance(name).ndim == 2]
     return make_plan(host_library, LAYERS, names=names)
 
@@ -56,7 +56,7 @@ def test_every_other_instance_runs_on_the_ck_cases(host_library: Library) -> Non
 
 
 def test_the_error_does_not_grow_with_split_k(host_library: Library) -> None:
-    """Partials are kept in f32 and rounded once, so many splits are no worse than one (promise 2)."""
+    """Partial sums are kept in f32 and rounded once, so many splits are as accurate as one."""
     problem = next(layer for layer in LAYERS if layer.name == "layer2.1.conv2")
     for instance in map(host_library.instance, names_of(host_library, BWD_WEIGHT)):
         if not instance.generic or instance.ndim != 2:

@@ -21,7 +21,7 @@ DTYPES = {"bf16", "bf16_f32_bf16", "f16", "f32"}
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """All instances of backward weight, rotating over the cases."""
+    """All instances of backward weight, each on a few of the cases in turn."""
     return make_plan(host_library, CASES, names=names_of(host_library, BWD_WEIGHT))
 
 

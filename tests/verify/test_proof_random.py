@@ -28,12 +28,12 @@ from tests.support.strategies import problems
 
 DTYPES = ("f16", "bf16", "f32", "bf16_f32_bf16")
 TUNED_2D = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
-# Where a strategy grows a problem is part of the search, so the same examples run every time.
+# The search depends on the strategy, so the examples are derandomised: the same ones run every time.
 SEARCH = settings(derandomize=True)
 
 
 def generic(library: Library, problem: ConvProblem, dtype: str) -> list[Instance]:
-    """The generic instances, one a layout, for the problem's dimensionality and a data type."""
+    """The generic instances, one per layout, for the problem's dimensionality and a data type."""
     every = map(library.instance, names_of(library, BWD_WEIGHT))
     alike = [i for i in every if i.generic and (i.ndim, i.dtype) == (problem.ndim, dtype)]
     assert len(alike) == 2, "one generic instance for each of the two layouts"
@@ -60,7 +60,7 @@ def test_generic_instances_take_every_problem_and_all_takers_are_right(
 @settings(SEARCH, max_examples=25)
 @given(problem=problems(max_channels=12, max_groups=3), dtype=st.sampled_from(DTYPES))
 def test_the_two_references_agree(host_library: Library, problem: ConvProblem, dtype: str) -> None:
-    """C++ and Python wrote the definition down independently of each other."""
+    """The C++ and Python references are independent implementations of the definition."""
     for instance in generic(host_library, problem, dtype):
         layout, data = instance.layout, make_data(problem, dtype, seed=5)
         in_ = np.ascontiguousarray(data.in_.transpose(to_physical("in", layout)))
@@ -116,7 +116,7 @@ BROKEN: list[tuple[str, int | None, int]] = [
 def test_broken_problems_are_refused_with_a_reason(
     host_library: Library, field: str, index: int | None, value: int
 ) -> None:
-    """Through the C API, which anyone can call with anything."""
+    """Called through the C API, which accepts any arguments."""
     problem = make_problem(groups=2, batch=3, k=8, c=4, filter=(3, 3), input=(9, 8), stride=(1, 2), pad=1)
     described = host_library.describe(TUNED_2D, problem)
     assert host_library.check(TUNED_2D, described) is None
@@ -207,6 +207,6 @@ def test_shuffled_schedules_give_the_same_bits(host_library: Library) -> None:
 
 
 def test_the_reference_of_a_one_pixel_problem_is_a_product() -> None:
-    """The smallest problem there is: a mistake that both references share would have to be in a product."""
+    """The smallest problem: an error that both references share could only be in a product."""
     problem = make_problem(k=1, c=1, filter=(1,), input=(1,))
     assert backward_weight(problem, np.full((1, 1, 1, 1), 3.0), np.full((1, 1, 1, 1), 5.0)).item() == 15.0

@@ -82,7 +82,7 @@ def test_f32_sums_in_the_worst_order_keep_the_tolerance_with_room(dtype: str, de
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "bf16_f32_bf16"])
 @pytest.mark.parametrize("depth", [100, 20000])
 def test_a_missing_product_is_outside_the_tolerance(dtype: str, depth: int) -> None:
-    """Of many elements that each lack one product most are found; one is enough to fail a kernel."""
+    """If each of many elements lacks one product, most are found; one is enough to fail a kernel."""
     random = np.random.default_rng(depth)
     a, b = random.uniform(-1, 1, (2, 200, depth))
     expected = (a * b).sum(axis=1)

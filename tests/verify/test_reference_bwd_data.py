@@ -60,7 +60,7 @@ def test_equals_the_plain_loops(problem: ConvProblem, seed: int) -> None:
 
 
 def convolution(problem: ConvProblem, in_: Float64, wei: Float64) -> Float64:
-    """The forward convolution, one tap after the other."""
+    """The forward convolution, tap by tap."""
     pads = [(0, 0)] * 3 + list(zip(problem.left_pads, problem.right_pads, strict=True))
     padded, result = np.pad(in_, pads), np.zeros(problem.lengths("out"))
     axes = tuple(zip(problem.dilations, problem.output, problem.strides, strict=True))
@@ -83,7 +83,7 @@ def test_is_the_transpose_of_the_convolution(problem: ConvProblem, seed: int) ->
 
 @given(problems(max_channels=4, max_groups=2), st.integers(0, 2**32))
 def test_the_sub_gemms_compute_it_and_leave_no_position_out(problem: ConvProblem, seed: int) -> None:
-    """What a kernel does, in numpy: gather A, multiply by B, scatter C; tapless boxes get zeros."""
+    """A kernel's steps in numpy: gather A, multiply by B, scatter C; boxes of positions without a tap get zeros."""
     out, wei = data_of(problem, seed)
     found = np.full(problem.lengths("in"), np.nan)
     decomposition = decompose(problem)
@@ -223,7 +223,7 @@ def test_f32_kernels_keep_the_allowance_and_those_that_drop_a_product_do_not(
 
     assert judged(a * b).all()
     if name != "Clip" and depth > 1 and (dtype == "f32" or scalars.get("alpha") != 0.001):
-        assert (~judged(a[:, 1:] * b[:, 1:])).mean() > 0.3  # of 200; a kernel fails by one
+        assert (~judged(a[:, 1:] * b[:, 1:])).mean() > 0.3  # of 200; one is enough to fail a kernel
 
 
 def test_the_allowance_of_the_plain_gradient_is_the_one_rule() -> None:

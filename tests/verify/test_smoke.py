@@ -1,4 +1,4 @@
-"""ckgen.verify.smoke: the plan covers what it must, and the verifier finds every planted mistake."""
+"""ckgen.verify.smoke: coverage of the plan, and planted errors that the verifier must find."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_padding_counts_as_work(stub: Library) -> None:
 
 
 def test_device_platforms_are_checked_through_their_runtime(make_stub: StubMaker) -> None:
-    """The stand-in plays GPU library and GPU runtime at once: its device memory is malloc's."""
+    """The stand-in acts as GPU library and GPU runtime: its device memory comes from malloc."""
     library = make_stub(platform="amd")
     for bug, good in (("NONE", True), ("OVERRUN", False), ("NULL_KERNEL", False)):
         faulty = make_stub(bug, platform="amd")
@@ -196,7 +196,7 @@ def test_arrays_of_bytes_are_guarded_byte_by_byte() -> None:
 
 
 def test_a_problem_that_nothing_takes_is_no_failure_where_that_is_allowed(stub: Library) -> None:
-    """But it is a row that is not ok either; an instance that takes nothing still fails."""
+    """An uncovered problem does not fail, but its row is not ok. An instance that takes no problem still fails."""
     plan = make_plan(stub, [LINE], split_ks=[1])
     rows = list(run_plan(stub, plan, allow_uncovered=True))
     uncovered = [row for row in rows if row.uncovered]

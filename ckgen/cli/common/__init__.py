@@ -1,1 +1,1 @@
-"""What several commands share: options, the console, the selection of instances, builds, signals."""
+"""Code that several commands share: options, the console, the selection of instances, builds, signals."""

@@ -26,7 +26,7 @@ arch_option = click.option(
 
 
 jobs_option = click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compilers at a time."
+    "--jobs", "-j", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compilers that run at a time."
 )
 
 

@@ -1,7 +1,7 @@
-"""What a command shows: tables, notes, progress and diagnostics; colour only where a person reads them.
+"""Output of commands: tables, notes, progress and diagnostics, coloured only on a terminal.
 
-Standard output carries what was asked for, standard error everything about it (notes, progress, errors), so a
-pipe gets data alone. rich is imported only for a terminal.
+Results go to standard output; notes, progress and errors go to standard error, so that a pipe receives only results.
+rich is imported only for a terminal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ckgen.errors import presentable
 if TYPE_CHECKING:
     from ckgen.errors import Diagnostic
 
-_MOST_SHOWN = 64 * 1024 * 1024  # of a file for one of its lines: compilers tell of large ones
+_MOST_SHOWN = 64 * 1024 * 1024  # bytes of a file, read for one line to show: compilers report errors in large files
 _STYLES = {
     "PASS": "green",
     "FAIL": "red",
@@ -34,22 +34,22 @@ _STYLES = {
 
 
 def say(text: str = "") -> None:
-    """One line (or block) of the answer."""
+    """Print one line (or block) of the result."""
     click.echo(text)
 
 
 def note(text: str) -> None:
-    """One line about the answer, for a person: what was done, what went wrong."""
+    """Print one line for a person to standard error: what was done or what went wrong."""
     streams.tell(lambda: click.echo(f"ckgen: {presentable(text)}", err=True))
 
 
 def say_json(value: Any) -> None:
-    """The answer for a script."""
+    """Print the result for a script."""
     click.echo(json.dumps(value, indent=2))
 
 
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
-    """A table on standard output; columns named in `right` are aligned right. Plain columns in a pipe."""
+    """Print a table, as plain text unless on a terminal; columns named in `right` are right-aligned."""
     cells = [[str(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _rich_table(headers, cells, right)
@@ -77,7 +77,7 @@ def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
 
 def show_diff(text: str) -> None:
-    """A unified diff, coloured on a terminal."""
+    """Print a unified diff, coloured on a terminal."""
     for line in text.splitlines():
         color = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.echo(click.style(line, fg=color) if color else line)
@@ -85,7 +85,7 @@ def show_diff(text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call with the name of each thing done; it moves a bar, in a pipe nothing."""
+    """Yield a function to call with the name of each finished item. On a terminal it moves a bar, else nothing."""
     if not sys.stderr.isatty():
         yield lambda name: None
         return
@@ -112,7 +112,7 @@ def status(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
-    """Errors on standard error, each with the line it is about as that line stands in the file now."""
+    """Print errors to standard error, each with the current text of the line that it refers to."""
     from ckgen.errors import format_diagnostics
 
     files = {diagnostic.place.file for diagnostic in diagnostics if diagnostic.place is not None}
@@ -123,7 +123,7 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _read(file: str) -> str:
-    """The text of a file that a message is about; nothing for a pipe, which has been read."""
+    """Read a file that a message refers to; empty for a pipe, whose text was consumed before."""
     from ckgen.text.reading import Unreadable, read_bounded
 
     if not Path(file).is_file():

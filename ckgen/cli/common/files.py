@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_new(path: Path, text: str, *, replace: bool) -> bool:
-    """Write a file in one step; False when it exists and must not be replaced."""
+    """Write a file atomically. Returns False if it exists and must not be replaced."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         part.write_text(text, encoding="utf-8")

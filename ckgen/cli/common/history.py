@@ -1,4 +1,4 @@
-"""The catalogue as it was: in a git revision, or in a generated tree."""
+"""Former catalogues of instances: those of a git revision or of a generated tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEFAULTS = {item.name: item.default for item in fields(Instance) if item.compar
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Instances, the sets that they are in, and the spec's own functions as far as they are known."""
+    """Instances, the sets that they are in, and the spec's own functions, if these are known."""
 
     instances: Sequence[Instance]
     sets: Mapping[str, Sequence[str]]
@@ -29,10 +29,10 @@ class Catalogue:
 
 
 def before_and_now(base: str, spec: Path) -> tuple[Catalogue, Catalogue]:
-    """The catalogue of `base`, and what the spec stands for now.
+    """Return the catalogue of `base` and the spec's current one.
 
-    A tree is compared with what its own command would generate now, a revision with everything in the spec.
-    CkgenError when `base` is neither.
+    If `base` is a tree, the current catalogue has only the instances that the tree's own command would generate now; if
+    it is a revision, all instances of the spec. Raises CkgenError if `base` is neither.
     """
     loaded = load(spec)
     now = _of(loaded.expansion)
@@ -54,9 +54,9 @@ def _from_tree(tree: Path) -> Catalogue:
 
 
 def _instance(record: InstanceRecord, tree: Path) -> Instance:
-    """The instance of a record, which in old trees lacks the fields that are newer and have a default.
+    """Make the instance of a record. Records of old trees lack newer fields, which then have their defaults.
 
-    CkgenError where its name is none of this ckgen's, or its fields are not the name's.
+    Raises CkgenError if this ckgen cannot parse the instance's name, or the fields contradict the name.
     """
     try:
         instance = replace(parse(record.name), archs=record.archs)
@@ -84,7 +84,7 @@ def _by_name(functions: Sequence[Function]) -> dict[str, Function]:
 
 
 def _git_show(revision: str, spec: Path) -> str:
-    """The spec's text in a revision of the repository that holds it."""
+    """Read the spec's text in a revision of its git repository."""
     # --end-of-options: a revision that begins with a dash must not become an option.
     command = ["git", "show", "--end-of-options", f"{revision}:./{spec.name}"]
     folder = spec.resolve().parent

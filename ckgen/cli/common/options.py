@@ -1,4 +1,4 @@
-"""The arguments that several commands share, and the one way from --spec to instances."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class PlainPath(click.Path):
-    """A name of a file that can stand in generated files, in messages and in what other programs read: UTF-8 without
-    control characters. A line break in a name would end the line it stands in, and what follows be code."""
+    """A file name of UTF-8 characters without control characters. Names are written to generated files, to messages and
+    to the input of other programs; text after a line break in a name could be read as code there."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click.Path does, or its failure (exit 2)."""
+        """Convert as click.Path does; fail (exit 2) for other characters."""
         text = os.fspath(value)
         if not all(char.isprintable() or category(char) == "Zs" for char in text):  # Zs: blanks of all widths
             self.fail(f"{ascii(text)}: a name may not hold control characters or bytes that are not UTF-8", param, ctx)
@@ -39,7 +39,7 @@ def spec_option(command: Decorated) -> Decorated:
 
 
 def set_option(default: str | None) -> Callable[[Decorated], Decorated]:
-    """--set NAME: a named set of the spec; without one, `default`."""
+    """--set NAME: a named set of the spec, by default `default`."""
     return click.option(
         "--set",
         "set_name",
@@ -68,6 +68,6 @@ def out_option(command: Decorated) -> Decorated:
 
 
 def asked_for(ctx: click.Context, names: Sequence[str]) -> bool:
-    """Whether the command line itself gave one of these parameters."""
+    """True if one of these parameters is on the command line, rather than a default."""
     written = click.core.ParameterSource.COMMANDLINE
     return any(ctx.get_parameter_source(name) is written and ctx.params[name] != () for name in names)

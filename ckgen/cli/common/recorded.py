@@ -1,4 +1,4 @@
-"""How a tree was generated, as its manifest tells."""
+"""The selection of instances that a generated tree's manifest records."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _recorded_words(**_: object) -> None:
 
 
 def recorded(selection: Selection) -> Selection:
-    """How the tree at `selection.out` was generated, as its manifest tells; `selection` where there is none.
+    """Return the selection that the manifest of the tree at `selection.out` records; `selection` if it has none.
 
-    A recorded spec is looked for from the folder that makes the recorded --out this tree, then beside the tree, then
-    from the current folder: another project's spec there is not to be taken for the tree's.
+    The path of the recorded spec is tried first from the folder in which the recorded --out is this tree, then from the
+    tree's parent folder, and last from the current folder, where it could be the spec of another project.
     """
     manifest = load_manifest(selection.out)
     if manifest is None:
@@ -47,5 +47,5 @@ def recorded(selection: Selection) -> Selection:
 
 
 def _nearer(folder: Path) -> Path:
-    """A folder by its path from here, where it is here."""
+    """Return the empty path for the current folder, else the folder unchanged."""
     return Path() if folder == Path.cwd() else folder

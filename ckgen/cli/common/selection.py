@@ -1,4 +1,4 @@
-"""From the command line's --spec, --set and FILTER to instances, and to the tree they make."""
+"""Selection of instances by the command line's --spec, --set and FILTER, and the tree generated from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_SPEC, DEFAULT_SET, DEFAULT_OUT = Path("instances.yaml"), "default", Path
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A spec file's text and everything it stands for."""
+    """A spec file's text and its expansion into instances."""
 
     path: Path
     text: str
@@ -24,7 +24,7 @@ class Loaded:
 
 
 def load(path: Path) -> Loaded:
-    """Read, check and expand a spec file. CkgenError carries all that is wrong with it at once."""
+    """Read, check and expand a spec file. Raises CkgenError with all errors of a stage at once."""
     from ckgen.spec.expand import expand_document
     from ckgen.text import source
 
@@ -34,8 +34,8 @@ def load(path: Path) -> Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which instances of which spec, and the folder their tree is for. The spec's path is one from ``root``, the folder
-    that `command` is for."""
+    """A choice of instances of a spec, and the folder for their tree. The spec's path is relative to ``root``, the
+    folder in which `command` runs."""
 
     spec: Path
     set_name: str
@@ -45,15 +45,15 @@ class Selection:
 
     @property
     def has_default_spec(self) -> bool:
-        """Whether this is the spec of the current folder."""
+        """True if the spec is the default, instances.yaml."""
         return self.spec == DEFAULT_SPEC
 
     @property
     def command(self) -> str:
-        """The command line that makes the tree again, without what is the default anyway.
+        """The command line that generates the tree again, without options that have their default.
 
-        It stands in the manifest, so it must be the same on every machine: an absolute path outside the current
-        folder is cut to its name.
+        The manifest contains it, so it must be the same on every machine: an absolute path outside the current folder
+        is shortened to its name.
         """
         words = ["ckgen", "generate", *self.filters]
         if not self.has_default_spec:
@@ -65,14 +65,14 @@ class Selection:
         return shlex.join(words)
 
     def choose(self, loaded: Loaded) -> tuple[Instance, ...]:
-        """The instances of the set that pass the filters, in the spec's order. CkgenError when none does."""
+        """Return the instances of the set that pass the filters, in the spec's order. CkgenError if none does."""
         from ckgen.instance.filters import filtered
 
         expansion = loaded.expansion
         return filtered(expansion.instances, (f"set={self.set_name}", *self.filters), sets=expansion.sets)
 
     def render(self) -> tuple[tuple[Instance, ...], dict[str, str]]:
-        """The chosen instances and the text of every file of their tree."""
+        """Return the chosen instances and the text of every file of their tree."""
         from ckgen.generate.inputs import load_context
         from ckgen.generate.render import render_tree
 

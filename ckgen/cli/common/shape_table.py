@@ -6,7 +6,7 @@ from ckgen.cli.common import console
 from ckgen.report.summary import Summary
 
 FUSED = "over plain and D"  # see ckgen.report.summary.Shape.over_plain
-HEADERS = ("shape", "type", "best instance", "split_k", "ms", "floor", "reference", "speed-up")
+HEADERS = ("shape", "type", "best instance", "split_k", "ms", "roofline", "reference", "speed-up")
 
 
 def show_shapes(summary: Summary) -> None:

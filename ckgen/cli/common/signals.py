@@ -1,4 +1,4 @@
-"""Signals that end a run: they unwind it like Ctrl-C, so that what it was about to leave behind is cleared away."""
+"""Signals that end a run: they raise an exception, as Ctrl-C does, so that temporary files are removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 class Ended(BaseException):
-    """A signal asked the run to end. No Exception, so that nothing takes it for an error to deal with."""
+    """Raised when a signal ends the run. Not an Exception, so that no handler of errors catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -22,11 +22,11 @@ class Ended(BaseException):
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """While this runs, a signal of NAMES raises Ended, once: clearing away is not interrupted again.
+    """Raise Ended inside the block on the first signal of NAMES; further signals do not interrupt the cleanup.
 
-    Python drops what a signal handler raises inside a finalizer, such as the close of a generator that `any` left
-    early; Ended is then raised when the block ends. Signals that the caller ignores (nohup), or handles in C, stay as
-    they are.
+    Python drops an exception that a signal handler raises inside a finalizer, such as the close of a generator that
+    `any` left early; Ended is then raised at the end of the block. Signals that the caller ignores (nohup) or handles
+    in C are left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -12,5 +12,5 @@ STORE = Path("build/bench.sqlite")
 
 
 store_option = click.option(
-    "--store", type=PATH, default=STORE, show_default=True, help="The SQLite file of results; made if missing."
+    "--store", type=PATH, default=STORE, show_default=True, help="The SQLite file of results; created if missing."
 )

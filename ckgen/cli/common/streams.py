@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full: what is said there is lost, and that is no reason to fail or to crash."""
+"""Handling of standard streams that are closed or full: their output is lost, but the command does not fail."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TextIO
 
 
 def open_missing() -> None:
-    """Give standard streams that were closed (`>&-`) to /dev/null, before a file gets their number."""
+    """Open /dev/null for standard streams that are closed (`>&-`), before another file gets their number."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is `number`
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115  (open until the end)
     if sys.stderr is None:
@@ -23,8 +23,8 @@ def open_missing() -> None:
 
 
 def settle(stream: TextIO) -> None:
-    """Write what is left to a stream. Nothing may be left for Python's own last flush, which would change the exit
-    code where nobody reads any more or the disk is full."""
+    """Flush a stream, and drop its output if that fails. Otherwise Python's flush at exit would fail and change the
+    exit code when the reader is gone or the disk is full."""
     try:
         stream.flush()
     except OSError:
@@ -39,7 +39,7 @@ def _silence(stream: TextIO) -> None:
 
 
 def tell(say: Callable[[], None]) -> None:
-    """Say something on standard error, or nothing where that is full: the exit code says the rest."""
+    """Call `say`, which prints to standard error. If that fails, the message is lost; the exit code remains."""
     try:
         say()
     except OSError:

@@ -1,7 +1,7 @@
-"""Which tree a build is about, and where its library goes.
+"""The tree that a command builds, and the folder of its library.
 
-Without FILTER, --set and --spec that is the generated tree as it stands in --out. With one of them the chosen
-instances are generated into a tree of their own below build/, so that a build never mixes two selections.
+Without FILTER, --set and --spec, the tree is the existing one in --out. With one of them, the chosen instances are
+generated into a separate tree below build/, so that a build never mixes two selections.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ BUILD = Path("build")
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """A generated tree and the folder that one platform's build of it uses."""
+    """A generated tree, and the folder for its build on one platform."""
 
     tree: Path
     build_dir: Path
 
 
 def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Sequence[str] = ()) -> Workplace:
-    """Find the tree, generating it first where it was `chosen` on the command line.
+    """Find the tree; generate it first if the selection was `chosen` on the command line.
 
-    The name of a selection's folder is its set's, with a digest where filters or another spec make it a
-    special one. CkgenError for `archs` that the platform does not have.
+    The folder of a selection has the name of its set, plus a digest if there are filters or another spec. Raises
+    CkgenError for `archs` that the platform does not have.
     """
     from ckgen.build.targets import check_platform_archs
     from ckgen.generate import writer
@@ -56,15 +56,15 @@ def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Seque
 
 
 def refuse_archs(library: Path, archs: Sequence[str]) -> None:
-    """UsageError for --arch beside --library: it says what to build, and nothing is built."""
+    """Raise UsageError for --arch together with --library: nothing is built, so --arch has no meaning."""
     if archs:
-        raise click.UsageError(f"--arch says what a library is built for; {library} is built already")
+        raise click.UsageError(f"--arch is for building a library; {library} is already built")
 
 
 def build_library(
     place: Workplace, platform: Platform, *, jobs: int, archs: Sequence[str], options: Sequence[str]
 ) -> Path:
-    """Configure and compile what changed; the library's path."""
+    """Configure, compile what changed, and return the library's path."""
     from ckgen.build import cmake as build
 
     _tell_left_out(place.tree, platform, archs)
@@ -78,9 +78,9 @@ def build_library(
 
 
 def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> None:
-    """A note that counts the instances of a tree that no architecture of the platform can run.
+    """Print the number of instances of a tree that no target architecture of the platform can run.
 
-    CkgenError when that is all of them, or all for one of the architectures.
+    Raises CkgenError if none can run, or none on one of the architectures.
     """
     from ckgen.build.cmake import is_built
     from ckgen.build.targets import check_declared

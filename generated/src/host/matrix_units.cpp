@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/src/host/matrix_units.cpp. Do not edit; run: ckgen generate
-// What the host platform's waves, warps and warpgroups do together: exchanges of lanes, matrix loads, asynchronous
-// matrix units, barriers of parts of a workgroup.
+// What the host platform's warps and warpgroups do together: matrix loads, asynchronous matrix units, barriers of parts
+// of a workgroup.
 #include <algorithm>
 #include <limits>
 
@@ -221,35 +221,6 @@ void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site) {
 void load_matrices(uint32 address, uint32 (&r)[4], Site site) {
     MatrixAddress mine{address, r, false, site};
     collective_of(32, &mine, &MatrixAddress::execute, site);
-}
-
-void Thread::GatherLane::execute(void* const* lanes) {
-    for(int lane = 0; lane < kWaveSize; ++lane) {
-        const GatherLane& mine = *static_cast<const GatherLane*>(lanes[lane]);
-        if(mine.first < 0 || mine.first + mine.count > kExchangeLanes)
-            throw HostError("gather of " + std::to_string(mine.count) + " lanes from " + std::to_string(mine.first) +
-                            " on leaves the " + std::to_string(kExchangeLanes) + " that a lane can read");
-        void* const* first = lanes + lane / kExchangeLanes * kExchangeLanes + mine.first;
-        for(int i = 0; i < mine.count; ++i)
-            mine.result[i] = static_cast<const GatherLane*>(first[i])->value;
-    }
-}
-void Thread::TransposeLane::execute(void* const* lanes) {
-    for(int lane = 0; lane < kWaveSize; ++lane)
-        for(int row = 0; row < 8; ++row) {
-            const int source = lane / 16 * 16 + row % 4 * 4 + lane % 16 / 4;
-            static_cast<TransposeLane*>(lanes[lane])->columns[row] =
-                static_cast<const TransposeLane*>(lanes[source])->quarter_rows[row / 4][lane % 4];
-        }
-}
-void Thread::BallotLane::execute(void* const* lanes) {
-    for(int first = 0; first < kWaveSize; first += kExchangeLanes) {
-        uint64 bits = 0;
-        for(int lane = 0; lane < kExchangeLanes; ++lane)
-            bits |= static_cast<uint64>(static_cast<const BallotLane*>(lanes[first + lane])->predicate) << lane;
-        for(int lane = 0; lane < kExchangeLanes; ++lane)
-            static_cast<BallotLane*>(lanes[first + lane])->result = bits;
-    }
 }
 
 void collective_of(int lanes, void* payload, void (*execute)(void* const*), Site site) {

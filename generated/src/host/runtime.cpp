@@ -311,23 +311,6 @@ void Workgroup::wait(int id, State state, Site site, int detail) {
     StackSwitch::finish(fibers_[id].fake_stack, &scheduler_stack_, &scheduler_stack_bytes_);
 }
 
-uint32 Thread::block_id() const { return group_->block(); }
-uint32 Thread::grid_size() const { return group_->blocks(); }
-void Thread::barrier(Site site) const { group_->barrier(id_, site); }
-void Thread::collective(void* payload, void (*execute)(void* const*), Site site) const {
-    group_->collective(id_, payload, execute, kWaveSize, site);
-}
-char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
-    if(group_->banks.active())
-        group_->banks.add(id_, byte_offset, bytes, write, site);
-    return group_->lds.access(group_->lds.by_thread(id_, site), byte_offset, bytes, write);
-}
-void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
-    const auto* at = static_cast<const char*>(address);
-    if(!group_->reaches(at, bytes, write))
-        group_->out_of_bounds(group_->lds.clocks.agents().name(id_), at, bytes, write, site);
-}
-
 HostOptions& host_options() {
     static HostOptions options;
     return options;

@@ -71,7 +71,7 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
     if(d.data == nullptr || d.data != in)
         return {};
     for(int i = 0; i < 3 + p.ndim; ++i)
-        if(traits.bytes != t.in_bytes || (p.in.lengths[i] > 1 && shape.strides[i] != p.in.strides[i]))
+        if(traits.bytes != t.written_bytes || (p.in.lengths[i] > 1 && shape.strides[i] != p.in.strides[i]))
             return refuse("d-alias", name + " is the input itself with another type or other strides");
     return {};
 }

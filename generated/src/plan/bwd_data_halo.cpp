@@ -33,7 +33,7 @@ std::string check_halo(const BwdDataTraits& t, const Problem& p) {
     return {};
 }
 
-// What the copy engine can address.
+// Refuses strides that TMA cannot address.
 std::string check_strides(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
     std::string reason = check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector);
     if(reason.empty())

@@ -27,27 +27,6 @@ int64 image_stride(const Tensor& t, int ndim) {
     return t.lengths[1] > 1 ? t.strides[1] : size;
 }
 
-std::string check_vectors(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
-                          const void* out) {
-    for(const std::string& reason : {
-            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
-            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
-            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
-            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
-            t.copy_engine ? std::string()
-                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
-            check_strides_multiple("b-vector", "an input stride", p.in, p.ndim, t.b_vector),
-            check_multiple("a-alignment", "the output address", address_of(out),
-                           std::min(16, t.a_vector * t.elem_bytes)),
-            check_multiple("b-alignment", "the input address", address_of(in), std::min(16, t.b_vector * t.elem_bytes)),
-            check_multiple("c-alignment", "the weight address", address_of(wei),
-                           std::min(16, t.c_vector * t.wei_bytes)),
-        })
-        if(!reason.empty())
-            return reason;
-    return {};
-}
-
 // How far apart in the input the elements under neighbouring rows of GEMM-K lie. A row is an output position; going to
 // the next one is a step of the innermost dimension, or a jump where dimension d (and all inside it) starts anew.
 class RowTravel {
@@ -104,18 +83,13 @@ int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
     return rows;
 }
 
-// What a tensor map in im2col order can describe: CUDA driver API, cuTensorMapEncodeIm2col.
-std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
-    const int64 corner[] = {32767, 127, 15};    // most a box corner may lie outside the image, by ndim
-    const int64 furthest[] = {65535, 255, 31};  // largest tap offset
+std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
     for(int d = 0; d < p.ndim; ++d) {
-        const int64 reach = (p.wei.lengths[3 + d] - 1) * p.dilations[d];
         const int64 last = (p.out.lengths[3 + d] - 1) * p.strides[d] - p.left_pads[d];
-        if(p.left_pads[d] > corner[p.ndim - 1] || p.in.lengths[3 + d] - 1 - last > corner[p.ndim - 1] ||
-           last - p.in.lengths[3 + d] + 1 > corner[p.ndim - 1] || reach > furthest[p.ndim - 1])
-            return refuse("copy-engine", "padding or the filter's extent of dimension " + number(d) +
-                                             " is beyond what a tensor map can describe (" +
-                                             number(corner[p.ndim - 1]) + " and " + number(furthest[p.ndim - 1]) + ")");
+        const std::string reason = check_walk(p.ndim, d, -p.left_pads[d], last - p.in.lengths[3 + d] + 1,
+                                              (p.wei.lengths[3 + d] - 1) * p.dilations[d]);
+        if(!reason.empty())
+            return reason;
         if(p.strides[d] > 8)
             return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                              " is more than the 8 a tensor map can describe");
@@ -128,7 +102,7 @@ std::string check_copy_engine(const BwdWeightTraits& t, const Problem& p) {
         return refuse("copy-engine", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})
         if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)
-            return refuse("copy-engine", "the channels of all groups of a position reach over more than 2^31 elements");
+            return refuse("copy-engine", kFarGroups);
     if(p.out.position_stride(p.ndim) * t.elem_bytes > INT_MAX)
         return refuse("copy-engine", "positions of the output are more than 2^31 bytes apart");
     if(image_stride(p.in, p.ndim) * t.elem_bytes >= int64{1} << 40)
@@ -171,8 +145,8 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     if(p.in_channels() * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
-    if(t.copy_engine) {
-        const std::string reason = check_copy_engine(t, p);
+    if(t.tma) {
+        const std::string reason = check_tensor_maps(t, p);
         return reason.empty() && t.is_halo() ? check_halo(t, p) : reason;
     }
     if(chunk_rows(t, p, t.k_per_block) < t.k_per_block)
@@ -183,57 +157,48 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
 }
 
 // What can be said before the problem is split.
-std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const void* in, const void* wei,
-                           const void* out) {
-    if(p.ndim != t.ndim)
-        return refuse("ndim",
-                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, {t.groups_outermost});
-    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
-        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
-        if(!is_pointwise(p))
-            reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
-        else
-            reason = check_strides("input", p.in, p.ndim, t.groups_outermost, true);
-    }
+std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Addresses& at) {
+    std::string reason = check_problem(t, p);
     if(reason.empty())
-        reason = check_vectors(t, p, in, wei, out);
+        reason = check_pointwise(t, p);
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+        reason = check_strides("input", p.in, p.ndim, t.order.groups_outermost, true);
+    if(reason.empty())
+        reason = check_vectors(t, p, at);
     if(reason.empty())
         reason = check_sizes(t, p);
     return reason;
 }
 
+BwdWeightPlan refused(const std::string& reason) {
+    BwdWeightPlan plan;
+    plan.reason = reason;
+    return plan;
+}
+
 }  // namespace
 
-BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const void* in, const void* wei,
-                        const void* out, int compute_units) {
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Addresses& at, int compute_units) {
+    const Problem p = with_unit_strides(problem, t.order);
+    const std::string reason = problem_reason(t, p, at);
+    if(!reason.empty())
+        return refused(reason);
     BwdWeightPlan plan;
-    const Problem p = with_unit_strides(problem, {t.groups_outermost});
-    plan.reason = problem_reason(t, p, in, wei, out);
-    if(!plan.reason.empty())
-        return plan;
-    const int split_k = resolve_split_k(t, p, compute_units);
-    const BwdWeightArgs args = make_args(t, p, split_k, compute_units);
-    const int64 blocks = grid_size(args);
-    if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2}) {
-        plan.reason = refuse("grid-size", "the grid would hold more than 2^32 threads");
-        return plan;
-    }
-    const Workspace workspace = workspace_of(t, p, args, compute_units);
-    if(workspace.partial_bytes < 0 || workspace.partial_bytes > (int64{1} << 46)) {
-        plan.reason = refuse("workspace-size", "split_k " + number(split_k) + " needs more than 2^46 bytes");
-        return plan;
-    }
-    if(workspace.copy_bytes < 0 || workspace.copy_bytes > (int64{1} << 42)) {
-        plan.reason = refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
-        return plan;
-    }
-    plan.split_k = split_k;
-    plan.workspace = workspace;
-    if(workspace.copy_bytes > 0)
+    plan.split_k = resolve_split_k(t, p, compute_units);
+    plan.args = make_args(t, p, plan.split_k, compute_units);
+    const int64 blocks = grid_size(plan.args);
+    if(blocks < 0 || blocks > INT_MAX / t.launch_threads * int64{2})
+        return refused(refuse("grid-size", "the grid would hold more than 2^32 threads"));
+    const int64 bytes = partial_bytes(t, p, plan.args, compute_units);
+    if(bytes < 0 || bytes > (int64{1} << 46))
+        return refused(refuse("workspace-size", "split_k " + number(plan.split_k) + " needs more than 2^46 bytes"));
+    plan.workspace.partial_bytes = bytes;
+    if(needs_repack(t, p)) {
         plan.copy = repack_args(p, t.elem_bytes, kMostPadding);
-    plan.args = args;
+        const std::string too_large = place_copy(plan.workspace, plan.copy, t.elem_bytes);
+        if(!too_large.empty())
+            return refused(too_large);
+    }
     return plan;
 }
 
@@ -268,8 +233,8 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.wei_group_elements = int64{a.m} * a.n;
 
     const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
-    a.k_tiles_per_chunk = static_cast<int32>(
-        t.copy_engine ? summed_tiles(t, p, split_k) : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
+    a.k_tiles_per_chunk = static_cast<int32>(t.tma ? summed_tiles(t, p, split_k)
+                                                   : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
 
     for(int d = p.ndim - 1; d >= 0; --d) {
         a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);

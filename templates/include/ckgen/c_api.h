@@ -57,7 +57,7 @@ int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int
 int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* what -1 resolves to */
 
 /* Writes wei or in, as the instance's operation says. workspace: ckgen_workspace_size bytes (partials of split_k, and a
- * copy of out where the kernel's copy engine cannot read it), 16-byte aligned, need not be cleared. With NULL the run
+ * copy of out where TMA cannot read it), 16-byte aligned, need not be cleared. With NULL the run
  * uses split_k 1, and memory of its own where even that needs some. What is written may overlap neither what is read,
  * but for a D tensor that is the very result, nor the workspace. stream: a hipStream_t or NULL. With time_kernel,
  * *milliseconds is the mean over repeated runs, else 0. Asynchronous unless timed (host: always done on return): a

@@ -2,7 +2,7 @@
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 #if !CKGEN_DEVICE_PASS
-#include "ckgen/op/bwd_weight_core.hpp"
+#include "ckgen/op/bwd_weight.hpp"
 #endif
 
 namespace ckgen::tensor_operation::device {

@@ -20,6 +20,17 @@ std::string DeviceReasons::of(platform::KernelEntry entry, int lds_bytes) const 
     return known_.emplace(device, std::move(reason)).first->second;
 }
 
+std::string type_string(const std::string& class_name, std::initializer_list<int> tile, ConvSpec conv_spec,
+                        std::initializer_list<int> rest) {
+    std::string text = class_name + "<";
+    for(const int value : tile)
+        text += std::to_string(value) + ", ";
+    text += conv_spec == ConvSpec::Default ? "Default" : "Filter1x1Stride1Pad0";
+    for(const int value : rest)
+        text += ", " + std::to_string(value);
+    return text + ">";
+}
+
 int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {
     int64 elements = 1;
     for(int d = 0; d < ndim + 3; ++d)

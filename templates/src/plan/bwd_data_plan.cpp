@@ -13,58 +13,31 @@ constexpr int64 kMaxTileBytes = 0x7ffffff0;   // that a window of global memory 
 constexpr int64 kMaxStep = 65535;             // of strides: products of two residues fit 32 bits
 constexpr int64 kMaxBlocks = int64{1} << 32;  // and threads
 
-std::string check_vectors(const BwdDataTraits& t, const Problem& p, const void* in, const void* wei, const void* out) {
-    for(const std::string& reason : {
-            // A copy engine fills what lies past K with zeros, and other rows than its own are copied for it.
-            t.copy_engine ? std::string() : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
-            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
-            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
-            t.copy_engine ? std::string()
-                          : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
-            check_strides_multiple("c-vector", "an input stride", p.in, p.ndim, t.c_vector),
-            check_multiple("a-alignment", "the output address", address_of(out), t.a_vector * t.elem_bytes),
-            check_multiple("b-alignment", "the weight address", address_of(wei),
-                           std::min(16, t.b_vector * t.elem_bytes)),
-            check_multiple("c-alignment", "the input address", address_of(in), std::min(16, t.c_vector * t.in_bytes)),
-        })
-        if(!reason.empty())
-            return reason;
-    return {};
-}
-
 std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
-    if(t.conv_spec != ConvSpec::Filter1x1Stride1Pad0)
-        return {};
-    if(!is_pointwise(p))
-        return refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
-    if(!Pointwise(p.in, p.in.lengths, p.ndim).possible || !Pointwise(p.out, p.out.lengths, p.ndim).possible)
-        return refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
-    return {};
+    std::string reason = check_pointwise(t, p);
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 &&
+       (!Pointwise(p.in, p.in.lengths, p.ndim).possible || !Pointwise(p.out, p.out.lengths, p.ndim).possible))
+        reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
+    return reason;
 }
 
 // Before sizes are multiplied.
-std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in,
-                           const void* wei, const void* out) {
-    if(p.ndim != t.ndim)
-        return refuse("ndim",
-                      "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, {t.groups_outermost, t.channels_last, /*packed_output=*/false});
-    if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
-        reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
+std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
+    std::string reason = check_problem(t, p);
     for(int d = 0; reason.empty() && d < p.ndim; ++d)
         if(p.strides[d] > kMaxStep)
             reason = refuse("strides",
                             "stride " + number(p.strides[d]) + " of dimension " + number(d) + " is more than 65535");
     if(reason.empty())
-        reason = check_inner_strides("input", p.in, p.ndim, t.in_bytes);
+        reason = check_inner_strides("input", p.in, p.ndim, t.written_bytes);
     if(reason.empty())
         reason = check_inner_strides("output", p.out, p.ndim, t.elem_bytes);
     if(reason.empty())
         reason = check_conv_spec(t, p);
     if(reason.empty())
-        reason = check_vectors(t, p, in, wei, out);
+        reason = check_vectors(t, p, at);
     if(reason.empty())
-        reason = check_fusion(t, p, fusion, in);
+        reason = check_fusion(t, p, fusion, at.in);
     return reason;
 }
 
@@ -108,12 +81,13 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.k_chunks = ceil_div(a.k, t.k_per_block);
     a.tap_rows = t.k_per_block;
     a.tile_taps = 1;
-    if(t.copy_engine) {
+    if(t.tma) {
         a.tap_rows = copied_rows(p);
         a.k_chunks = ceil_div(a.k, a.tap_rows);
         return;
     }
-    for(int rows = t.k1; rows < t.k_per_block; rows += t.k1)
+    const int k1 = 16 / t.elem_bytes;
+    for(int rows = k1; rows < t.k_per_block; rows += k1)
         if(t.k_per_block % rows == 0 && rows >= a.k) {
             a.tap_rows = rows;
             break;
@@ -186,7 +160,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.classes = static_cast<int32>(classes);
     a.tapless_tiles = tapless ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
-    if(t.copy_engine)
+    if(t.tma)
         return tapless ? set_residue_tiles(a, ndim) : "";
     const Reach reach(a, t, ndim);
     a.out_back_bytes = reach.back;
@@ -284,7 +258,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     a.split_k = 1;
     std::string reason = set_blocks(a, t);
     if(reason.empty())
-        reason = check_copy_engine(t, p, a);
+        reason = check_tensor_maps(t, p, a);
     if(!reason.empty())
         return reason;
     const int workgroups = compute_units * t.resident;
@@ -300,16 +274,9 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
 }
 
 std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
-    constexpr int64 alignment = 256;
-    Workspace& workspace = plan.workspace;
     plan.copy = repack_args(p, t.elem_bytes, 1.);
-    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
-    workspace.copy_bytes = int64{plan.copy.pitch} * t.elem_bytes;
-    if(!multiply(workspace.copy_bytes, plan.copy.groups) || !multiply(workspace.copy_bytes, plan.copy.positions) ||
-       workspace.copy_bytes > (int64{1} << 42))
-        return refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
     set_repacked_strides(plan.args, plan.copy, t, p);
-    return {};
+    return place_copy(plan.workspace, plan.copy, t.elem_bytes);
 }
 
 }  // namespace
@@ -321,11 +288,11 @@ int64 most_taps(const BwdDataArgs& a, int ndim) {
     return taps;
 }
 
-BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& fusion, const void* in,
-                      const void* wei, const void* out, int compute_units) {
+BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& fusion, const Addresses& at,
+                      int compute_units) {
     BwdDataPlan plan;
-    const Problem p = with_unit_strides(problem, {t.groups_outermost, t.channels_last});
-    plan.reason = problem_reason(t, p, fusion, in, wei, out);
+    const Problem p = with_unit_strides(problem, t.order);
+    plan.reason = problem_reason(t, p, fusion, at);
     if(!plan.reason.empty())
         return plan;
     const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;

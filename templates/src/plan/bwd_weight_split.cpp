@@ -29,8 +29,6 @@ TileWork tile_work(const BwdWeightTraits& t, const Work& work) {
     return {work.tiles, work.k_tiles, t.m_per_block, t.n_per_block, t.k_per_block};
 }
 
-constexpr int64 kPartialAlignment = 256;
-
 int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
     return buffered_bytes(t.halo.strip_limits(), p.groups(), p.out_channels(),
                           p.out.position_stride(p.ndim) * t.elem_bytes);
@@ -80,27 +78,20 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     // Boxes begin at multiples of 16 bytes in the channels of all groups.
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
     const bool boxes = aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0]));
-    return t.copy_engine && !boxes && buffered_bytes(t, p) == 0;
+    return t.tma && !boxes && buffered_bytes(t, p) == 0;
 }
 
-Workspace workspace_of(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
-    Workspace workspace{};
-    const auto product = [](int64 a, int64 b, int64 c) {
-        int64 result = 0;
-        return __builtin_mul_overflow(a, b, &result) || __builtin_mul_overflow(result, c, &result) ? int64{-1} : result;
-    };
-    if(t.persistent) {
-        const int64 slots = partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk, compute_units);
-        workspace.partial_bytes = product(slots, int64{t.m_per_block} * t.n_per_block, 4);
-    } else if(args.split_k > 1) {
-        workspace.partial_bytes = product(p.wei_elements(), args.split_k, 4);
-    }
-    if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
-        workspace.copy_offset = divide_up(workspace.partial_bytes, kPartialAlignment) * kPartialAlignment;
-        workspace.copy_bytes = product(copy.positions, copy.groups, int64{copy.pitch} * t.elem_bytes);
-    }
-    return workspace;
+int64 partial_bytes(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
+    int64 bytes = sizeof(float);
+    bool fits = true;
+    if(t.persistent)
+        fits = multiply(bytes, partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk, compute_units)) &&
+               multiply(bytes, int64{t.m_per_block} * t.n_per_block);
+    else if(args.split_k > 1)
+        fits = multiply(bytes, p.wei_elements()) && multiply(bytes, args.split_k);
+    else
+        bytes = 0;
+    return fits ? bytes : -1;
 }
 
 }  // namespace ckgen::conv

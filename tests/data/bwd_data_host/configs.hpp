@@ -1,7 +1,7 @@
 // Instances of backward data by hand, small enough for a host to run thousands of problems.
 #pragma once
 
-#include "ckgen/op/impl/grouped_conv_bwd_data.hpp"
+#include "ckgen/op/impl/bwd_data_mfma.hpp"
 
 namespace ckgen::instances {
 
@@ -27,9 +27,10 @@ struct Fields : N {
 
 }  // namespace ckgen::instances
 
+// `Family` is what the including source calls so.
 #define CKGEN_TEST_INSTANCE(NAME, ...)                                                                                 \
     struct NAME : Fields<__VA_ARGS__> {                                                                                \
         static constexpr const char* name = #NAME;                                                                     \
     };                                                                                                                 \
-    CKGEN_DEFINE_INSTANCE(NAME)                                                                                        \
+    CKGEN_DEFINE_INSTANCE_AND_REDUCTION(NAME, Family)                                                                  \
     std::unique_ptr<tensor_operation::device::BaseOperator> base_##NAME() { return make_##NAME(); }

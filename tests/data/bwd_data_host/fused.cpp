@@ -1,6 +1,4 @@
 // Every function that ckgen has, one of the kind that a spec defines, and D tensors of every layout.
-#include "ckgen/op/impl/grouped_conv_bwd_data_xdl.hpp"
-
 #include "configs.hpp"
 
 namespace ckgen::functions {
@@ -22,6 +20,7 @@ struct Mixture {
 }  // namespace ckgen::functions
 
 namespace ckgen::instances {
+using Family = BwdDataXdl;
 using Two = layout::NHWGC_GKYXC_NHWGK;
 using Three = layout::NDHWGC_GKZYXC_NDHWGK;
 inline constexpr ConvSpec Any = ConvSpec::Default;

@@ -1,9 +1,8 @@
 // Instances without a function, of both families.
-#include "ckgen/op/impl/grouped_conv_bwd_data_xdl.hpp"
-
 #include "configs.hpp"
 
 namespace ckgen::instances {
+using Family = BwdDataXdl;
 using One = layout::NWGC_GKXC_NWGK;
 using Two = layout::NHWGC_GKYXC_NHWGK;
 using Three = layout::NDHWGC_GKZYXC_NDHWGK;

@@ -1,9 +1,8 @@
 // Family wavelet: load waves and math waves.
-#include "ckgen/op/impl/grouped_conv_bwd_data_wavelet.hpp"
-
 #include "configs.hpp"
 
 namespace ckgen::instances {
+using Family = BwdDataWavelet;
 using Two = layout::NHWGC_GKYXC_NHWGK;
 inline constexpr ConvSpec Any = ConvSpec::Default;
 inline constexpr ConvSpec Pointwise = ConvSpec::Filter1x1Stride1Pad0;

@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "ckgen/c_api.h"
-#include "ckgen/op/bwd_weight_core.hpp"
+#include "ckgen/op/bwd_weight.hpp"
+#include "ckgen/plan/memory_overlap.hpp"
 
 namespace {
 
@@ -40,12 +41,15 @@ conv::Problem problem_of(const ckgen_problem& p) {
 void nothing(const void*, platform::Thread&) {}
 void nothing_either(const void* args, platform::Thread& thread) { nothing(args, thread); }
 
-void launch(uint32, const conv::BwdWeightArgs&, const std::vector<Touched>&, platform::Stream) {}
-std::string no_maps(uint32, const conv::BwdWeightArgs&) { return {}; }
-void reduce_nothing(const float*, void*, int64, int, platform::Stream) {}
+using Kernel = PlannedKernel<BwdWeight>;
+using Launch = PlannedLaunch<BwdWeight>;
 
-// f16 in NHWGC through a copy engine, persistent. tile: m, n and k per block.
-BwdWeightKernel kernel_of(const int* tile) {
+void launch(uint32, const Launch&, const std::vector<Touched>&, platform::Stream) {}
+std::string no_maps(uint32, const Launch&) { return {}; }
+void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream) {}
+
+// f16 in NHWGC by TMA, persistent. tile: m, n and k per block.
+Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
     traits.ndim = 2;
     traits.conv_spec = ConvSpec::Default;
@@ -54,16 +58,16 @@ BwdWeightKernel kernel_of(const int* tile) {
     traits.k_per_block = tile[2];
     traits.tiles_per_half = 1;
     traits.a_vector = 8, traits.b_vector = 64, traits.c_vector = 2;
-    traits.elem_bytes = traits.wei_bytes = 2;
+    traits.elem_bytes = traits.written_bytes = 2;
     traits.launch_threads = 384;
-    traits.copy_engine = traits.persistent = traits.truncates = true;
-    return {traits, &nothing, 1024, &launch, &no_maps, &reduce_nothing};
+    traits.tma = traits.persistent = traits.truncates = true;
+    return {traits, &nothing, 1024, &launch, &no_maps, &reduce_nothing, nullptr};
 }
 
 // The wgmma tile 40x64 of family halo.
-BwdWeightKernel head_kernel() {
+Kernel head_kernel() {
     const int tile[] = {40, 64, 16};
-    BwdWeightKernel kernel = kernel_of(tile);
+    Kernel kernel = kernel_of(tile);
     kernel.traits.b_vector = 8, kernel.traits.c_vector = 4;
     kernel.traits.persistent = false;
     kernel.traits.halo = {16, 80, 6, 227 * 1024};
@@ -76,16 +80,16 @@ BwdWeightKernel head_kernel() {
 extern "C" {
 
 int64_t head_workspace(const ckgen_problem* problem) {
-    const BwdWeightKernel kernel = head_kernel();
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    return static_cast<int64_t>(bwd_weight_workspace_size(kernel, argument.get()));
+    const Kernel kernel = head_kernel();
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    return static_cast<int64_t>(workspace_size(kernel, argument.get()));
 }
 
 const char* head_reason(const ckgen_problem* problem) {
     static std::string reason;
-    const BwdWeightKernel kernel = head_kernel();
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    return (reason = unsupported_reason<BwdWeightArgument>(kernel, argument.get())).c_str();
+    const Kernel kernel = head_kernel();
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    return (reason = unsupported_reason(kernel, argument.get())).c_str();
 }
 
 // The strips of a problem as rows, plane, stages, per_image, stage_bytes, buffer_bytes, then what of the output a
@@ -117,16 +121,16 @@ void repack(const char* source, char* target, int64_t bytes, int64_t positions, 
 
 const char* reason(const ckgen_problem* problem, const int* tile) {
     static std::string text;
-    const BwdWeightKernel kernel = kernel_of(tile);
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    text = unsupported_reason<BwdWeightArgument>(kernel, argument.get());
+    const Kernel kernel = kernel_of(tile);
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    text = unsupported_reason(kernel, argument.get());
     return text.c_str();
 }
 
 int64_t workspace(const ckgen_problem* problem, const int* tile) {
-    const BwdWeightKernel kernel = kernel_of(tile);
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    return static_cast<int64_t>(bwd_weight_workspace_size(kernel, argument.get()));
+    const Kernel kernel = kernel_of(tile);
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    return static_cast<int64_t>(workspace_size(kernel, argument.get()));
 }
 
 int split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
@@ -135,30 +139,29 @@ int split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
 
 // Tiles of GEMM-K that the matrix unit sums by itself.
 int summed_tiles(const ckgen_problem* problem, const int* tile) {
-    const BwdWeightKernel kernel = kernel_of(tile);
-    return make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr)
-        ->plan.args.k_tiles_per_chunk;
+    const Kernel kernel = kernel_of(tile);
+    return make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr)->plan.args.k_tiles_per_chunk;
 }
 
 // What -1 comes to for a kernel that is not persistent.
 int plain_split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
     conv::BwdWeightTraits traits = kernel_of(tile).traits;
-    traits.persistent = traits.copy_engine = false;
+    traits.persistent = traits.tma = false;
     return conv::resolve_split_k(traits, problem_of(*problem), compute_units);
 }
 
 // 1 if what follows the making of an argument goes by its plan: a problem that is spoilt afterwards changes nothing.
 int launch_twice(const ckgen_problem* problem, const int* tile) {
-    const BwdWeightKernel kernel = kernel_of(tile);
+    const Kernel kernel = kernel_of(tile);
     alignas(16) static char memory[4][1 << 20];
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), memory[0], memory[1], memory[2]);
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, memory[0], memory[1], memory[2]);
     argument->p_workspace_ = memory[3];
-    const std::size_t size = bwd_weight_workspace_size(kernel, argument.get());
+    const std::size_t size = workspace_size(kernel, argument.get());
     argument->problem.split_k = -7;  // what a second check would refuse
     for(int i = 0; i < 2; ++i)
-        run_bwd_weight(kernel, argument.get(), StreamConfig{});
-    return unsupported_reason<BwdWeightArgument>(kernel, argument.get()).empty() && size > 0 &&
-           bwd_weight_workspace_size(kernel, argument.get()) == size;
+        run_planned(kernel, argument.get(), StreamConfig{});
+    return unsupported_reason(kernel, argument.get()).empty() && size > 0 &&
+           workspace_size(kernel, argument.get()) == size;
 }
 
 // 1 if two tensors of bytes overlap. lengths and strides: 6 of one and 6 of the other; begin: two addresses.
@@ -184,13 +187,13 @@ void unit_strides(const ckgen_problem* problem, const int* order, int64_t* strid
 
 // 1 if a problem whose tensor maps the driver refuses is refused with its reason when the argument is made.
 int refused_maps(const ckgen_problem* problem, const int* tile) {
-    BwdWeightKernel kernel = kernel_of(tile);
-    kernel.map_reason = [](uint32, const conv::BwdWeightArgs& args) -> std::string {
-        const bool placed = args.in != nullptr && args.out != nullptr;
+    Kernel kernel = kernel_of(tile);
+    kernel.map_reason = [](uint32, const Launch& launch) -> std::string {
+        const bool placed = launch.args.in != nullptr && launch.args.out != nullptr;
         return placed ? "[tensor-map] refused" : "no addresses";
     };
-    const auto argument = make_bwd_weight_argument(kernel, problem_of(*problem), nullptr, nullptr, nullptr);
-    return unsupported_reason<BwdWeightArgument>(kernel, argument.get()) == "[tensor-map] refused";
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    return unsupported_reason(kernel, argument.get()) == "[tensor-map] refused";
 }
 
 // Forks while other threads run kernels; how many children could not run one and were killed after a minute.
@@ -225,12 +228,12 @@ int forked_children_that_hang(int forks) {
 
 // 1 if a kernel judges an argument that was made for another by its own traits.
 int foreign_argument(const ckgen_problem* problem, const int* tile) {
-    const BwdWeightKernel first = kernel_of(tile);
-    BwdWeightKernel second = first;
+    const Kernel first = kernel_of(tile);
+    Kernel second = first;
     second.entry = &nothing_either;
     second.traits.b_vector = 128;
-    const auto argument = make_bwd_weight_argument(first, problem_of(*problem), nullptr, nullptr, nullptr);
-    return unsupported_reason<BwdWeightArgument>(first, argument.get()).empty() &&
-           unsupported_reason<BwdWeightArgument>(second, argument.get()).rfind("[b-vector]", 0) == 0;
+    const auto argument = make_argument(first, problem_of(*problem), {}, nullptr, nullptr, nullptr);
+    return unsupported_reason(first, argument.get()).empty() &&
+           unsupported_reason(second, argument.get()).rfind("[b-vector]", 0) == 0;
 }
 }

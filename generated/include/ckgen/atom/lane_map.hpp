@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/lane_map.hpp. Do not edit; run: ckgen generate
-// Which lane and register holds which element of a matrix atom's operands: data, used by the fragment loads, by the
+// The lane and register of each element of a matrix atom's operands: data, used by the fragment loads, by the
 // epilogue and by the host platform, which executes atoms by these maps.
 #pragma once
 

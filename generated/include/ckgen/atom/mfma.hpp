@@ -152,7 +152,7 @@ void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const 
 #endif
 
 #if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
-// Where in a tile a lane's fragments of one operand's `Count` atoms lie. In slots, an atom further is a constant.
+// Places in a tile of a lane's fragments of one operand's `Count` atoms. In slots, an atom further is a constant.
 template <class Layout, int Size, int Count, bool ByRows>
 struct OperandLane {
     int at;

@@ -7,7 +7,7 @@
 
 namespace ckgen::atom {
 
-// What one lane brings to its warp's multiplication of K indices of GEMM-K.
+// The contribution of one lane to its warp's multiplication of K indices of GEMM-K.
 template <class T, int K>
 struct WarpLane {
     float* c;

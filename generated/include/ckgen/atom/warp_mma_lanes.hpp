@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/warp_mma_lanes.hpp. Do not edit; run: ckgen generate
-// Which lane holds which element around one warp's m16n8k16 whose operands lie with GEMM-K (positions) outermost and
+// The lane of each element around one warp's m16n8k16 whose operands lie with GEMM-K (positions) outermost and
 // are transposed on their way from shared memory to registers.
 #pragma once
 

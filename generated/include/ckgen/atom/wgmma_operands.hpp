@@ -7,9 +7,9 @@
 namespace ckgen::atom {
 
 // Descriptor of an MN-major operand whose rows, one for each position, have Columns elements: 64 or 32 in the swizzle
-// of their width, or 8 without. The next Columns lie `block_bytes` on. `address`: shared-memory byte address of any
-// row; hardware swizzles by address bits, so that only what wrote the rows has to begin them at a multiple of 1024.
-// Block distances of one row are as good as others: neighbouring blocks may overlap.
+// of their width, or 8 without a swizzle. The next Columns lie `block_bytes` on. `address`: shared-memory byte address
+// of any row; hardware swizzles by address bits, so that only what wrote the rows has to begin them at a multiple of
+// 1024. Block distances of one row are as good as others: neighbouring blocks may overlap.
 template <int Columns = 64>
 CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
     static_assert(Columns == 64 || Columns == 32 || Columns == 8, "the row widths that instances use");
@@ -22,7 +22,7 @@ CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
            (static_cast<uint64>(second >> 4) << 32) | swizzle;
 }
 
-// Which index of an operand lies side by side in shared memory.
+// The index of an operand that is contiguous in shared memory: M or N, or GEMM-K.
 enum class Major { mn, k };
 
 // Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 8 of them 1024 bytes. `address`: of the

@@ -39,7 +39,7 @@ struct RowCopy {
     }
     static CKGEN_HD constexpr int group_of(int thread) { return row_of(thread, 0) - wave_row(thread); }
 
-    // Where slices are whole planes, as in most tiles, they are a constant apart.
+    // If slices are whole planes, as in most tiles, they are a constant apart.
     static CKGEN_HD constexpr int lds_byte(int thread, int slice) {
         constexpr bool planes = slice_rows % Layout::k1 == 0;
         const int row = row_of(thread, planes ? 0 : slice);

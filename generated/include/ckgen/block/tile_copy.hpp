@@ -34,7 +34,7 @@ struct TileCopy {
     static_assert(Slices * Threads == plane_threads * (KPerBlock / Layout::k1), "the blocks cover the tile exactly");
     static_assert(Threads % plane_threads == 0, "a thread has the same columns in every slice");
 
-    // A slice of a wave has this many groups of RowVector neighbouring rows, one group a thread.
+    // A slice of a wave has this many groups of RowVector neighbouring rows, one group per thread.
     static constexpr int k_per_block = KPerBlock;
     static constexpr int wave_groups = parts * runs_in_wave(Threads, plane_threads);
     static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from a slice to the next
@@ -87,7 +87,7 @@ struct TileCopy {
 
 private:
     // The RowVector elements of one column: a word holds one element of f32, and of narrower types those of two rows.
-    // Without pin() the compiler collects f32's columns right behind their loads, where it has to wait for them.
+    // Without pin() the compiler collects f32's columns directly after their loads, where it has to wait for them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/conv/halo_geometry.hpp. Do not edit; run: ckgen generate
-// How family halo walks an image: rows of the input stream through rings in shared memory. Each is read from global
-// memory once, with the columns that padding adds, and stays until every tap has used it.
+// The way of family halo through an image: rows of the input stream through rings in shared memory. Each is read from
+// global memory once, with the columns that padding adds, and stays until every tap has used it.
 //
 // Input rows and columns are kept apart by their residues modulo the stride, a ring for each pair. In a ring the
 // position under a tap is then the output position plus a constant, and with output rows as wide as the rings' rows all
@@ -23,7 +23,7 @@ struct HaloShape {
     int shared_columns = 0;         // zeros beside the image that end a row and stand before the next one too
 };
 
-// Of a weight gradient: taps are applied at the positions of the output.
+// The shape for a weight gradient, where taps are applied at the positions of the output.
 CKGEN_HD constexpr HaloShape halo_shape(int rows, int columns, int stride_rows, int stride_columns, int dilation_rows,
                                         int dilation_columns) {
     const int outer = kHaloTaps - 1;
@@ -67,7 +67,7 @@ struct HaloGeometry {
 
 CKGEN_HD constexpr int64 round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
 
-// The rings for `rows` output rows a step and `stages` stages.
+// The rings for `rows` output rows per step and `stages` stages.
 CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits& limits, int rows, int stages) {
     HaloGeometry g{};
     g.rows = rows;
@@ -78,7 +78,7 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);
     const int64 ring_bytes = int64{g.plane} * g.blocks * rows * kHaloPitch;
     const int64 slot_bytes = round_up(round_up(int64{rows} * g.plane, limits.positions) * limits.out_pitch, 1024);
-    // 1024 bytes to begin at a multiple of them; two barriers of 8 bytes a stage.
+    // 1024 bytes to begin at a multiple of them; two barriers of 8 bytes per stage.
     const int64 bytes = ring_bytes * s.ring_rows * s.ring_columns + stages * (slot_bytes + 16) + 1024;
     const bool fits = bytes <= limits.lds_bytes && ring_bytes / g.blocks <= limits.step_bytes &&
                       g.plane * s.ring_columns <= kHaloMaxBox && rows * s.ring_rows <= kHaloMaxBox;
@@ -89,8 +89,8 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     return g;
 }
 
-// The rings that cost least: time goes with the positions of an image's output rows and with its steps, which round
-// them up and wait at barriers, and grows where fewer bytes than hide the memory's latency are on their way.
+// The rings with the lowest estimated time. Time grows with the positions of an image's output rows and with its steps,
+// which round the positions up and wait at barriers, and where too few bytes are in flight to hide the memory latency.
 CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const HaloLimits& limits) {
     const int64 latency_bytes = limits.latency_bytes;
     const int64 step_positions = 24 + limits.positions / 2;

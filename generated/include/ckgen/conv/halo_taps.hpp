@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/halo_taps.hpp. Do not edit; run: ckgen generate
-// Where the taps of a 3x3 filter find their output positions in backward data.
+// Output positions that the taps of a 3x3 filter read in backward data.
 //
 // With stride s the input's positions fall into cells of s: cell t of a dimension has positions s * t .. s * t + s - 1.
 // Tap y sees one position of each cell, s * t + at, and finds it in output position t + offset, both constant:
@@ -12,7 +12,7 @@
 
 namespace ckgen::conv {
 
-// Of one dimension.
+// Taps of one dimension.
 struct HaloTaps {
     int32 cells;
     int32 first;              // the output position that begins a row of the rings for cell 0
@@ -44,7 +44,7 @@ CKGEN_HD constexpr HaloTaps halo_taps(int in_length, int out_length, int stride,
     return taps;
 }
 
-// Of a problem: rows, then columns.
+// Taps of a problem (rows, then columns) and the ring.
 struct HaloCells {
     HaloTaps taps[2];
     HaloGeometry ring;  // nothing where it does not fit

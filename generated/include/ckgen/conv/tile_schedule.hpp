@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/tile_schedule.hpp. Do not edit; run: ckgen generate
-// How persistent workgroups share out the tiles of what a kernel writes.
+// The stream-K schedule by which persistent workgroups share the output tiles of a kernel.
 #pragma once
 
 #include "ckgen/types.hpp"

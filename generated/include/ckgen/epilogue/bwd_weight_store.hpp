@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/bwd_weight_store.hpp. Do not edit; run: ckgen generate
-// How lines of the tile become weights, or f32 partials of them.
+// Stores lines of the tile as weights, or as f32 partials of them.
 #pragma once
 
 #include "ckgen/load/bwd_weight_view.hpp"

@@ -1,9 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/wgmma_input_store.hpp. Do not edit; run: ckgen generate
-// Where the accumulators of wgmma go in backward data: the function of each sum and of D tensors. Each warp puts what
-// its threads hold (epilogue/wgmma_store.hpp) in order in shared memory of its own, so that whole 128-byte lines are
-// written: of halves of them the cache takes no more at once.
+// The epilogue of wgmma kernels of backward data: applies the function to each sum and the D tensors and stores the
+// results. Each warp transposes its accumulators (epilogue/wgmma_store.hpp) through its own shared memory so that it
+// stores whole 128-byte lines: the cache accepts no more half lines than whole lines per cycle.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
 #include "ckgen/epilogue/fused_lines.hpp"
@@ -23,7 +24,8 @@ class WgmmaInputStore {
 public:
     static constexpr int blocks_at_once = 8;  // of 8 columns, that put() takes
     static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
-    static constexpr int line_bytes = 16 * 128;                // of the warp's 16 rows
+    using Line = atom::SwizzledTile<In, 16, 64>;  // 64 columns of a warp's 16 rows, or 32 as f32
+    static constexpr int line_bytes = Line::bytes;
     static constexpr int lds_bytes = most_lines * line_bytes;  // of a warp
 
     // `id` counts the threads that have the tile's rows, `lds` is where the warp's memory begins. Lane i % 16 works out
@@ -44,7 +46,7 @@ public:
         }
     }
 
-    // Brings what the store will read of D tensors to the cache. Half of a row's channels a lane.
+    // Brings what the store will read of D tensors to the cache. Each lane takes half of a row's channels.
     static CKGEN_DEVICE void prefetch(const Args& args, const conv::BwdDataUnits& units, const Tile& tile, int id) {
         if constexpr(D::d_tensors > 0) {
             const int row = tile.m_first + id / 32 * 16 + id % 16;
@@ -58,7 +60,7 @@ public:
         }
     }
 
-    // `acc`: 32 floats a line, those of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
+    // `acc`: 32 floats per line, those of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
     template <int Lines = 1>
     CKGEN_DEVICE void put(int first, const float* acc) const {
         constexpr int at_once = min_of(Lines, most_lines);
@@ -110,8 +112,8 @@ private:
         return at;
     }
 
-    // Without D tensors what is written is put in order. The 16 bytes of each of eight rows, and all of a row, are in
-    // different banks.
+    // Without D tensors the rounded results are transposed. The swizzle keeps the same slot of eight rows, and all
+    // slots of a row, in different banks.
     template <int Lines>
     CKGEN_DEVICE void put_rounded(int first, const float* acc) const {
         const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, own_);
@@ -125,7 +127,7 @@ private:
                     uint32, Vec<In, 2>{Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i])),
                                        Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i + 1]))});
             platform::store_matrices(
-                thread_, lds_ + pair / 4 * line_bytes + slot_byte(lane_ % 16, pair % 4 * 2 + lane_ / 16), words);
+                thread_, lds_ + pair / 4 * line_bytes + Line::offset(lane_ % 16, pair % 4 * 2 + lane_ / 16), words);
         }
         platform::sync_warp();
         Vec<int32, 4> slots[Lines][4];
@@ -134,7 +136,7 @@ private:
             CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
             slots[line][i] = thread_.template lds_load<Vec<int32, 4>>(lds_ + line * line_bytes +
-                                                                      slot_byte(lane_ / 8 + 4 * i, lane_ % 8));
+                                                                      Line::offset(lane_ / 8 + 4 * i, lane_ % 8));
         In* const target = reinterpret_cast<In*>(args_.target) + (64 * first + lane_ % 8 * 8);
         const int left = columns_ - (64 * first + lane_ % 8 * 8);
         CKGEN_UNROLL
@@ -145,8 +147,8 @@ private:
                 thread_.global_store(target + offset_[i] + 64 * line, slots[line][i]);
     }
 
-    // With D tensors it is the sums of 32 columns that are put in order, when all of D has been asked for: a thread
-    // reads what it will write, and what lies outside is read from the tile's first place.
+    // With D tensors the f32 sums of 32 columns are transposed, after all loads of D have been issued. A thread reads
+    // the D elements of the results that it will store; outside the tensor it reads those of the tile's first column.
     template <int Lines>
     CKGEN_DEVICE void put_fused(int column, const float* acc) const {
         const int own_column = lane_ % 4 * 8;
@@ -168,7 +170,7 @@ private:
             platform::sync_warp();
             CKGEN_UNROLL
             for(int i = 0; i < 8; ++i)
-                thread_.lds_store(lds_ + slot_byte(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                thread_.lds_store(lds_ + Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
                                   Vec<float, 2>{acc[16 * part + 2 * i], acc[16 * part + 2 * i + 1]});
             platform::sync_warp();
             CKGEN_UNROLL
@@ -177,7 +179,7 @@ private:
                 CKGEN_UNROLL
                 for(int i = 0; i < 2; ++i) {
                     const auto four = thread_.template lds_load<Vec<float, 4>>(
-                        lds_ + slot_byte(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
+                        lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
                     CKGEN_UNROLL
                     for(int e = 0; e < 4; ++e)
                         sums[4 * i + e] = four[e];
@@ -189,7 +191,6 @@ private:
             }
         }
     }
-    static CKGEN_DEVICE int slot_byte(int row, int slot) { return row * 128 + (slot ^ (row % 8)) * 16; }
 
     template <int Width>
     CKGEN_DEVICE void write(Place at, int64 offset, int column, const float (&sums)[Width]) const {

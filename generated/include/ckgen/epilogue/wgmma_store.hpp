@@ -1,6 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/wgmma_store.hpp. Do not edit; run: ckgen generate
-// Where the accumulators of wgmma go. A thread has pairs: of 8 neighbouring columns each of four neighbouring lanes has
-// two, in two rows. PTX ISA 9.0, 9.7.15.5.1 (accumulator layout); atom::WgmmaAccumulator.
+// The epilogue of wgmma kernels of backward weight. The accumulators of a thread are pairs: of 8 neighbouring columns,
+// each of four neighbouring lanes has two, in two rows. PTX ISA 9.0, 9.7.15.5.1 (accumulator layout);
+// atom::WgmmaAccumulator.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
@@ -26,7 +27,7 @@ public:
 
     static constexpr int blocks_at_once = 4;  // of 8 columns, that put() takes
 
-    // `acc`: 16 floats a quad, those of four blocks of 8 columns, from column 32 * first on. All lanes take part.
+    // `acc`: 16 floats per quad, those of four blocks of 8 columns, from column 32 * first on. All lanes take part.
     template <int Quads = 1>
     CKGEN_DEVICE void put(int first, const float* acc) const {
         CKGEN_UNROLL

@@ -23,7 +23,7 @@ struct BwdDataLayouts {
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
 
-// Where a workgroup is on its way through GEMM-K: a tap (or several), and a chunk of their channels. Uniform.
+// The position of a workgroup in GEMM-K: a tap (or several), and a chunk of their channels. Uniform.
 template <int NDim>
 struct TapTiles {
     int first_tap, chunk;
@@ -233,7 +233,7 @@ public:
         b_.next_chunk(args);
         ++taps_.chunk;
         if(taps_.chunk == change_) {
-            // At the tap's last chunk, if that is not whole, or behind it.
+            // At the tap's last chunk, if that is not whole, or after it.
             const bool over = taps_.chunk == args.k_chunks;
             Walk<ndim> step;
             CKGEN_UNROLL

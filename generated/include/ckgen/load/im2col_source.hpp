@@ -107,7 +107,7 @@ struct Tap {
     }
 };
 
-// Which row of GEMM-K is in which lane of a wave's table. A group of threads with the same rows has neighbouring lanes:
+// The row of GEMM-K in each lane of a wave's table. A group of threads with the same rows has neighbouring lanes:
 // first its rows of one tile, slice by slice, then those of the next. Where a tile has more rows than the group has
 // lanes, a wave keeps several tables, which together hold one tile.
 template <class Copy>
@@ -192,7 +192,7 @@ public:
 private:
     using Table = RowTable<Copy>;
 
-    // What a lane has of a table behind the first, which is no part of an array: that would cost registers.
+    // A lane's part of a table after the first. Not an array element: that would cost registers.
     struct Entry {
         ImageCursor<NDim, uint32> row;
         uint64 marks;

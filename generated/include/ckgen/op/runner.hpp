@@ -2,6 +2,7 @@
 // What operators of every operation share beside CK's interfaces: driving by a Problem of any ndim, launching.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -68,6 +69,10 @@ inline int regions_of(const std::vector<Touched>&) { return 0; }
 
 // Defined in repack.cpp.
 void repack(const conv::RepackArgs& args, platform::Stream stream);
+
+// CK's type string: `tile`, the conv_spec and `rest`, the numbers that CK prints before and behind it.
+std::string type_string(const std::string& class_name, std::initializer_list<int> tile, ConvSpec conv_spec,
+                        std::initializer_list<int> rest);
 
 // Bytes from a tensor's first to past its last element.
 int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes);

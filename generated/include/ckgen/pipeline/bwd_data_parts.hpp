@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_parts.hpp. Do not edit; run: ckgen generate
-// What pipelines are given to compute backward data.
+// The parts with which the xdl and wavelet pipelines compute backward data.
 #pragma once
 
 #include "ckgen/epilogue/bwd_data_store.hpp"

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_weight_parts.hpp. Do not edit; run: ckgen generate
-// What pipelines are given to compute backward weight.
+// The parts with which the xdl and wavelet pipelines compute backward weight.
 #pragma once
 
 #include "ckgen/epilogue/bwd_weight_store.hpp"

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo.hpp. Do not edit; run: ckgen generate
-// Family halo: weight gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at the speed
-// of memory. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
+// Family halo of backward weight: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
+// bandwidth. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
 // role, one thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the
 // math role each tap reads the same rows at another offset, and the products of all taps stay in registers until the
 // workgroup's share of the images is done.
@@ -9,6 +9,7 @@
 // finds. An infinity or NaN in the input may therefore make NaN of more taps than it belongs to.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
@@ -43,32 +44,22 @@ struct HaloKernel {
     static constexpr int column_blocks = D::m_per_block / 8;
     // More accumulators than an even share of the registers holds.
     static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
-    static_assert(D::out_pitch == 128, "the output's 64 channels are swizzled too");
+    // 64 channels of the input's positions, and of the output's.
+    using Positions = atom::SwizzledRows<T, 64>;
+    static_assert(Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch, "both are swizzled alike");
 
     // Addresses in shared memory: the rings, one for each pair of residues; the output rows; and at the very end, where
     // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
     // after its last phase (PTX ISA 9.0, 9.7.13.15.8).
     struct Rings {
-        uint32 in, out, barriers;
+        uint32 in;
+        StageRing out;
 
         CKGEN_DEVICE Rings(const Args& args, uint32 start)
             : in((start + 1023u) & ~1023u),
-              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1])),
-              barriers(start + bytes(lds_bytes - barrier_bytes)) {}
-        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1]),
+                  args.rings.slot_bytes, args.rings.stages, start + bytes(lds_bytes - barrier_bytes)) {}
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
-    };
-
-    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
-    struct Share {
-        int first, count, before;
-
-        CKGEN_DEVICE Share(const conv::HaloGeometry& g, const conv::BwdWeightTile& tile) {
-            before = min_of(g.blocks - g.stages, tile.k_tile_first % g.steps_per_image);
-            first = tile.k_tile_first - before;
-            count = tile.k_tiles > 0 ? tile.k_tiles + before : 0;
-        }
     };
 
     struct LoadRole {
@@ -79,11 +70,11 @@ struct HaloKernel {
             const int out_channel = tile.group * static_cast<int>(p.out_group_bytes / 2) + tile.m_first;
             const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
             const int step_bytes = block_bytes * p.stride[0] * p.stride[1] + g.rows * g.plane * D::out_pitch;
-            const Share share(g, tile);
-            HaloWalk walk(g, share.first);
+            const HaloShare share(g, tile.k_tile_first, tile.k_tile_first + tile.k_tiles);
+            HaloWalk walk(g, rings.out, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                const uint32 full = rings.full(walk.stage);
-                platform::mbarrier_wait(rings.empty(walk.stage), walk.parity ^ 1);
+                const uint32 full = walk.ring.full();
+                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);
                 platform::mbarrier_expect(full, step_bytes);
                 uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);
                 const int row = walk.step * g.rows;
@@ -91,14 +82,14 @@ struct HaloKernel {
                     for(int x = 0; x < p.stride[1]; ++x, target += Rings::bytes(g.ring_bytes))
                         platform::tma_load_nd(target, args.in, full, in_channel, x - p.pad[1],
                                               row * p.stride[0] + y - p.pad[0], walk.image);
-                platform::tma_load_nd(rings.out + Rings::bytes(walk.stage * g.slot_bytes), args.out, full, out_channel,
-                                      0, row - g.lead_rows, walk.image);
+                platform::tma_load_nd(walk.ring.data(), args.out, full, out_channel, 0, row - g.lead_rows, walk.image);
             }
-            platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
+            platform::pdl_launch_dependents();  // not earlier: its workgroups would crowd on the idle multiprocessors
         }
     };
 
-    // A warp has 16 channels of the input (8 and two taps where paired), all columns, and every so manyth 16 positions.
+    // Each warp owns 16 input channels (8 channels and two taps where paired), all output columns, and every
+    // `shares`-th group of 16 positions.
     class MathRole {
     public:
         CKGEN_DEVICE MathRole(const Args& args, const Rings& rings, int thread)
@@ -124,7 +115,7 @@ struct HaloKernel {
                 // A step's positions begin at a multiple of 8 less lead_rows rows.
                 const int line = position + shift + (tap_shift(p, 0, y) - g.lead_rows) * g.plane;
                 tap_[i] = (tap_ring(p, 0, y) * p.stride[1] + tap_ring(p, 1, x)) * g.ring_bytes +
-                          shift * conv::kHaloPitch + (channel ^ (line & 7)) * 16;
+                          shift * Positions::pitch + Positions::slot_byte(line, channel);
             }
             // B's matrices: positions 0-7 and 8-15 of eight columns, then of the next eight.
             const int out_line = share_ * 16 + matrix % 2 * 8 + line;
@@ -132,8 +123,7 @@ struct HaloKernel {
             CKGEN_UNROLL
             for(int j = 0; j < pairs; ++j) {
                 const int block = 2 * j + 1 < column_blocks ? 2 * j + matrix / 2 : 2 * j;
-                const int slot = (out_channel + block) ^ line;
-                out_line_[j] = Rings::bytes(out_line * D::out_pitch + slot * 16);
+                out_line_[j] = Rings::bytes(Positions::offset(out_line, out_channel + block));
             }
             CKGEN_UNROLL
             for(int i = 0; i < D::acc_registers; ++i)
@@ -142,15 +132,15 @@ struct HaloKernel {
 
         CKGEN_DEVICE void run(const platform::Thread& thread, const conv::BwdWeightTile& tile) {
             const conv::HaloGeometry& g = args_.rings;
-            const Share share(g, tile);
-            HaloWalk walk(g, share.first);
+            const HaloShare share(g, tile.k_tile_first, tile.k_tile_first + tile.k_tiles);
+            HaloWalk walk(g, rings_.out, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                platform::mbarrier_wait(rings_.full(walk.stage), walk.parity);
+                platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);
                 if(i >= share.before)
                     multiply(walk);
                 platform::sync_warp();
                 if(lane_ == 0)
-                    platform::mbarrier_arrive(rings_.empty(walk.stage));
+                    platform::mbarrier_arrive(walk.ring.empty());
             }
             platform::barrier_of(1, D::block_size);  // the rings are free now
             spread(thread);
@@ -172,7 +162,7 @@ struct HaloKernel {
         static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes,
                       "the products of a workgroup fit its LDS");
 
-        // Which ring a tap's row (d 0) or column (d 1) is in, and how far on.
+        // The ring of a tap's row (d 0) or column (d 1), and its shift there.
         static CKGEN_DEVICE int tap_ring(const conv::BwdWeightArgs& p, int d, int i) {
             return i * p.dilation[d] % p.stride[d];
         }
@@ -180,7 +170,7 @@ struct HaloKernel {
             return i * p.dilation[d] / p.stride[d];
         }
 
-        CKGEN_DEVICE void multiply(const HaloWalk& walk) {
+        CKGEN_DEVICE void multiply(const HaloWalk<StageRing>& walk) {
             const conv::HaloGeometry& g = args_.rings;
             // The step's output rows that exist, rounded outwards to the positions that all math warps take at once.
             const int before = walk.step * g.rows - g.lead_rows;
@@ -190,7 +180,7 @@ struct HaloKernel {
             ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
             const auto ring_bytes = Rings::bytes(g.ring_bytes);
             uint32 in = in_line_ + Rings::bytes((ring_row * g.plane + first) * conv::kHaloPitch);
-            uint32 out = rings_.out + Rings::bytes(walk.stage * g.slot_bytes + first * D::out_pitch);
+            uint32 out = walk.ring.data() + Rings::bytes(first * D::out_pitch);
             for(int i = first; i < last; i += D::k_per_block) {
                 step(in < ring_bytes ? in : in - ring_bytes, out, ring_bytes);
                 in += D::k_per_block * conv::kHaloPitch;
@@ -284,15 +274,12 @@ struct HaloKernel {
         const Rings rings(args, platform::lds_start());
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();
-        // What no copy has written yet is multiplied by B's zeros, so it must not be NaN.
+        // Bytes that no TMA load has written yet are multiplied by zeros of B, so they must not be NaN.
         for(int i = id; i < args.rings.lds_bytes / 16; i += launch_threads)
             thread.lds_store(i * 16, Vec<uint32, 4>{});
         thread.barrier();
         if(id == 0) {
-            for(int stage = 0; stage < args.rings.stages; ++stage) {
-                platform::mbarrier_init(rings.full(stage), 1);
-                platform::mbarrier_init(rings.empty(stage), D::block_size / 32);
-            }
+            rings.out.init(1, D::block_size / 32);
             platform::fence_mbarrier_init();
         }
         platform::fence_proxy_async();

@@ -9,10 +9,11 @@
 // position its zeros are multiplied with what the other has.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/halo_strips.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
-#include "ckgen/platform/tma.hpp"
+#include "ckgen/pipeline/stage_ring.hpp"
 
 namespace ckgen::pipeline {
 
@@ -39,32 +40,24 @@ struct HaloWgmmaKernel {
     static constexpr conv::StripLimits limits{out_pitch, D::stages, D::lds_bytes, out_channels == 32};
     static constexpr bool moves_registers = D::acc_registers > 80;
 
-    // Whether the output's rows pass through the buffer.
+    // True if the output's rows pass through the buffer.
     static CKGEN_DEVICE bool buffered(const conv::HaloStrips& g) { return limits.buffers && g.buffer_bytes > 0; }
 
-    // Where the stages and their barriers lie in shared memory, and which is next.
-    struct Ring {
-        uint32 base;
-        int stage_bytes, stages;
+    // In order of addresses: the stages, the buffer of output rows, its barrier, the barriers of the stages. A stage
+    // has the input rows, the output rows and the rest of the output's channels.
+    struct Ring : StageRing {
         uint32 buffer_bytes, out_offset, rest_offset;
-        int stage = 0;
-        int parity = 0;
 
         CKGEN_DEVICE Ring(const conv::HaloStrips& g, uint32 start)
-            : base(start), stage_bytes(g.stage_bytes), stages(g.stages), buffer_bytes(bytes(g.buffer_bytes)),
-              out_offset(bytes(g.in_positions * conv::kStripInPitch)),
+            : StageRing(start, g.stage_bytes, g.stages,
+                        start + bytes(g.stages * g.stage_bytes) + bytes(g.buffer_bytes) + 16),
+              buffer_bytes(bytes(g.buffer_bytes)), out_offset(bytes(g.in_positions * conv::kStripInPitch)),
               rest_offset(out_offset + bytes(g.out_positions * out_channels * 2)) {}
-        CKGEN_DEVICE uint32 in() const { return base + bytes(stage * stage_bytes); }
+        CKGEN_DEVICE uint32 in() const { return data(); }
         CKGEN_DEVICE uint32 out() const { return in() + out_offset; }
         CKGEN_DEVICE uint32 rest() const { return in() + rest_offset; }
         CKGEN_DEVICE uint32 buffer() const { return base + bytes(stages * stage_bytes); }
         CKGEN_DEVICE uint32 buffered() const { return buffer() + buffer_bytes; }
-        CKGEN_DEVICE uint32 full() const { return buffered() + 16 + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty() const { return full() + 8; }
-        CKGEN_DEVICE void next() {
-            if(++stage == stages)
-                stage = 0, parity ^= 1;
-        }
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
     };
 
@@ -107,11 +100,11 @@ struct HaloWgmmaKernel {
                 if(by_buffer && i + 1 < tile.k_tiles)
                     rows.fetch(walk);
             }
-            platform::pdl_launch_dependents();  // earlier, its workgroups would crowd on idle units
+            platform::pdl_launch_dependents();  // not earlier: its workgroups would crowd on the idle multiprocessors
         }
     };
 
-    // A strip's bulk copies to a stage.
+    // A strip's TMA loads to a stage.
     struct Boxes {
         int in_channel, out_channel;
         int out_rows, out_column, rows_back;  // an output row lies so far before the input's
@@ -172,7 +165,7 @@ struct HaloWgmmaKernel {
                 platform::bulk_load(buffer_, p_.out + part.begin / 16 * 16, bytes, buffered_);
         }
 
-        // From the buffer to the stage: in the swizzle of a box of out_channels, the rest behind it. A thread moves
+        // From the buffer to the stage: in the swizzle of a box of out_channels, the rest after it. A thread moves
         // whole positions, which costs few instructions and no bank conflicts. Rows outside the image become zero; the
         // columns outside are so from the start.
         CKGEN_DEVICE void place(const Ring& ring, const Walk& walk) const {
@@ -222,9 +215,10 @@ struct HaloWgmmaKernel {
             }
         };
 
-        // Where 16 bytes of a position lie. Only rows of 64 bytes (limits.buffers): two share a pattern of the swizzle.
+        // Address of 16 bytes of a position. Only rows of 64 bytes (limits.buffers): two share a pattern of the
+        // swizzle.
         static CKGEN_DEVICE uint32 target(const Ring& ring, int line, int unit) {
-            return unit * 8 < out_channels ? ring.out() + Ring::bytes(line * 64 + (unit ^ (line / 2 & 3)) * 16)
+            return unit * 8 < out_channels ? ring.out() + Ring::bytes(atom::SwizzledRows<T, 32>::offset(line, unit))
                                            : ring.rest() + Ring::bytes(line * 16);
         }
 
@@ -334,14 +328,11 @@ struct HaloWgmmaKernel {
                         (start + conv::kStripAlignment - 1) / conv::kStripAlignment * conv::kStripAlignment};
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();
-        // What no copy writes is multiplied with zeros, so it must not be NaN.
+        // Bytes that no TMA load writes are multiplied by zeros, so they must not be NaN.
         for(int i = id; i < args.strips.stages * args.strips.stage_bytes / 16; i += launch_threads)
             thread.lds_store(static_cast<int>(ring.base - start) + i * 16, Vec<uint32, 4>{});
         if(id == 0) {
-            for(Ring each = ring; each.parity == 0; each.next()) {
-                platform::mbarrier_init(each.full(), buffered(args.strips) ? 2 : 1);
-                platform::mbarrier_init(each.empty(), side);
-            }
+            ring.init(buffered(args.strips) ? 2 : 1, side);
             platform::mbarrier_init(ring.buffered(), 1);
             platform::fence_mbarrier_init();
         }

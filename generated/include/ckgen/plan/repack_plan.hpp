@@ -17,8 +17,10 @@ struct Workspace {
     int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
 };
 
-// How the output is copied for kernels whose copy engine needs rows of a multiple of 16 bytes; without pointers. Rows
-// are of whole 128-byte lines where those add no more than `padding` times their bytes.
+// How the output is copied for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are of whole
+// 128-byte lines where those add no more than `padding` times their bytes.
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
+// Puts the copy behind the partials; refuses one of more than 2^42 bytes.
+std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes);
 
 }  // namespace ckgen::conv

@@ -35,7 +35,7 @@ __attribute__((device)) I32x2 raw_buffer_load_i32x2(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
 __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
-// Buffer, LDS place of lane 0, bytes a lane, offset in memory, scalar offset, offset in both, cache policy.
+// Buffer, LDS place of lane 0, bytes per lane, offset in memory, scalar offset, offset in both, cache policy.
 __attribute__((device)) void raw_buffer_load_lds(I32x4, __attribute__((address_space(3))) void*, uint32, int32, int32,
                                                  int32, int32) __asm("llvm.amdgcn.raw.buffer.load.lds");
 
@@ -48,7 +48,7 @@ inline constexpr int kExchangeLanes = 64;
 #endif
 
 // LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
-// Loads of 16 bytes a lane that go to LDS and no register: section 9.1.9 there, "Memory Buffer Load to LDS".
+// Loads of 16 bytes per lane that go to LDS and no register: section 9.1.9 there, "Memory Buffer Load to LDS".
 #if defined(__gfx950__)
 inline constexpr bool kTransposingLds = true;
 inline constexpr bool kDirectLds = true;
@@ -73,20 +73,20 @@ public:
 
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
     CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
-    // The kernel's arguments again: what is read through this is read here, and is not kept in registers till then.
+    // The kernel's arguments, read again here instead of being kept in registers until here.
     template <class Args>
     CKGEN_DEVICE const Args& reload_kernel_args(const Args&) const {
         auto kernarg = (const __attribute__((address_space(4))) Args*)__builtin_amdgcn_kernarg_segment_ptr();
         asm("" : "+s"(kernarg));
         return *(const Args*)kernarg;
     }
-    // A value that stays in its register: it is not worked out anew where it is used.
+    // A value that stays in its register: the compiler does not recompute it where it is used.
     CKGEN_DEVICE int pin(int value) const {
         asm volatile("" : "+v"(value));
         return value;
     }
     // A uniform value of which the compiler does not know that it is the same in every iteration of a loop, so that
-    // what follows from it is worked out there and takes no register across iterations.
+    // what follows from it is computed there and takes no register across iterations.
     CKGEN_DEVICE int rematerialize(int value) const {
         asm("" : "+s"(value));
         return value;
@@ -120,14 +120,14 @@ public:
 #endif
     }
 
-    // Till all loads of this wave are there, those to LDS too, which no register's use would wait for.
+    // Waits for all outstanding loads of this wave, including direct-to-LDS loads, which the compiler does not track.
     CKGEN_DEVICE void await_loads() const {
         constexpr int no_loads_outstanding =
             0x0f70;  // vmcnt(0), other counters at their largest: "CDNA4 ISA", S_WAITCNT
         __builtin_amdgcn_s_waitcnt(no_loads_outstanding);
     }
-    // No instruction moves across this. An order that is asked for holds between two of them only: the request takes no
-    // heed of barriers, across which it moved LDS reads.
+    // No instruction moves across this. interleave() applies between two of them only: it ignores barriers and
+    // has moved LDS reads across one.
     CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
     // Asks for an order of what stands before: the LDS reads of the first step, then each further step's between the
     // matrix instructions of the one before it. clang before 16 keeps its own order.
@@ -227,7 +227,7 @@ public:
         }
     }
 
-    // 16 bytes a lane; lane 0's go to LDS byte `first` (uniform over the wave), the next lane's behind them. What lies
+    // 16 bytes per lane; lane 0's go to LDS byte `first` (uniform over the wave), the next lane's after them. What lies
     // past the window's end becomes zero there too. Only where kDirectLds.
     CKGEN_DEVICE void load_to_lds(const Thread& thread, uint32 byte_offset, int first) const {
         if constexpr(kDirectLds)

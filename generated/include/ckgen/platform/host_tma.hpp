@@ -9,7 +9,7 @@
 
 namespace ckgen::platform {
 
-// What a CUtensorMap holds. Dimensions are innermost first; strides are bytes, the innermost is an element's.
+// The contents of a CUtensorMap. Dimensions are innermost first; strides are bytes, the innermost is an element's.
 struct TensorMap {
     const char* base;
     int rank;
@@ -63,7 +63,7 @@ void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int ch
 void fence_proxy_async(Site site = Site::here());
 void sync_warp(Site site = Site::here());
 inline bool elect_lane(const Thread& thread) { return thread.thread_id() % 32 == 0; }
-// A launch runs workgroup after workgroup: it comes again for what would be behind a barrier of the grid.
+// A launch runs workgroup after workgroup; a second launch runs what follows the barrier of the grid.
 inline constexpr bool kGridBarrier = false;
 inline void grid_barrier() {}
 void barrier_of(int number, int threads, Site site = Site::here());
@@ -73,7 +73,7 @@ void load_matrices(uint32 address, uint32 (&r)[4], Site site = Site::here());
 inline void prefetch_sector(const void*) {}
 
 // Runs `execute(payloads)` once for the `lanes` neighbouring threads that this one is among, a divisor of the
-// workgroup, when all have come: Thread::collective for parts of a workgroup that are no logical wave.
+// workgroup, when all have come: Thread::collective for parts of a workgroup other than a logical wave.
 void collective_of(int lanes, void* payload, void (*execute)(void* const* payloads), Site site);
 
 // Four 8x8 matrices of a warp, whose lanes have pairs of their rows; each lane stores a row.

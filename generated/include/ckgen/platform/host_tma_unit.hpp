@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/host_tma_unit.hpp. Do not edit; run: ckgen generate
-// The mbarriers of a workgroup and the copies on their way. Internal to the host platform's engine.
+// The mbarriers of a workgroup and its TMA loads in flight. Internal to the host platform.
 #pragma once
 
 #include "ckgen/platform/host_lds.hpp"
@@ -27,7 +27,7 @@ public:
     void do_some(uint64& random);
     // Does the oldest copy on its way; false where there is none.
     bool do_one();
-    // What a thread that sleeps at an mbarrier waits for.
+    // The event for which a thread sleeps at an mbarrier.
     std::string describe(int index) const;
     // Why the workgroup may not end yet, or nothing.
     std::string unfinished() const;

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/kernel_traits.hpp. Do not edit; run: ckgen generate
-// What a kernel type may say about how it is launched.
+// Optional members by which a kernel type says how it is launched.
 #pragma once
 
 namespace ckgen::platform {
@@ -14,8 +14,8 @@ struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_prev
     static constexpr bool value = Kernel::overlaps_previous;
 };
 
-// True for kernels with a second half: needs_fixup(args) says whether all workgroups are to run fixup() when
-// all have run the rest. run() does that itself behind a barrier of the grid, where the platform has one.
+// True for kernels with a fixup: needs_fixup(args) says whether all workgroups are to run fixup() when all have run the
+// rest. run() does that itself after a barrier of the grid, where the platform has one.
 template <class Kernel, class = void>
 struct HasFixup {
     static constexpr bool value = false;

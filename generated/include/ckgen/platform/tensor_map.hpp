@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/tensor_map.hpp. Do not edit; run: ckgen generate
-// What TMA is told about a tensor, on the platforms that have one. matrix_map(), box_map() and image_map()
+// The descriptions of tensors for TMA, on the platforms that have it. matrix_map(), box_map() and image_map()
 // make a TensorMap on the host side, or throw TensorMapRefused.
 #pragma once
 

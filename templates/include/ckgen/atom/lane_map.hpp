@@ -1,4 +1,4 @@
-// Which lane and register holds which element of a matrix atom's operands: data, used by the fragment loads, by the
+// The lane and register of each element of a matrix atom's operands: data, used by the fragment loads, by the
 // epilogue and by the host platform, which executes atoms by these maps.
 #pragma once
 

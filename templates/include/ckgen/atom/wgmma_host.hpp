@@ -24,7 +24,7 @@ void wgmma_wait(platform::Site site = platform::Site::here()) {
 template <int N>
 void wgmma_done(float (&)[N]) {}
 
-// What one thread brings to its warpgroup's multiplication.
+// The contribution of one thread to its warpgroup's multiplication.
 template <class T, int N, Major A>
 struct WarpgroupThread {
     float* d;

@@ -1,5 +1,5 @@
 // Global memory -> LDS for one operand's tile by rows, through no register: what RowCopy is where the platform can do
-// it (kDirectLds). A lane has 16 bytes, and a wave's lie one behind the other in LDS, so it is not LDS addresses that
+// it (kDirectLds). A lane has 16 bytes, and a wave's lie one after the other in LDS, so it is not LDS addresses that
 // move a row's columns (LdsRows) but global ones: each lane asks for the columns that belong where its bytes go.
 #pragma once
 
@@ -14,7 +14,7 @@ struct DirectCopy : RowCopy<T_, Layout_, KPerBlock, Slices, Threads> {
     static constexpr int lane_bytes = Layout::vector * static_cast<int>(sizeof(T_));
     static constexpr int slice_bytes = Threads * lane_bytes;
     static_assert(lane_bytes == 16, "the width of a load to LDS");
-    static_assert(Layout::plane_bytes == Layout::k1 * Layout::row_bytes, "rows one behind the other, no padding");
+    static_assert(Layout::plane_bytes == Layout::k1 * Layout::row_bytes, "rows one after the other, no padding");
     static_assert(Rows::slice_rows % Layout::moves_repeat_after == 0, "a thread has the same columns in every slice");
 
     // LDS byte of the wave's first lane in slice 0.

@@ -1,5 +1,5 @@
 // A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers. Where a lane's share
-// of a tile lies is worked out once; in the loop an LDS address is that plus a constant.
+// of a tile lies is computed once; in the loop an LDS address is that plus a constant.
 #pragma once
 
 #include "ckgen/atom/select.hpp"
@@ -45,7 +45,7 @@ public:
                                                      b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
-    // Of everything since the last boundary, `Tiles` runs, asks for LDS reads ahead of their use.
+    // Schedules the LDS reads of everything since the last boundary, `Tiles` runs, ahead of their use.
     template <int Tiles>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
         Atom::template order<T, LayoutA, LayoutB, mr, nr, steps * Tiles>(thread);

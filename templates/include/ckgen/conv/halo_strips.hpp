@@ -1,4 +1,4 @@
-// How the wgmma kernel of family halo walks an image: in strips, each a few rows of the input and the rows of the
+// The way of the wgmma kernel of family halo through an image: strips, each a few rows of the input and the rows of the
 // output that their taps reach, halo included, side by side in one stage of shared memory.
 //
 // Both operands have rows of `plane` positions there, so that the output position under a tap is the input position
@@ -19,7 +19,7 @@ struct StripLimits {
     bool buffers;
 };
 
-// What the strips' shape depends on: 2D, filter 3x3, stride 1. Lengths in positions.
+// Inputs of the strips' shape: 2D, filter 3x3, stride 1. Lengths in positions.
 struct StripShape {
     int in_rows, in_columns, out_columns;
     int reach_rows, reach_columns;  // from the first tap to the last
@@ -27,8 +27,9 @@ struct StripShape {
     int64 buffered_bytes;  // of an output position that passes through the buffer, else 0
 };
 
-// Positions of 8, 24, 40 ... bytes are none that TMA can walk over. Where they are all that a row has, it
-// copies the row as one, to a buffer from which threads put it in its place; else the output is repacked first.
+// TMA needs strides that are multiples of 16 bytes, so it cannot address positions of 8, 24, 40 ... bytes. Where the
+// rows have no gaps, a bulk load copies whole rows to a buffer and threads move them to their places; else the output
+// is repacked first.
 CKGEN_HD constexpr int64 buffered_bytes(const StripLimits& limits, int64 groups, int64 outputs, int64 position_bytes) {
     const bool possible = limits.buffers && groups == 1 && position_bytes == outputs * 2;
     return possible && position_bytes % 16 == 8 && position_bytes <= limits.out_pitch ? position_bytes : 0;
@@ -98,9 +99,9 @@ CKGEN_HD constexpr int strip_steps(const HaloStrips& g, int in_rows, int strip) 
     return ceil_div((left < g.rows ? left : g.rows) * g.plane, kStripStep);
 }
 
-// The strips that cost least: time goes with the steps of the matrix unit and the strips, and a workgroup, which has
-// about an image, waits for its first. The constants fit an H200, images of 100x100 to 7x7. More stages than two are of
-// use where these are small.
+// The strips with the lowest estimated time. Time grows with the steps of the matrix unit and with the strips, and a
+// workgroup, which has about an image, waits for its first strip. The constants fit an H200, images of 100x100 to 7x7.
+// More stages than two are of use where these are small.
 CKGEN_HD constexpr HaloStrips halo_strips(const StripShape& shape, const StripLimits& limits) {
     constexpr int64 step_cost = 192;  // cycles
     constexpr int64 strip_cost = 600;

@@ -1,4 +1,4 @@
-// How persistent workgroups share out the tiles of what a kernel writes.
+// The stream-K schedule by which persistent workgroups share the output tiles of a kernel.
 #pragma once
 
 #include "ckgen/types.hpp"

@@ -1,5 +1,5 @@
-// How lines of the tile become elements of the input gradient, or f32 partials of them; and how the positions that no
-// tap sees get theirs.
+// Stores lines of the tile as elements of the input gradient, or as f32 partials of them, and the positions that no tap
+// reaches.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
@@ -84,7 +84,7 @@ private:
 
     const Args& args_;
     const Tile& tile_;
-    const conv::InputStrides strides_;  // of what is written
+    const conv::InputStrides strides_;  // of the target
     Rows step_;                         // from a pass to the next
     Rows rows_[Shape::rounds];
     int channel_[Shape::rounds];

@@ -1,4 +1,4 @@
-// How lines of the tile become weights, or f32 partials of them.
+// Stores lines of the tile as weights, or as f32 partials of them.
 #pragma once
 
 #include "ckgen/load/bwd_weight_view.hpp"

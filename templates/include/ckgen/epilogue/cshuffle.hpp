@@ -6,7 +6,7 @@
 
 namespace ckgen::epilogue {
 
-// Which part of the tile a pass puts into a buffer, and how it lies there. LayoutA, LayoutB: the operands' in LDS.
+// The part of the tile that a pass puts into a buffer, and its layout there. LayoutA, LayoutB: the operands' in LDS.
 template <class D, class LayoutA, class LayoutB>
 struct ShuffleShape {
     static constexpr int size = D::m_per_xdl;
@@ -59,7 +59,7 @@ struct CShuffle {
     static constexpr int size = Shape::size;
     using Acc = atom::Accumulator<size>[D::m_xdl_per_wave][D::n_xdl_per_wave];
 
-    // Waves without accumulators keep the barriers of run() company with this.
+    // Load waves call this to match the barriers in run().
     static CKGEN_DEVICE void accompany(const platform::Thread& thread) {
         for(int pass = 0; pass < Shape::passes + 1; ++pass)
             thread.barrier();

@@ -1,6 +1,6 @@
-// f32 sums of family wavelet_tma in the workspace, as the threads of the math role hold them: four floats of each
-// thread side by side, then the next four. They are added up in a fixed order, so that results are reproducible to the
-// bit.
+// The f32 partials of families wavelet_tma and stationary in the workspace, and the stream-K fixup that adds them. A
+// slot has the accumulators of the math role: four floats of each thread side by side, then the next four. The fixup
+// adds in a fixed order, so that results are reproducible to the bit.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
@@ -9,7 +9,7 @@
 
 namespace ckgen::epilogue {
 
-// View: of an operation; see pipeline/tma_roles.hpp.
+// View: see pipeline/tma_roles.hpp.
 template <class D, class View>
 struct WgmmaFixup {
     using Args = typename View::Args;
@@ -24,7 +24,7 @@ struct WgmmaFixup {
     static CKGEN_DEVICE float* slot(const Args& args, int64 number, int id) {
         return View::partials(args) + number * slot_floats + id * 4;
     }
-    // Whether any of a thread's rows are rows of the result: those of others are neither kept nor read.
+    // True if any row of the thread is a row of the result. Partials of other rows are neither stored nor read.
     static CKGEN_DEVICE bool has_rows(const Args& args, const Tile& tile, int id) {
         return tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0) < View::rows(args, tile);
     }
@@ -44,8 +44,8 @@ struct WgmmaFixup {
         }
     }
 
-    // Adds up the splits of the tail and writes its results: all workgroups, a share of every tile each. It is bound by
-    // the latency of the cache, so that a thread has eight loads under way.
+    // Adds the splits of the stream-K tiles and stores the results. Each workgroup takes a part of every tile. Cache
+    // latency bounds it, so each thread has eight loads in flight.
     static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
         if(View::schedule(args).splits < 8)
             finish_parts<View::Store::blocks_at_once>(thread, args, id);
@@ -66,11 +66,11 @@ private:
         for(int item = first; item < items; item += stride) {
             const int owner = item % rows * 128 + id % 128;
             const int part = item / rows % parts;
-            const int tail = item / rows / parts;
-            const float* source = slot(args, tail, owner) + part * PartBlocks * step;
+            const int number = item / rows / parts;  // of the stream-K tile
+            const float* source = slot(args, number, owner) + part * PartBlocks * step;
             constexpr int at_once = 8 / PartBlocks;
             float sums[4 * PartBlocks] = {};
-            const Tile tile = View::tile(args, schedule.data_parallel_tiles + tail);
+            const Tile tile = View::tile(args, schedule.data_parallel_tiles + number);
             int left = has_rows(args, tile, owner) ? schedule.splits : 0;
             for(; left >= at_once; left -= at_once)
                 source = add<at_once, PartBlocks>(thread, source, split_floats, sums);
@@ -84,7 +84,7 @@ private:
         }
     }
 
-    // The next Count splits; gives where those after them begin.
+    // Adds the next Count splits; returns the address of the split after them.
     template <int Count, int PartBlocks>
     static CKGEN_DEVICE const float* add(const platform::Thread& thread, const float* source, int64 split_floats,
                                          float (&sums)[4 * PartBlocks]) {

@@ -44,7 +44,7 @@ struct Walk {
     }
 };
 
-// What a workgroup computes: rows m_first.. of a GEMM, columns n_first.., and its share of GEMM-K.
+// The part of a GEMM that a workgroup computes: rows m_first.. of a GEMM, columns n_first.., and its share of GEMM-K.
 // NDim: dimensions that the kernel tells apart; a row is an image and a position in each of them.
 template <int NDim>
 struct BwdDataTile {
@@ -59,7 +59,7 @@ struct BwdDataTile {
     int32 origin[NDim];
     int32 first[NDim], taps[NDim];
 
-    // Of a persistent kernel: a tile with all of GEMM-K.
+    // A tile with all of GEMM-K, for persistent kernels.
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_tile(const BwdDataArgs& args, const BwdDataUnits& units, int number) {
         BwdDataTile tile{};
@@ -89,7 +89,7 @@ struct BwdDataTile {
         tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
         return tile;
     }
-    // Of a persistent kernel: a unit of its schedule.
+    // A unit of the schedule, for persistent kernels.
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_unit(const BwdDataArgs& args, const BwdDataUnits& units, int unit) {
         const TileSchedule& schedule = units.schedule;

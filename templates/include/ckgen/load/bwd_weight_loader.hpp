@@ -53,7 +53,7 @@ public:
         b_.advance(thread);
     }
 
-    // Where `direct`: starts the loads of the next tile to a stage; it is there after await_loads().
+    // If `direct`: starts the loads of the next tile to a stage; it is there after await_loads().
     CKGEN_DEVICE void load_to(const platform::Thread& thread, int stage) {
         const int base = stage * D::lds_stage_bytes;
         Registers places{CopyA::place(base, wave_first_), CopyB::place(base + Layouts::b_offset, wave_first_)};

@@ -27,7 +27,7 @@ struct BwdWeightTile {
         return tile;
     }
 
-    // Of a persistent kernel: a unit of args.schedule.
+    // A unit of args.schedule, for persistent kernels.
     template <class D>
     static CKGEN_DEVICE BwdWeightTile of_unit(const BwdWeightArgs& args, int unit) {
         const TileSchedule& schedule = args.schedule;
@@ -65,7 +65,7 @@ public:
                           : rows_left_ > 0                ? rows_left_ * row_bytes_
                                                           : 0;
         const platform::GlobalBuffer window(base_, static_cast<uint32>(bytes));
-        // A register for each row's offset, but for narrow accesses, of which there are many.
+        // A register for each row's offset, except for narrow accesses: those are many.
         const int row_bytes = Copy::slices * Copy::rows <= 4 ? row_bytes_ : thread.rematerialize(row_bytes_);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)

@@ -45,7 +45,7 @@ struct RepackKernel {
     }
 
 private:
-    // Where a vector of the target comes from: its first element, which is `shift` past a multiple of eight, and how
+    // The source of a vector of the target: its first element, which is `shift` past a multiple of eight, and how
     // many from there on belong to the row; none where all is padding.
     struct Place {
         int64 element;

@@ -1,5 +1,5 @@
-// Family halo of backward data: gradients of 3x3 filters whose channels are too few for a matrix tile of their own, at
-// the speed of memory. A workgroup has 64 channels of the output, those of several groups. The load role, one thread,
+// Family halo of backward data: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
+// bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread,
 // streams rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them.
 // The weights of all taps stay in registers of the math role.
 //   A[position][k] = dOut seen through a tap     B[k][c] = that tap's weights     D[position][c] = dIn
@@ -34,10 +34,10 @@ struct HaloBwdDataKernel {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share) {
             const conv::HaloGeometry& g = args.ring;
             const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
-            HaloWalk walk(g, share.first);
+            HaloWalk walk(g, places.stages, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                const uint32 full = places.full(walk.stage);
-                platform::mbarrier_wait(places.empty(walk.stage), walk.parity ^ 1);
+                const uint32 full = walk.ring.full();
+                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);
                 platform::mbarrier_expect(full, block_bytes);
                 platform::tma_load_nd(places.ring + Shape::bytes(walk.block * block_bytes), args.out, full,
                                       share.window * window, args.taps[1].first,
@@ -46,15 +46,15 @@ struct HaloBwdDataKernel {
         }
     };
 
-    // Brings to the cache what a step's cells will want of D tensors, while the step before is multiplied: not earlier,
-    // for all workgroups share the cache.
+    // Prefetches the D tensors of a step's cells into the cache while the step before is multiplied. Not earlier,
+    // because all workgroups share the cache.
     struct PrefetchRole {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share, int id, int threads) {
-            HaloWalk walk(args.ring, share.first);
-            HaloWalk done(args.ring, share.first);
+            HaloWalk walk(args.ring, places.stages, share.first);
+            HaloWalk done(args.ring, places.stages, share.first);
             for(int i = 0; i < share.count; ++i, walk.next(args.ring)) {
                 if(i >= 2) {
-                    platform::mbarrier_wait(places.empty(done.stage), done.parity);
+                    platform::mbarrier_wait(done.ring.empty(), done.ring.parity);
                     done.next(args.ring);
                 }
                 if(i >= share.before)
@@ -63,8 +63,8 @@ struct HaloBwdDataKernel {
         }
 
     private:
-        static CKGEN_DEVICE void fetch(const Args& args, const Share& share, const HaloWalk& walk, int id,
-                                       int threads) {
+        static CKGEN_DEVICE void fetch(const Args& args, const Share& share, const HaloWalk<StageBarriers>& walk,
+                                       int id, int threads) {
             const conv::HaloGeometry& g = args.ring;
             const auto& p = args.problem;
             const int first_row = max_of(0, walk.step * g.rows - g.lead_rows) * p.stride[0];
@@ -128,10 +128,7 @@ struct HaloBwdDataKernel {
         const Share share(args, thread.block_id());
         const int id = thread.thread_id();
         if(id == 0) {
-            for(int stage = 0; stage < args.ring.stages; ++stage) {
-                platform::mbarrier_init(places.full(stage), 1);
-                platform::mbarrier_init(places.empty(stage), D::block_size / 32);
-            }
+            places.stages.init(1, D::block_size / 32);
             platform::fence_mbarrier_init();
         }
         thread.barrier();

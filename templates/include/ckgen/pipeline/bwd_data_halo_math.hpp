@@ -1,6 +1,7 @@
 // The math role of family halo of backward data: see pipeline/bwd_data_halo.hpp.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
@@ -45,15 +46,15 @@ public:
         for(int i = 0; i < unit_matrices / 4; ++i)
             platform::load_matrices_transposed(base + bytes(i * 512), weights_[i]);
         const conv::HaloGeometry& g = args_.ring;
-        HaloWalk walk(g, share_.first);
+        HaloWalk walk(g, places_.stages, share_.first);
         int turn = math_share_;
         for(int i = 0; i < share_.count; ++i, walk.next(g)) {
-            platform::mbarrier_wait(places_.full(walk.stage), walk.parity);
+            platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);
             if(i >= share_.before)
                 turn = strided_ ? multiply<2>(walk, turn) : multiply<1>(walk, turn);
             platform::sync_warp();
             if(lane_ == 0)
-                platform::mbarrier_arrive(places_.empty(walk.stage));
+                platform::mbarrier_arrive(walk.ring.empty());
         }
     }
 
@@ -90,29 +91,29 @@ private:
         const int row = args_.taps[0].offset[tap / side];
         const int column = args_.taps[1].offset[tap % side];
         // A step's cells begin at a multiple of 8 less lead_rows rows.
-        const int phase = (lane_ + column + (row - args_.ring.lead_rows) * args_.ring.plane) & 7;
-        return bytes(column * conv::kHaloPitch + (chunk ^ phase) * 16);
+        const int line = lane_ + column + (row - args_.ring.lead_rows) * args_.ring.plane;
+        return bytes(column * conv::kHaloPitch + atom::SwizzledRows<T, 64>::slot_byte(line, chunk));
     }
-    // The weights of 8 channels k and 8 channels c, and behind them those that an instruction takes together.
+    // The weights of 8 channels k and 8 channels c, followed by those that the same instruction takes.
     CKGEN_DEVICE const uint32* weight(int group, int slot, int column_block, int k_block) const {
         const int i = Shape::matrix_of(group, slot, column_block, k_block);
         return weights_[i / 4] + i % 4;
     }
 
-    // Where a round's cells are in the ring, for each row of the filter.
+    // Addresses of a round's cells in the ring, for each row of the filter.
     struct Rows {
         uint32 at[rounds][side];
     };
-    // Of a step: the first cell of those that are multiplied at once, between which cells there are results, and
-    // the row that the step's first cell is in. Cells are numbered over a step's rows of the ring.
+    // Cells of a step: the first of those that are multiplied at once, the first and last with results, and the row of
+    // the step's first cell. Cells are numbered over a step's rows of the ring.
     struct Cells {
         int at, first, last, first_row;
     };
 
-    // The step's cells whose output rows are all there now, cells_at_once of them by the math warps in turn. Gives
-    // the turn that this warp has next.
+    // Multiplies the step's cells whose output rows have all arrived: the math warps take cells_at_once of them one
+    // after the other, beginning with the warp whose `turn` is 0. Returns this warp's `turn` in the next step.
     template <int Stride>
-    CKGEN_DEVICE int multiply(const HaloWalk& walk, int turn) {
+    CKGEN_DEVICE int multiply(const HaloWalk<StageBarriers>& walk, int turn) {
         const conv::HaloGeometry& g = args_.ring;
         const int first_row = walk.step * g.rows - g.lead_rows;
         const int begin = max_of(0, -first_row);
@@ -195,7 +196,7 @@ private:
     }
 
     CKGEN_DEVICE void multiply_tap(Accumulators& acc, const Rows& rows, int slot, int row) const {
-        // Where registers are short the place is worked out anew.
+        // Where registers are short the offset is recomputed.
         const uint32 at = fused && channels == 32 ? place(tap_of(slot), unit_ * 4 + lane_ / 16) : place_[slot];
         uint32 a[rounds][2][4];
         CKGEN_UNROLL
@@ -264,7 +265,7 @@ private:
                 values[from_group(i)][w] = static_cast<uint32>(mine[i]);
         }
     }
-    // Of two groups in turn, and back.
+    // Alternates between two groups, and back.
     static CKGEN_DEVICE constexpr int from_group(int i) { return channels == 16 ? i % 2 * 2 + i / 2 : i; }
 
     // A position of the input of which this lane writes eight channels.
@@ -329,7 +330,7 @@ private:
         }
     }
 
-    // What is written of two sums where there is no D tensor.
+    // Two results, rounded, where there is no D tensor.
     CKGEN_DEVICE uint32 rounded(float first, float second) const {
         Vec<typename D::In, 2> pair;
         const typename D::Function& function = args_.problem.function;

@@ -1,5 +1,5 @@
-// What the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) agree on: who has which channels, the
-// order of taps, where things are in shared memory.
+// The layout that the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) share: channels per warp, the
+// order of taps, addresses in shared memory.
 #pragma once
 
 #include "ckgen/conv/halo_taps.hpp"
@@ -47,7 +47,7 @@ struct HaloBwdDataShape {
     static constexpr int math_shares = D::block_size / 32 / units;
     static constexpr bool fused = D::d_tensors > 0;
     static constexpr int rounds =
-        fused || channels == 32 ? 1 : 2;  // of 16 cells a warp, that do not wait for each other
+        fused || channels == 32 ? 1 : 2;  // of 16 cells per warp, which do not wait for each other
     static constexpr int cells_at_once = rounds * 16;
     static constexpr int unit_groups = unit / channels;
     static constexpr int column_blocks = channels / 8;
@@ -66,8 +66,8 @@ struct HaloBwdDataShape {
                                              (fused ? 28 : 227) * 1024,
                                              latency_kib * 1024};
 
-    // Which of a unit's 8x8 matrices has the weights of a group, a slot and 8 channels of each kind. Those that one
-    // instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
+    // The number, among a unit's 8x8 matrices, of the one with the weights of a group, a slot and 8 channels of each
+    // kind. Those that one instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
     static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
         if(channels == 8 && slot < taps - 1)
             return (slot / 2 * unit_groups + group) * 2 + slot % 2;
@@ -78,29 +78,29 @@ struct HaloBwdDataShape {
 
     static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
 
-    // Addresses in shared memory: the ring, the weights, the barriers.
+    // Addresses in shared memory, in this order: the ring of blocks, the weights, the barriers of the stages.
     struct Places {
-        uint32 ring, weights, barriers;
+        uint32 ring, weights;
+        StageBarriers stages;
 
         CKGEN_DEVICE Places(const Args& args, uint32 base)
-            : ring(base + zero_bytes), weights(ring + bytes(args.ring.ring_bytes)), barriers(weights + weight_bytes) {}
-        CKGEN_DEVICE uint32 full(int stage) const { return barriers + bytes(stage * 16); }
-        CKGEN_DEVICE uint32 empty(int stage) const { return full(stage) + 8; }
+            : ring(base + zero_bytes), weights(ring + bytes(args.ring.ring_bytes)),
+              stages{weights + weight_bytes, args.ring.stages} {}
     };
 
-    // The steps of a workgroup: a share that begins inside an image first brings the rows that it reaches back to.
-    struct Share {
-        int window, first, count, before;
+    // The share of a workgroup: a window of 64 channels, and an even part of the steps of all images.
+    struct Share : HaloShare {
+        int window;
 
-        CKGEN_DEVICE Share(const Args& args, uint32 block) {
-            const conv::HaloGeometry& g = args.ring;
-            const int index = static_cast<int>(block / bytes(args.windows));
-            window = static_cast<int>(block) - index * args.windows;
-            first = static_cast<int>(static_cast<int64>(args.steps) * index / args.shares);
-            const int end = static_cast<int>(static_cast<int64>(args.steps) * (index + 1) / args.shares);
-            before = min_of(g.blocks - g.stages, first % g.steps_per_image);
-            first -= before;
-            count = end - first;
+        CKGEN_DEVICE Share(const Args& args, uint32 block)
+            : Share(args, block, static_cast<int>(block / bytes(args.windows))) {}
+
+    private:
+        CKGEN_DEVICE Share(const Args& args, uint32 block, int index)
+            : HaloShare(args.ring, begin_of(args, index), begin_of(args, index + 1)),
+              window(static_cast<int>(block) - index * args.windows) {}
+        static CKGEN_DEVICE int begin_of(const Args& args, int index) {
+            return static_cast<int>(static_cast<int64>(args.steps) * index / args.shares);
         }
     };
 };

@@ -1,4 +1,4 @@
-// What pipelines are given to compute backward data.
+// The parts with which the xdl and wavelet pipelines compute backward data.
 #pragma once
 
 #include "ckgen/epilogue/bwd_data_store.hpp"

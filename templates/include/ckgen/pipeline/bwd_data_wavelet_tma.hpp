@@ -3,6 +3,7 @@
 // map for each class. The weight comes as boxes of 64 output by 64 input channels of a tap. See pipeline/tma_roles.hpp.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/wgmma_input_store.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
@@ -24,6 +25,9 @@ struct WaveletTmaBwdDataLoadRole {
     using Args = WaveletTmaBwdDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
+    using Out = atom::SwizzledTile<typename D::Out, D::m_per_block, 64>;
+    template <int Rows>
+    using Wei = atom::SwizzledTile<typename D::Out, Rows, 64>;
 
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
@@ -50,7 +54,7 @@ struct WaveletTmaBwdDataLoadRole {
     }
 
 private:
-    // Where the walk of the tile's rows through the output begins, under the last tap of its class; innermost first.
+    // The first output position of the tile's rows under the last tap of its sub-GEMM; innermost first.
     struct Rows {
         int position[ndim], image;
 
@@ -111,20 +115,20 @@ private:
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
         const int weight_bytes = D::weight_rows > 0 ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
-        platform::mbarrier_expect(ring.full(), D::m_per_block * 128 + weight_bytes);
+        platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
         platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
         if constexpr(D::weight_rows == 0)
-            copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 128, ring.full(), tile, step);
+            copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
     }
-    // Rows: of 64 input channels, from one box's first to the next one's.
+    // Rows: from a box of 64 input channels to the next.
     template <int Rows>
     static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
                                          const Step& step) {
         CKGEN_UNROLL
         for(int j = 0; j < D::n_per_block / 64; ++j)
-            platform::tma_load_nd(target + j * Rows * 128, args.wei, full, step.column + 64 * j, step.channel,
+            platform::tma_load_nd(target + j * Wei<Rows>::bytes, args.wei, full, step.column + 64 * j, step.channel,
                                   tile.group, 0);
     }
     static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
@@ -172,12 +176,13 @@ struct WaveletTmaBwdDataView {
     }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
-        constexpr uint32 block_bytes = (D::weight_rows > 0 ? D::weight_rows : D::k_per_block) * 128;
+        using T = typename D::Out;
+        const atom::SwizzledTile<T, 64, 64> a_tile(a);
+        const atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64> b_tile(b);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
-            atom::wgmma<typename D::Out, D::n_per_block, atom::Major::k>(
-                acc, atom::wgmma_row_descriptor(a + k * 32), atom::wgmma_descriptor(b + k * 2048, block_bytes),
-                accumulate || k > 0);
+            atom::wgmma<T, D::n_per_block, atom::Major::k>(acc, a_tile.k_major_descriptor(16 * k),
+                                                           b_tile.descriptor(16 * k), accumulate || k > 0);
     }
 };
 

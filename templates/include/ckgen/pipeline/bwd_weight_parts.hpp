@@ -1,4 +1,4 @@
-// What pipelines are given to compute backward weight.
+// The parts with which the xdl and wavelet pipelines compute backward weight.
 #pragma once
 
 #include "ckgen/epilogue/bwd_weight_store.hpp"

@@ -1,52 +1,39 @@
-// Where tiles lie in shared memory that TMA loads bring: a ring of stages, and in family stationary the tiles
-// of B that stay. Mbarriers tell the load role and the math role of each other (pipeline/tma_roles.hpp).
+// Shared memory of the kernels of families wavelet_tma and stationary: the ring of stages, the stationary tiles of B,
+// and the barriers of both (pipeline/tma_roles.hpp).
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"
-#include "ckgen/platform/tma.hpp"
+#include "ckgen/pipeline/stage_ring.hpp"
 
 namespace ckgen::pipeline {
 
-// Where a stage and its barriers lie in shared memory.
+// In order of addresses: the stationary B, the stages, the barriers of the stages, the order barriers of the ping-pong
+// consumers, the barriers of the stationary B, the epilogue's LDS. Swizzled tiles begin at multiples of 1024.
 template <class D>
-struct TmaRing {
-    uint32 base;
-    int stage = 0;
-    int parity = 0;
-
-    CKGEN_DEVICE uint32 data() const { return base + static_cast<uint32>(stage * D::lds_stage_bytes); }
-    CKGEN_DEVICE uint32 full() const { return base + D::stages * D::lds_stage_bytes + static_cast<uint32>(stage) * 16; }
-    CKGEN_DEVICE uint32 empty() const { return full() + 8; }
-    // A B that stays lies before the stages. Swizzled tiles begin at multiples of 1024.
+struct TmaRing : StageRing {
     static constexpr int weight_bytes = D::weight_rows * D::n_per_block * 2;
+
+    CKGEN_DEVICE explicit TmaRing(uint32 first_stage)
+        : StageRing(first_stage, D::lds_stage_bytes, D::stages, first_stage + D::stages * D::lds_stage_bytes) {}
+    static CKGEN_DEVICE TmaRing first() { return TmaRing(weight() + weight_bytes); }
+
     static CKGEN_DEVICE uint32 weight() { return (platform::lds_start() + 1023u) & ~1023u; }
-    static CKGEN_DEVICE TmaRing first() { return {weight() + weight_bytes}; }
-    // Of the workgroup's LDS, the first byte behind the ring and the other barriers.
+    // Byte of the workgroup's LDS where the epilogue's begins.
     static CKGEN_DEVICE int end_byte() {
         return static_cast<int>(weight() - platform::lds_start()) + D::lds_weight_bytes +
-               D::stages * (D::lds_stage_bytes + 16) + 16;
+               D::stages * (D::lds_stage_bytes + stage_barrier_bytes) + 16;
     }
-    // Where a team waits for its turn, behind the last stage's barriers: 16 bytes that rounding `base` up leaves over.
-    CKGEN_DEVICE uint32 turn(int team) const {
-        return base + D::stages * (D::lds_stage_bytes + 16) + static_cast<uint32>(team) * 8;
+    // The order barrier of a ping-pong consumer, at which it waits before it multiplies. There is room for two.
+    CKGEN_DEVICE uint32 order(int consumer) const {
+        return barriers + D::stages * stage_barrier_bytes + static_cast<uint32>(consumer) * 8;
     }
-    // Of a B that stays: a tile of it is there, it is no longer read.
-    CKGEN_DEVICE uint32 weight_full(int tile) const { return turn(2) + static_cast<uint32>(tile) * 8; }
+    // Barriers of the stationary B: weight_full(tile): that tile has arrived; weight_empty(): no consumer reads it any
+    // more.
+    CKGEN_DEVICE uint32 weight_full(int tile) const { return order(2) + static_cast<uint32>(tile) * 8; }
     CKGEN_DEVICE uint32 weight_empty() const { return weight_full(D::weight_rows / 16); }
-    CKGEN_DEVICE void next() {
-        if(++stage == D::stages) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-    CKGEN_DEVICE void skip(int count) {
-        const int rounds = (stage + count) / D::stages;
-        stage += count - rounds * D::stages;
-        parity ^= rounds & 1;
-    }
 };
 
-// The units of this workgroup. Where B stays, neighbours, for which it is the same.
+// The units of this workgroup. Consecutive ones where B is stationary, because they share it.
 template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
@@ -55,13 +42,13 @@ CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv:
                               : conv::strided_units(schedule, workgroup, workgroups);
 }
 
-// Which B stays, as a role comes to its units. Both roles see it change at the same unit.
+// The stationary B of a role's current unit. Both roles see it change at the same units.
 struct TmaWeight {
     int number = -1, k_first = 0;
-    int changed = 0;        // how often
-    uint32 parities = ~0u;  // of the phases of tiles that are there: one may have had more tiles than the next
+    int changed = 0;        // number of changes
+    uint32 parities = ~0u;  // of the phases of its tiles' barriers: one B may have more tiles than the next
 
-    // Whether a tile wants another B than the one before it.
+    // True if the tile needs another B than the tile before it.
     template <class Tile>
     CKGEN_DEVICE bool changes(const Tile& tile) {
         if(tile.k_tiles == 0 || (tile.weight == number && tile.k_tile_first == k_first))
@@ -73,7 +60,7 @@ struct TmaWeight {
         return true;
     }
 };
-// Its tile for a stage.
+// The tile of the stationary B that goes with a stage.
 struct TmaWeightTile {
     int tile;
     uint32 parities, data, bytes;

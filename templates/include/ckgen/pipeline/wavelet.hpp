@@ -9,8 +9,8 @@
 
 namespace ckgen::pipeline {
 
-// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
-// are done without.
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and
+// without_product(), which handles tiles with empty GEMM-K.
 template <class D, template <class> class Parts>
 struct WaveletKernel {
     using Args = typename Parts<D>::Args;

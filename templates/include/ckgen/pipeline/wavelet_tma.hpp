@@ -1,7 +1,8 @@
-// Family wavelet_tma of backward weight: Hopper's wavelet. The load role is one warp that issues TMA loads,
-// dOut as a matrix and the input in im2col order; see pipeline/tma_roles.hpp for the rest.
+// Family wavelet_tma of backward weight: the wavelet of Hopper. The load role is one warp that loads dOut as a matrix
+// and the input in im2col order by TMA; see pipeline/tma_roles.hpp for the rest.
 #pragma once
 
+#include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/wgmma_store.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
@@ -15,14 +16,15 @@ struct WaveletTmaArgs {
     int32 advance[conv::kMaxDims + 1];  // k_per_block rows of GEMM-K as output positions, innermost first, and images
 };
 
-// One warp, whose lanes all do the same, so that the compiler keeps what they compute in uniform registers, where
-// TMA takes it from; one lane issues the copies. A lane alone would take longer for the code between
-// two copies than a small tile's copies take.
+// One warp whose lanes all compute the same, so that the compiler keeps it in uniform registers, which TMA instructions
+// read; one elected lane issues the loads. A single lane would need more time between two loads than the loads of a
+// small tile take.
 template <class D>
 struct WaveletTmaLoadRole {
     using Args = WaveletTmaArgs;
     static constexpr int ndim = D::Layout::ndim;
-    static constexpr int block_bytes = D::k_per_block * 128;  // 64 columns of a stage
+    using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, 64>;  // what one TMA load brings
+    static constexpr int block_bytes = Block::bytes;
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int b_blocks = D::n_per_block / 64;
 
@@ -139,11 +141,10 @@ struct WaveletTmaView {
     static CKGEN_DEVICE constexpr int steps(const Args&) { return D::k_per_block / 16; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
-        constexpr uint32 block_bytes = D::k_per_block * 128;
+        const atom::SwizzledTile<typename D::Out, D::k_per_block, 64> a_tile(a), b_tile(b);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
-            atom::wgmma<typename D::Out, D::n_per_block>(acc, atom::wgmma_descriptor(a + k * 2048, block_bytes),
-                                                         atom::wgmma_descriptor(b + k * 2048, block_bytes),
+            atom::wgmma<typename D::Out, D::n_per_block>(acc, a_tile.descriptor(16 * k), b_tile.descriptor(16 * k),
                                                          accumulate || k > 0);
     }
 };

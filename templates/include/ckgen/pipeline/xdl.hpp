@@ -1,5 +1,5 @@
 // Family xdl: every wave loads and multiplies. Global loads of the next tile are in flight while the current one is
-// multiplied. One LDS stage needs two barriers a tile, two stages need one.
+// multiplied. One LDS stage needs two barriers per tile, two stages need one.
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
@@ -7,8 +7,8 @@
 
 namespace ckgen::pipeline {
 
-// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and which tiles
-// are done without.
+// D: a checked Config with its derived values. Parts<D>: the operation's Args, Tile, Loader and Store, and
+// without_product(), which handles tiles with empty GEMM-K.
 template <class D, template <class> class Parts>
 struct XdlKernel {
     using Args = typename Parts<D>::Args;

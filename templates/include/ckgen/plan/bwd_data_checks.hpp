@@ -43,12 +43,12 @@ int64 most_taps(const BwdDataArgs& a, int ndim);
 std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in);
 BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise);
 
-// With a copy engine: how many channels of a tap a tile of GEMM-K has, 64 or a smaller multiple of 16 that fits K
+// With TMA: how many channels of a tap a tile of GEMM-K has, 64 or a smaller multiple of 16 that fits K
 // better; with several groups it divides K, for behind a group's channels are those of the next.
 int copied_rows(const Problem& p);
-// What tensor maps cannot describe.
-std::string check_copy_engine(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a);
-// Whether the output is copied to rows that the copy engine can address, which its strides in `a` then are.
+// Refuses what tensor maps cannot describe.
+std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a);
+// Whether the output is copied to rows that TMA can address, which its strides in `a` then are.
 bool needs_repack(const BwdDataTraits& t, const Problem& p);
 void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataTraits& t, const Problem& p);
 

@@ -20,7 +20,7 @@ namespace ckgen::platform {
 
 using Stream = void*;
 
-// Half a wave where the portable atom stands in for hardware whose waves are half as wide.
+// Half a wave where the portable atom replaces hardware whose waves are half as wide.
 #if defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM
 inline constexpr int kExchangeLanes = 32;
 #else
@@ -34,7 +34,7 @@ class HostError : public LaunchError {
     using LaunchError::LaunchError;
 };
 
-// Where an access was written in the kernel; reports quote it.
+// The source line of an access in the kernel; reports quote it.
 struct Site {
     const char* file = nullptr;
     int line = 0;
@@ -180,7 +180,7 @@ public:
         }
         return value;
     }
-    // 16 bytes a lane; lane 0's go to LDS byte `first`, the next lane's behind them.
+    // 16 bytes per lane; lane 0's go to LDS byte `first`, the next lane's after them.
     void load_to_lds(const Thread& thread, uint32 byte_offset, int first, Site site = Site::here()) const {
         constexpr int wave_lanes = 64;
         thread.lds_store(first + thread.thread_id() % wave_lanes * 16, load<Vec<uint32, 4>>(thread, byte_offset, site),

@@ -1,4 +1,4 @@
-// The mbarriers of a workgroup and the copies on their way. Internal to the host platform's engine.
+// The mbarriers of a workgroup and its TMA loads in flight. Internal to the host platform.
 #pragma once
 
 #include "ckgen/platform/host_lds.hpp"
@@ -26,7 +26,7 @@ public:
     void do_some(uint64& random);
     // Does the oldest copy on its way; false where there is none.
     bool do_one();
-    // What a thread that sleeps at an mbarrier waits for.
+    // The event for which a thread sleeps at an mbarrier.
     std::string describe(int index) const;
     // Why the workgroup may not end yet, or nothing.
     std::string unfinished() const;

@@ -18,7 +18,7 @@ extern __shared__ __align__(1024) char dynamic_lds[];
 inline constexpr int kExchangeLanes = 32;
 inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
 inline constexpr bool kDirectLds = false;
-inline constexpr int kLoadedHalves = 1;  // two cost a block a multiprocessor
+inline constexpr int kLoadedHalves = 1;  // two would leave room for one block less per multiprocessor
 
 // The low (high) halves of two words, that of `a` in the low half.
 template <bool High>

@@ -20,8 +20,8 @@ Function driver_function(const char* name) {
     return reinterpret_cast<Function>(function);
 }
 
-// Whether there is a driver to ask: a build machine only plans, and older GPUs than those of compute capability 9.0
-// have no tensor maps (CUDA driver API, Tensor Map Object Management).
+// True if there is a driver that encodes them: a build machine only plans, and older GPUs than those of compute
+// capability 9.0 have no tensor maps (CUDA driver API, Tensor Map Object Management).
 inline bool encodes_tensor_maps() {
     const int device = current_device();
     int major = 0;

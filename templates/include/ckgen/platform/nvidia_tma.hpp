@@ -1,4 +1,4 @@
-// Hopper's asynchronous machinery as kernels use it: mbarriers and TMA loads. PTX ISA 9.0, 9.7.13.15
+// Hopper's asynchronous instructions: mbarriers, TMA loads, setmaxnreg. PTX ISA 9.0, 9.7.13.15
 // (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
 #pragma once
 
@@ -75,7 +75,7 @@ CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 ba
     }
 }
 
-// Bytes side by side, a multiple of 16 at addresses that are such too. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
+// A run of bytes. Their number and both addresses are multiples of 16. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
 CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32 barrier) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
@@ -98,10 +98,10 @@ CKGEN_DEVICE void lds_store_16_bytes(uint32 address, const Vec<uint32, 2>& low, 
                  : "memory");
 }
 
-// Makes what threads stored in shared memory come before what TMA will write there; a barrier follows.
+// Orders stores of threads to shared memory before later TMA writes there; a barrier follows.
 CKGEN_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Where the workgroup's dynamic shared memory, Thread's LDS, begins.
+// Start of the workgroup's dynamic shared memory, which is Thread's LDS.
 CKGEN_DEVICE uint32 lds_start() { return static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds)); }
 CKGEN_DEVICE void sync_warp() { __syncwarp(); }
 // True in one lane of a warp, whose lanes are all here. PTX ISA 9.0, 9.7.13.14 (elect.sync).
@@ -110,7 +110,7 @@ CKGEN_DEVICE bool elect_lane(const Thread&) {
     asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
     return elected != 0;
 }
-// Of all threads of a grid; what they stored before can be read after. The launch is a cooperative one.
+// A barrier of all threads of a grid: what they stored before can be read after. Needs a cooperative launch.
 inline constexpr bool kGridBarrier = true;
 CKGEN_DEVICE void grid_barrier() { cooperative_groups::this_grid().sync(); }
 // A barrier of `threads` threads, a multiple of 32; number 0 is the workgroup's.
@@ -145,8 +145,8 @@ CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&
                  : "memory");
 }
 
-// Moves registers between roles: every thread of a warpgroup calls it; the kernel must have been compiled to use them
-// all.
+// Moves registers between roles: every thread of a warpgroup executes it. The kernel must have been compiled to use all
+// registers of a multiprocessor.
 template <int Count>
 CKGEN_DEVICE void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));

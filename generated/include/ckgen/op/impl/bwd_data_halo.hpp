@@ -1,0 +1,70 @@
+// Copied by ckgen from templates/include/ckgen/op/impl/bwd_data_halo.hpp. Do not edit; run: ckgen generate
+// Family halo of grouped convolution backward data (sm_90a).
+#pragma once
+
+#include "ckgen/config/checked.hpp"
+#include "ckgen/op/impl/bwd_data.hpp"
+#include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/bwd_data_halo.hpp"
+
+namespace ckgen::instances {
+
+struct BwdDataHalo : TmaFamily<BwdDataFamily> {
+    template <class Config>
+    using Checked = CheckedDataHalo<Config>;
+    template <class D>
+    using Kernel = pipeline::HaloBwdDataKernel<D>;
+
+#if !CKGEN_DEVICE_PASS
+    static constexpr const char* type_suffix = "_Halo";
+
+    template <class D>
+    static conv::BwdDataTraits traits() {
+        conv::BwdDataTraits traits = TmaFamily::traits<D>();
+        traits.halo = pipeline::HaloBwdDataShape<D>::limits;
+        return traits;
+    }
+
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32 blocks, const typename Kernel::Problem& p, const conv::BwdDataPlan&) {
+        const conv::HaloCells cells = conv::halo_cells(p, Kernel::limits);
+        typename Kernel::Args args{};
+        args.problem = p;
+        args.taps[0] = cells.taps[0];
+        args.taps[1] = cells.taps[1];
+        args.ring = cells.ring;
+        args.windows = conv::halo_windows(p);
+        args.steps = p.images * cells.ring.steps_per_image;
+        args.shares = static_cast<int32>(blocks) / args.windows;
+        args.plane_inverse = static_cast<uint32>((uint64{1} << 32) / static_cast<uint64>(cells.ring.plane) + 1);
+        args.out = platform::box_map<typename Kernel::T>(p.out, rows_of(p, cells.ring));
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
+        return blocks;
+    }
+
+private:
+    // A step's rows of 64 channels.
+    static platform::BoxMap rows_of(const conv::BwdDataArgs& p, const conv::HaloGeometry& ring) {
+        platform::BoxMap box{};
+        box.channels = int64{p.groups} * p.k;
+        box.columns = p.out_length[1];
+        box.rows = p.out_length[0];
+        box.images = p.images;
+        // What has length 1 has no distance: any that the driver takes is good.
+        const auto or_packed = [](int64 bytes, int64 packed) { return bytes > 0 ? bytes : packed; };
+        box.column_bytes = or_packed(p.out_stride_bytes[1], box.channels * 2);
+        box.row_bytes = or_packed(p.out_stride_bytes[0], box.column_bytes * box.columns);
+        box.image_bytes = or_packed(p.out_image_bytes, box.row_bytes * box.rows);
+        box.box_channels = conv::kHaloPitch / 2;
+        box.box_columns = ring.plane;
+        box.box_rows = ring.rows;
+        box.column_step = box.row_step = 1;
+        return box;
+    }
+#endif
+};
+
+}  // namespace ckgen::instances

@@ -1,0 +1,163 @@
+// Copied by ckgen from templates/include/ckgen/op/impl/planned_operator.hpp. Do not edit; run: ckgen generate
+// The concrete operator of an instance, without what CK's interfaces of the two operations differ in, and the macros
+// that a generated instance ends with.
+//
+// An instance names a family: a struct in ckgen::instances that binds a kernel to an operation. Both passes use
+//   Checked<Config>    the Config with its derived values, D below, after its rules were asserted
+//   Kernel<D>          what platform::launch starts
+//   Reduction<D>       only with CKGEN_DEFINE_INSTANCE_AND_REDUCTION: the kernel that adds up f32 partials
+// and host code, partly from the bases BwdWeightFamily or BwdDataFamily and MfmaFamily or TmaFamily,
+//   Operation, Interface<Config>, Operator<...>
+//   traits<D>()        the Traits of the operation
+//   problem<D>(launch) the plan with its pointers, as the kernel knows it
+//   arguments<Kernel>(blocks, problem, plan), workgroups<Kernel>(blocks, arguments)
+//                      a launch; arguments() encodes tensor maps
+//   tensor_map_reason(encode)
+//                      of families with tensor maps: why encode() is refused
+//   reduction<D>()     without Reduction: what else adds up f32 partials in a second kernel, or null
+//   type_suffix, TypeNumbers<D>, type_string<D, Numbers>(suffix)
+//                      CK's type string
+#pragma once
+
+#include "ckgen/platform/platform.hpp"
+
+// The kernels' symbols are the identity with _kernel and _reduce_kernel behind it.
+#define CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY) CKGEN_DEFINE_KERNEL(NAME##_kernel, FAMILY::Kernel<FAMILY::Checked<NAME>>)
+#define CKGEN_DEFINE_REDUCTION(NAME, FAMILY)                                                                           \
+    CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, FAMILY::Reduction<FAMILY::Checked<NAME>>)
+
+#if CKGEN_DEVICE_PASS
+
+// A device pass needs the kernels and nothing else.
+#define CKGEN_DEFINE_INSTANCE(NAME, FAMILY) CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)
+#define CKGEN_DEFINE_INSTANCE_AND_REDUCTION(NAME, FAMILY)                                                              \
+    CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)                                                                             \
+    CKGEN_DEFINE_REDUCTION(NAME, FAMILY)
+
+#else
+
+#include "ckgen/op/planned.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+// Entry() and ReduceEntry() give what platform::launch takes for the kernels; ReduceEntry is null without Reduction.
+template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
+class PlannedOperator : public Family::template Interface<D>, public ConvRunner {
+    using Op = typename Family::Operation;
+    using Kernel = typename Family::template Kernel<D>;
+    using Launch = PlannedLaunch<Op>;
+    using Memory = std::vector<Touched>;
+
+    static auto arguments(uint32 blocks, const Launch& launch) {
+        return Family::template arguments<Kernel>(blocks, Family::template problem<D>(launch), launch.plan);
+    }
+    static void launch(uint32 blocks, const Launch& launch, const Memory& touched, platform::Stream stream) {
+        const auto args = arguments(blocks, launch);
+        platform::launch<Kernel>(Entry(), Family::template workgroups<Kernel>(blocks, args), args, regions_of(touched),
+                                 stream);
+    }
+    static std::string map_reason(uint32 blocks, const Launch& launch) {
+        if constexpr(Family::tensor_maps)
+            return Family::tensor_map_reason([&] { static_cast<void>(arguments(blocks, launch)); });
+        else
+            return {};
+    }
+    static void reduce(const Launch& launch, const Memory& touched, platform::Stream stream) {
+        using Reduction = typename Family::template Reduction<D>;
+        platform::launch<Reduction>(ReduceEntry(), Reduction::blocks_of(launch.args),
+                                    Family::template problem<D>(launch), regions_of(touched), stream);
+    }
+    static auto reduction() {
+        if constexpr(ReduceEntry != nullptr)
+            return &reduce;
+        else
+            return Family::template reduction<D>();
+    }
+    static std::vector<char> argument(const Launch& launch) {
+        const auto args = Family::template problem<D>(launch);
+        const auto* bytes = reinterpret_cast<const char*>(&args);
+        return {bytes, bytes + sizeof(args)};
+    }
+
+    struct Invoker final : BaseInvoker {
+        float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
+            return run_planned(kernel(), argument, config);
+        }
+    };
+
+protected:
+    // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
+    static PlannedKernel<Op> kernel() {
+        return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &map_reason, reduction(), &argument};
+    }
+
+    // Lengths and strides as CK gives them, in std::array.
+    template <class Values>
+    static conv::Tensor tensor_of(const Values& lengths, const Values& strides) {
+        conv::Tensor tensor;
+        for(std::size_t i = 0; i < lengths.size(); ++i) {
+            tensor.lengths[i] = lengths[i];
+            tensor.strides[i] = strides[i];
+        }
+        return tensor;
+    }
+    template <class Spatial>
+    static conv::Problem problem_of(const conv::Tensor& in, const conv::Tensor& wei, const conv::Tensor& out,
+                                    const Spatial& strides, const Spatial& dilations, const Spatial& left_pads,
+                                    const Spatial& right_pads, index_t split_k) {
+        conv::Problem problem;
+        problem.ndim = D::Layout::ndim;
+        problem.split_k = split_k;
+        problem.in = in;
+        problem.wei = wei;
+        problem.out = out;
+        for(std::size_t d = 0; d < strides.size(); ++d) {
+            problem.strides[d] = strides[d];
+            problem.dilations[d] = dilations[d];
+            problem.left_pads[d] = left_pads[d];
+            problem.right_pads[d] = right_pads[d];
+        }
+        return problem;
+    }
+
+public:
+    std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion& fusion,
+                                                      void* p_in, void* p_wei, const void* p_out) const override {
+        return make_argument(kernel(), problem, fusion, p_in, p_wei, p_out);
+    }
+    std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
+    std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
+    const char* Operation() const override { return Op::name; }
+    LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), &argument); }
+
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
+        const std::string reason = unsupported_reason(kernel(), argument);
+        return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
+    }
+    std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
+        return workspace_size(kernel(), argument);
+    }
+    std::string GetIdentity() const override { return D::name; }
+    std::string GetTypeString() const override {
+        return Family::template type_string<D, typename Family::template TypeNumbers<D>>(Family::type_suffix);
+    }
+
+private:
+    DeviceReasons devices_;
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+#define CKGEN_MAKE_INSTANCE(NAME, FAMILY, ...)                                                                         \
+    std::unique_ptr<FAMILY::Interface<NAME>> make_##NAME() {                                                           \
+        return std::make_unique<FAMILY::Operator<FAMILY::Checked<NAME>, FAMILY, __VA_ARGS__>>();                       \
+    }
+#define CKGEN_DEFINE_INSTANCE(NAME, FAMILY)                                                                            \
+    CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)                                                                             \
+    CKGEN_MAKE_INSTANCE(NAME, FAMILY, &entry_##NAME##_kernel, nullptr)
+#define CKGEN_DEFINE_INSTANCE_AND_REDUCTION(NAME, FAMILY)                                                              \
+    CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)                                                                             \
+    CKGEN_DEFINE_REDUCTION(NAME, FAMILY)                                                                               \
+    CKGEN_MAKE_INSTANCE(NAME, FAMILY, &entry_##NAME##_kernel, &entry_##NAME##_reduce_kernel)
+
+#endif

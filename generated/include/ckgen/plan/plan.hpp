@@ -1,0 +1,97 @@
+// Copied by ckgen from templates/include/ckgen/plan/plan.hpp. Do not edit; run: ckgen generate
+// What planning of both operations shares: the traits of an instance and the plan of a problem.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ckgen/config/layout.hpp"
+#include "ckgen/conv/fusion.hpp"
+#include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/plan/problem_checks.hpp"
+#include "ckgen/plan/repack_plan.hpp"
+
+namespace ckgen::conv {
+
+// What planning needs to know of a D tensor of an instance.
+struct DTensorTraits {
+    const char* layout;
+    int bytes;  // of an element
+    bool channels_last, one_a_channel;
+};
+
+// What planning needs to know of an instance of any operation, as values.
+struct InstanceTraits {
+    int ndim;
+    MemoryOrder order;
+    bool writes_input;  // backward data; else backward weight, which writes the weight
+    ConvSpec conv_spec;
+    int m_per_block, n_per_block, k_per_block;
+    int tiles_per_half;  // split boundaries are multiples of this many k tiles
+    int a_vector, b_vector, c_vector;
+    int elem_bytes, written_bytes;  // of an element that is read, and of one that is written
+    int launch_threads;
+    bool truncates;   // the matrix unit rounds partial sums toward zero
+    bool tma;         // TMA brings tiles: tensor maps have limits of their own and need no windows
+    bool persistent;  // workgroups take tiles in turn
+    HaloLimits halo;  // of family halo: a workgroup has all taps
+    std::vector<DTensorTraits> d;
+    int scalars;  // of the function
+
+    bool is_halo() const { return halo.lds_bytes > 0; }
+};
+
+// The traits that follow from an instance in the same way for every family. D: the Config with its derived values.
+template <class D>
+InstanceTraits common_traits(bool writes_input) {
+    InstanceTraits traits{};
+    traits.ndim = D::Layout::ndim;
+    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>, !writes_input};
+    traits.writes_input = writes_input;
+    traits.conv_spec = D::conv_spec;
+    traits.m_per_block = D::m_per_block;
+    traits.n_per_block = D::n_per_block;
+    traits.k_per_block = D::k_per_block;
+    traits.tiles_per_half = 1;
+    traits.a_vector = D::a_vector;
+    traits.b_vector = D::b_vector;
+    traits.c_vector = D::c_vector;
+    traits.elem_bytes = D::elem_bytes;
+    traits.written_bytes = D::c_bytes;
+    traits.launch_threads = D::launch_threads;
+    traits.truncates = kTruncates && D::elem_bytes == 2;
+    return traits;
+}
+
+// Everything that is known before memory is: made once for a problem, used by every run.
+template <class Args_>
+struct Plan {
+    using Args = Args_;
+    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    int split_k = 1;     // what is used, also where the problem asks for -1
+    Workspace workspace;
+    Args args{};        // without pointers
+    RepackArgs copy{};  // without pointers, where workspace.copy_bytes is not 0
+};
+
+// The addresses of the tensors. Null stands for memory that is not allocated yet.
+struct Addresses {
+    const void* in;
+    const void* wei;
+    const void* out;
+};
+
+// What both operations ask of a problem before sizes are multiplied: its dimensions, layout and split_k.
+std::string check_problem(const InstanceTraits& traits, const Problem& problem);
+// Refuses what is no pointwise convolution, of an instance for these alone.
+std::string check_pointwise(const InstanceTraits& traits, const Problem& problem);
+// Refuses channels, strides and addresses that are no multiples of the vectors.
+std::string check_vectors(const InstanceTraits& traits, const Problem& problem, const Addresses& addresses);
+
+// Refuses a dimension that a tensor map in im2col order cannot describe: corners of the box that the first tap walks
+// through too far outside the image, or another tap too far behind the first.
+std::string check_walk(int ndim, int dimension, int64 lowest_corner, int64 highest_corner, int64 tap);
+inline constexpr char kFarGroups[] = "the channels of all groups of a position reach over more than 2^31 elements";
+
+}  // namespace ckgen::conv

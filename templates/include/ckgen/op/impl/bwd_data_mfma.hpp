@@ -1,0 +1,34 @@
+// Families xdl and wavelet of grouped convolution backward data, whose partials a second kernel adds up.
+#pragma once
+
+#include "ckgen/config/checked.hpp"
+#include "ckgen/epilogue/bwd_data_reduce.hpp"
+#include "ckgen/op/impl/bwd_data.hpp"
+#include "ckgen/op/impl/mfma_family.hpp"
+#include "ckgen/pipeline/bwd_data_parts.hpp"
+#include "ckgen/pipeline/wavelet.hpp"
+#include "ckgen/pipeline/xdl.hpp"
+
+namespace ckgen::instances {
+
+struct BwdDataXdl : MfmaFamily<BwdDataFamily> {
+    static constexpr const char* type_suffix = "_Xdl_CShuffle_v1";
+    template <class Config>
+    using Checked = CheckedData<Config>;
+    template <class D>
+    using Kernel = pipeline::XdlKernel<D, conv::BwdDataParts>;
+    template <class D>
+    using Reduction = epilogue::BwdDataReduceKernel<D>;
+};
+
+struct BwdDataWavelet : MfmaFamily<BwdDataFamily> {
+    static constexpr const char* type_suffix = "_Xdl_WaveletModel_CShuffle";
+    template <class Config>
+    using Checked = CheckedData<Config>;
+    template <class D>
+    using Kernel = pipeline::WaveletKernel<D, conv::BwdDataParts>;
+    template <class D>
+    using Reduction = epilogue::BwdDataReduceKernel<D>;
+};
+
+}  // namespace ckgen::instances

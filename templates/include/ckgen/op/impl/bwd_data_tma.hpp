@@ -1,0 +1,109 @@
+// Families wavelet_tma and stationary of grouped convolution backward data (sm_90a).
+#pragma once
+
+#include "ckgen/config/checked.hpp"
+#include "ckgen/op/impl/bwd_data.hpp"
+#include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/bwd_data_wavelet_tma.hpp"
+
+#if !CKGEN_DEVICE_PASS
+#include <algorithm>
+#include <climits>
+#endif
+
+namespace ckgen::instances {
+
+// Starts as many workgroups as multiprocessors hold at most.
+struct BwdDataTma : TmaFamily<BwdDataFamily> {
+    template <class D>
+    using Kernel = pipeline::WaveletTmaBwdDataKernel<D>;
+
+#if !CKGEN_DEVICE_PASS
+    static constexpr const char* type_suffix = "_Wgmma_WaveletModel";
+
+    template <class D>
+    static conv::BwdDataTraits traits() {
+        conv::BwdDataTraits traits = TmaFamily::traits<D>();
+        traits.persistent = true;
+        traits.resident = pipeline::tma_resident<D>;
+        traits.consumers = pipeline::tma_consumers<D>;
+        traits.weight_rows = D::weight_rows;
+        return traits;
+    }
+
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const typename Kernel::Problem& p, const conv::BwdDataPlan& plan) {
+        using T = typename Kernel::T;
+        typename Kernel::Args args{};
+        args.problem = p;
+        args.units = plan.units;
+        args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
+        for(int number = 0; number < p.classes; ++number)
+            if(const conv::SubGemm& seen = plan.units.classes[number]; seen.rows > 0)
+                args.out[number] = platform::image_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
+        return args;
+    }
+    template <class Kernel>
+    static uint32 workgroups(uint32, const typename Kernel::Args& args) {
+        // Those without a unit help to add up.
+        const int needed = Kernel::needs_fixup(args) ? INT_MAX : args.units.schedule.units();
+        return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
+    }
+
+private:
+    // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels.
+    template <int NDim>
+    static platform::BoxMap weight_of(const conv::BwdDataArgs& p) {
+        platform::BoxMap box{};
+        box.channels = p.n;
+        for(int d = 0; d < NDim; ++d)
+            box.channels *= p.filter[d];
+        box.columns = p.k;
+        box.rows = p.groups;
+        box.images = 1;
+        box.column_bytes = box.channels * 2;
+        box.row_bytes = box.columns * box.column_bytes;
+        box.image_bytes = box.row_bytes;
+        box.box_channels = 64;
+        box.box_columns = p.tap_rows;
+        box.box_rows = box.column_step = box.row_step = 1;
+        return box;
+    }
+
+    // The output as the positions of a class walk through it under the class's last tap.
+    template <class Kernel>
+    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
+        constexpr int64 bytes = sizeof(typename Kernel::T);
+        platform::ImageMap image{};
+        image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
+        // What lies outside a tensor takes TMA longer. The row of a copy of the output ends with zeros.
+        if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 64 * bytes)
+            image.channels = 64;
+        image.images = p.images;
+        image.image_bytes = p.out_image_bytes;
+        for(int d = 0; d < Kernel::ndim; ++d) {
+            const int s = Kernel::ndim - 1 - d;  // innermost first
+            image.length[d] = p.out_length[s];
+            image.stride_bytes[d] = p.out_stride_bytes[s];
+            image.step[d] = 1;
+            image.lower[d] = seen.origin[s] - p.shift[s] * (seen.taps[s] - 1);
+            image.upper[d] = image.lower[d] + seen.count[s] - p.out_length[s];
+        }
+        image.ndim = Kernel::ndim;
+        return image;
+    }
+#endif
+};
+
+struct BwdDataWaveletTma : BwdDataTma {
+    template <class Config>
+    using Checked = CheckedDataTma<Config>;
+};
+
+struct BwdDataStationary : BwdDataTma {
+    template <class Config>
+    using Checked = CheckedDataStationary<Config>;
+};
+
+}  // namespace ckgen::instances

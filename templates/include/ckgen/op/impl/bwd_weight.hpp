@@ -1,0 +1,85 @@
+// The concrete operator of one instance of backward weight, and what its families have in common.
+#pragma once
+
+#include "ckgen/config/layout.hpp"
+#include "ckgen/op/impl/planned_operator.hpp"
+
+#if CKGEN_DEVICE_PASS
+
+namespace ckgen::instances {
+struct BwdWeightFamily {};
+}  // namespace ckgen::instances
+
+#else
+
+#include "ckgen/op/bwd_weight.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
+
+namespace ckgen::tensor_operation::device {
+
+template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
+class DeviceGroupedConvBwdWeight_Xdl_CShuffle final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
+    using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
+    using PassThrough = element_wise::PassThrough;
+    using typename Base::Lengths;
+    using typename Base::Spatial;
+
+public:
+    std::unique_ptr<BaseArgument> MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
+                                                      const Lengths& in_lengths, const Lengths& in_strides,
+                                                      const Lengths& wei_lengths, const Lengths& wei_strides,
+                                                      const Lengths& out_lengths, const Lengths& out_strides,
+                                                      const Spatial& strides, const Spatial& dilations,
+                                                      const Spatial& left_pads, const Spatial& right_pads, PassThrough,
+                                                      PassThrough, PassThrough, index_t split_k) override {
+        const conv::Problem problem = Base::problem_of(
+            Base::tensor_of(in_lengths, in_strides), Base::tensor_of(wei_lengths, wei_strides),
+            Base::tensor_of(out_lengths, out_strides), strides, dilations, left_pads, right_pads, split_k);
+        return make_argument(Base::kernel(), problem, {}, const_cast<void*>(p_in), p_wei, p_out);
+    }
+};
+
+}  // namespace ckgen::tensor_operation::device
+
+namespace ckgen::instances {
+
+struct BwdWeightFamily {
+    using Operation = tensor_operation::device::BwdWeight;
+    template <class Config>
+    using Interface = tensor_operation::device::BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
+    template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
+    using Operator = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<D, Family, Entry, ReduceEntry>;
+    using Launch = tensor_operation::device::PlannedLaunch<Operation>;
+
+    template <class D>
+    static conv::BwdWeightTraits traits() {
+        return {conv::common_traits<D>(/*writes_input=*/false)};
+    }
+    template <class D>
+    static const conv::BwdWeightArgs& problem(const Launch& launch) {
+        return launch.args;
+    }
+    // Compiled once a weight type.
+    template <class D>
+    static auto reduction() {
+        return +[](const Launch& launch, const std::vector<tensor_operation::device::Touched>&,
+                   platform::Stream stream) {
+            const conv::BwdWeightArgs& args = launch.args;
+            tensor_operation::device::reduce_partials<typename D::Wei>(
+                args.partial, args.wei, args.groups * args.wei_group_elements, args.split_k, stream);
+        };
+    }
+
+    template <class D, class Numbers>
+    static std::string type_string(const char* suffix) {
+        return tensor_operation::device::type_string(
+            std::string("DeviceGroupedConvBwdWeight") + suffix,
+            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block / Numbers::k1}, D::conv_spec,
+            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
+             D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
+    }
+};
+
+}  // namespace ckgen::instances
+
+#endif

@@ -1,0 +1,34 @@
+// What families xdl and wavelet share on the host side: their kernels take the planned arguments as they are.
+#pragma once
+
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::instances {
+
+template <class Base>
+struct MfmaFamily : Base {
+#if !CKGEN_DEVICE_PASS
+    static constexpr bool tensor_maps = false;
+
+    template <class D>
+    static auto traits() {
+        auto traits = Base::template traits<D>();
+        traits.tiles_per_half = D::load_waves > 0 ? D::stages / 2 : 1;
+        return traits;
+    }
+
+    template <class D>
+    using TypeNumbers = D;
+
+    template <class Kernel, class Args, class Plan>
+    static Args arguments(uint32, const Args& args, const Plan&) {
+        return args;
+    }
+    template <class Kernel, class Args>
+    static uint32 workgroups(uint32 blocks, const Args&) {
+        return blocks;
+    }
+#endif
+};
+
+}  // namespace ckgen::instances

@@ -1,0 +1,50 @@
+// What families whose tiles come by TMA share on the host side. A problem's tensor maps are encoded when it is planned:
+// one that the driver refuses is a reason, and not a launch that fails.
+#pragma once
+
+#include "ckgen/platform/platform.hpp"
+
+#if !CKGEN_DEVICE_PASS
+#include <string>
+
+#include "ckgen/platform/tensor_map.hpp"
+#endif
+
+namespace ckgen::instances {
+
+template <class Base>
+struct TmaFamily : Base {
+#if !CKGEN_DEVICE_PASS
+    static constexpr bool tensor_maps = true;
+
+    template <class D>
+    static auto traits() {
+        auto traits = Base::template traits<D>();
+        traits.tma = true;
+        return traits;
+    }
+
+    // CK's numbers as far as they mean something here: K0 counts 8 rows, an atom is not split among waves.
+    template <class D>
+    struct TypeNumbers {
+        static constexpr int k1 = 8;
+        static constexpr int m_xdl_per_wave = 1, n_xdl_per_wave = 1;
+        static constexpr int a_dst_vector = D::a_vector, b_dst_vector = D::b_vector;
+    };
+
+    // Why the driver does not take the tensor maps that encode() makes, or nothing.
+    template <class Encode>
+    static std::string tensor_map_reason(const Encode& encode) {
+        if(!platform::encodes_tensor_maps())
+            return {};
+        try {
+            encode();
+        } catch(const platform::TensorMapRefused& refused) {
+            return std::string("[tensor-map] ") + refused.what();
+        }
+        return {};
+    }
+#endif
+};
+
+}  // namespace ckgen::instances

@@ -1,0 +1,243 @@
+// Argument, support, workspace and run of both operations, shared by all instances.
+#include "ckgen/op/planned.hpp"
+
+#include <cstdint>
+#include <stdexcept>
+
+#include "ckgen/op/bwd_data.hpp"
+#include "ckgen/op/bwd_weight.hpp"
+#include "ckgen/plan/memory_overlap.hpp"
+
+namespace ckgen::tensor_operation::device {
+namespace {
+
+// The tensor that is written, and then those that are read; a D tensor that is the result itself is left out.
+template <class Operation>
+std::vector<conv::Placed> tensors_of(const conv::InstanceTraits& t, const PlannedArgument<Operation>& a) {
+    const conv::Placed in{"input", a.p_in, a.problem.in, t.ndim, t.writes_input ? t.written_bytes : t.elem_bytes};
+    const conv::Placed wei{"weight", a.p_wei, a.problem.wei, t.ndim, t.writes_input ? t.elem_bytes : t.written_bytes};
+    const conv::Placed out{"output", a.p_out, a.problem.out, t.ndim, t.elem_bytes};
+    std::vector<conv::Placed> tensors = t.writes_input ? std::vector{in, wei, out} : std::vector{wei, in, out};
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        if(a.fusion.d[i].data != a.p_in || a.p_in == nullptr)
+            tensors.push_back({"D tensor", a.fusion.d[i].data, a.fusion.d[i].shape, t.ndim, t.d[i].bytes});
+    return tensors;
+}
+
+void place(conv::BwdWeightArgs& args, void* in, void* wei) {
+    args.in = static_cast<const char*>(in);
+    args.wei = static_cast<char*>(wei);
+}
+void place(conv::BwdDataArgs& args, void* in, void* wei) {
+    args.target = static_cast<char*>(in);
+    args.wei = static_cast<const char*>(wei);
+}
+
+// The workspace may be missing where the plan needs none.
+template <class Operation>
+PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const PlannedArgument<Operation>& a) {
+    PlannedLaunch<Operation> launch{plan.args, plan, a.fusion};
+    auto* workspace = static_cast<char*>(a.p_workspace_);
+    place(launch.args, a.p_in, a.p_wei);
+    launch.args.out =
+        plan.workspace.copy_bytes > 0 ? workspace + plan.workspace.copy_offset : static_cast<const char*>(a.p_out);
+    launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
+    return launch;
+}
+
+template <class Operation>
+uint32 blocks_of(const PlannedLaunch<Operation>& launch) {
+    return static_cast<uint32>(conv::grid_size(launch.args));
+}
+
+// The argument with an address for all memory that is not allocated yet: tensor maps are encoded with it, and nobody
+// reads there.
+template <class Operation>
+PlannedArgument<Operation> with_addresses(PlannedArgument<Operation> argument) {
+    char* const some = reinterpret_cast<char*>(std::uintptr_t{1} << 32);
+    const auto place = [&](auto& pointer) {
+        if(pointer == nullptr)
+            pointer = some;
+    };
+    place(argument.p_in), place(argument.p_wei), place(argument.p_out), place(argument.p_workspace_);
+    return argument;
+}
+
+conv::BwdWeightPlan plan_problem(const conv::BwdWeightTraits& traits, const PlannedArgument<BwdWeight>& a) {
+    return conv::make_plan(traits, a.problem, {a.p_in, a.p_wei, a.p_out}, platform::compute_units());
+}
+conv::BwdDataPlan plan_problem(const conv::BwdDataTraits& traits, const PlannedArgument<BwdData>& a) {
+    return conv::make_plan(traits, a.problem, a.fusion, {a.p_in, a.p_wei, a.p_out}, platform::compute_units());
+}
+
+template <class Operation>
+typename Operation::Plan make_plan(const PlannedKernel<Operation>& kernel, const PlannedArgument<Operation>& a) {
+    typename Operation::Plan plan = plan_problem(kernel.traits, a);
+    if(plan.reason.empty())
+        plan.reason = conv::overlap_reason(tensors_of(kernel.traits, a));
+    if(plan.reason.empty() && kernel.traits.tma) {
+        const PlannedArgument<Operation> placed = with_addresses(a);
+        const PlannedLaunch<Operation> launch = launch_of(plan, placed);
+        plan.reason = kernel.map_reason(blocks_of(launch), launch);
+    }
+    return plan;
+}
+
+template <class Operation>
+std::string foreign_reason() {
+    return std::string("[argument] not an argument of ") + Operation::words;
+}
+
+template <class Operation>
+const PlannedArgument<Operation>& argument_of(const BaseArgument* argument) {
+    const auto* mine = dynamic_cast<const PlannedArgument<Operation>*>(argument);
+    if(mine == nullptr)
+        throw std::invalid_argument(foreign_reason<Operation>());
+    return *mine;
+}
+
+// The argument's plan; where the argument was made for another kernel, one for this kernel, kept in `own`.
+template <class Operation>
+const typename Operation::Plan& plan_of(const PlannedKernel<Operation>& kernel, const PlannedArgument<Operation>& a,
+                                        typename Operation::Plan& own) {
+    if(a.planned_for == kernel.entry)
+        return a.plan;
+    own = make_plan(kernel, a);
+    return own;
+}
+
+// Why a run with this memory is refused, or nothing.
+std::string memory_reason(const std::vector<conv::Placed>& tensors, const void* workspace, int64 bytes) {
+    for(const conv::Placed& tensor : tensors)
+        if(tensor.data == nullptr)
+            return std::string("[null-pointer] the ") + tensor.name + " is not given";
+    if(bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0)
+        return "[workspace] the address of the workspace is not a multiple of 16";
+    return conv::workspace_overlap_reason(workspace, bytes, tensors);
+}
+
+// The memory that the main kernel touches, and that of the reduction where there is one.
+struct TouchedMemory {
+    std::vector<Touched> main, reduction;
+};
+
+template <class Operation>
+TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vector<conv::Placed>& tensors,
+                         const void* workspace, bool reduces) {
+    const conv::Workspace& planned = launch.plan.workspace;
+    const auto all_of = [](const conv::Placed& t, bool writable) {
+        return Touched{t.name, t.data, span_bytes(t.shape, t.ndim, t.elem_bytes), writable};
+    };
+    const Touched partials{"partials", workspace, planned.partial_bytes, true};
+    TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
+    if(planned.copy_bytes > 0)
+        touched.main[1] = {"output", launch.args.out, planned.copy_bytes, false};
+    // Whoever writes the result reads the D tensors.
+    std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
+    writer.push_back(all_of(tensors[0], true));
+    for(std::size_t i = 3; i < tensors.size(); ++i)
+        writer.push_back(all_of(tensors[i], false));
+    return touched;
+}
+
+// A run with a plan and a workspace.
+template <class Operation>
+float run_with(const PlannedKernel<Operation>& kernel, const typename Operation::Plan& plan,
+               const PlannedArgument<Operation>& a, const StreamConfig& config) {
+    if(!plan.reason.empty())
+        throw std::invalid_argument(plan.reason);
+    const std::vector<conv::Placed> tensors = tensors_of(kernel.traits, a);
+    const std::string reason = memory_reason(tensors, a.p_workspace_, plan.workspace.bytes());
+    if(!reason.empty())
+        throw std::invalid_argument(reason);
+    const PlannedLaunch<Operation> launch = launch_of(plan, a);
+    const bool copies = plan.workspace.copy_bytes > 0;
+    const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
+    const TouchedMemory touched = touched_by(launch, tensors, a.p_workspace_, reduces);
+    conv::RepackArgs copy = plan.copy;
+    copy.source = static_cast<const char*>(a.p_out);
+    copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
+    const auto once = [&] {
+        if(copies)
+            repack(copy, config.stream_id_);
+        kernel.launch(blocks_of(launch), launch, touched.main, config.stream_id_);
+        if(reduces)
+            kernel.reduce(launch, touched.reduction, config.stream_id_);
+    };
+    if(config.time_kernel_)
+        return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);
+    once();
+    return 0.f;
+}
+
+}  // namespace
+
+template <class Operation>
+std::unique_ptr<PlannedArgument<Operation>> make_argument(const PlannedKernel<Operation>& kernel,
+                                                          const conv::Problem& problem, const conv::Fusion& fusion,
+                                                          void* p_in, void* p_wei, const void* p_out) {
+    auto argument = std::make_unique<PlannedArgument<Operation>>();
+    argument->problem = problem;
+    argument->fusion = fusion;
+    argument->p_in = p_in;
+    argument->p_wei = p_wei;
+    argument->p_out = p_out;
+    argument->plan = make_plan(kernel, *argument);
+    argument->planned_for = kernel.entry;
+    argument->k_batch_ = argument->plan.split_k;
+    return argument;
+}
+
+template <class Operation>
+std::string unsupported_reason(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+    const auto* a = dynamic_cast<const PlannedArgument<Operation>*>(argument);
+    if(a == nullptr)
+        return foreign_reason<Operation>();
+    typename Operation::Plan own;
+    return plan_of(kernel, *a, own).reason;
+}
+
+template <class Operation>
+std::size_t workspace_size(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+    typename Operation::Plan own;
+    return static_cast<std::size_t>(plan_of(kernel, argument_of<Operation>(argument), own).workspace.bytes());
+}
+
+template <class Operation>
+LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+    typename Operation::Plan own;
+    const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
+    const PlannedLaunch<Operation> launch = launch_of(plan_of(kernel, a, own), a);
+    return {kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
+            kernel.traits.launch_threads};
+}
+
+// A caller may give no workspace, as CK's callers do: then the run uses split_k 1, and memory of its own where even
+// that needs some.
+template <class Operation>
+float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {
+    const PlannedArgument<Operation>& given = argument_of<Operation>(argument);
+    typename Operation::Plan own;
+    const typename Operation::Plan& plan = plan_of(kernel, given, own);
+    if(!plan.reason.empty() || plan.workspace.bytes() == 0 || given.p_workspace_ != nullptr)
+        return run_with(kernel, plan, given, config);
+    PlannedArgument<Operation> a = given;
+    a.problem.split_k = 1;
+    a.plan = make_plan(kernel, a);
+    const platform::StreamMemory memory(static_cast<std::size_t>(a.plan.workspace.bytes()), config.stream_id_);
+    a.p_workspace_ = memory.get();
+    return run_with(kernel, a.plan, a, config);
+}
+
+#define CKGEN_PLANNED_OPERATION(OPERATION)                                                                             \
+    template std::unique_ptr<PlannedArgument<OPERATION>> make_argument(                                                \
+        const PlannedKernel<OPERATION>&, const conv::Problem&, const conv::Fusion&, void*, void*, const void*);        \
+    template std::string unsupported_reason(const PlannedKernel<OPERATION>&, const BaseArgument*);                     \
+    template std::size_t workspace_size(const PlannedKernel<OPERATION>&, const BaseArgument*);                         \
+    template LaunchPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                             \
+    template float run_planned(const PlannedKernel<OPERATION>&, const BaseArgument*, const StreamConfig&);
+
+CKGEN_PLANNED_OPERATION(BwdWeight)
+CKGEN_PLANNED_OPERATION(BwdData)
+
+}  // namespace ckgen::tensor_operation::device

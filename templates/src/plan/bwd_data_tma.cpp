@@ -1,0 +1,146 @@
+// Planning for backward data: kernels whose tiles come through tensor maps, and persistent ones.
+#include <algorithm>
+#include <climits>
+
+#include "ckgen/plan/bwd_data_checks.hpp"
+
+namespace ckgen::conv {
+namespace {
+
+// TMA addresses multiples of 16 bytes.
+bool aligned(int64 elements, const BwdDataTraits& t) { return elements * t.elem_bytes % 16 == 0; }
+
+// The walk of a class begins under its last tap; the others lie behind it.
+std::string check_walks(const Problem& p, const BwdDataArgs& a) {
+    for(int d = 0; d < p.ndim; ++d)
+        for(int first = 0; first < std::min(a.tilde[d], a.filter[d]); ++first) {
+            const AxisClass seen = class_of_tap(a, d, first);
+            const int64 reach = int64{a.shift[d]} * (seen.taps - 1);
+            const int64 lower = seen.origin - reach;
+            std::string reason = check_walk(p.ndim, d, lower, lower + seen.count - a.out_length[d], reach);
+            if(seen.count > 0 && !reason.empty())
+                return reason;
+        }
+    return {};
+}
+
+}  // namespace
+
+int copied_rows(const Problem& p) {
+    constexpr int step = 16;
+    constexpr int most = 64;
+    const int64 channels = p.out_channels();
+    if(p.groups() == 1)
+        return static_cast<int>(divide_up(channels, divide_up(channels, most) * step)) * step;
+    int rows = most;
+    while(rows > step && channels % rows != 0)
+        rows -= step;
+    return rows;
+}
+
+std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
+    if(a.classes > kMostClasses)
+        return refuse("classes", "strides and filter make " + number(a.classes) +
+                                     " kinds of positions, more than the " + number(kMostClasses) +
+                                     " tensor maps of a kernel");
+    if(p.groups() > 1 && p.out_channels() % 16 != 0)
+        return refuse("copy-engine",
+                      "K " + number(p.out_channels()) +
+                          " of several groups is not a multiple of 16, the channels that are multiplied at once");
+    if(!aligned(p.taps() * p.in_channels(), t))
+        return refuse("copy-engine", "the taps of an output channel are not a multiple of 16 bytes");
+    if(p.taps() * p.in_channels() > kMostRows)
+        return refuse("copy-engine", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+    if((p.groups() - 1) * p.out.strides[0] + p.out_channels() > kMostRows)
+        return refuse("copy-engine", kFarGroups);
+    if(a.wei_group_bytes >= int64{1} << 40 || a.out_image_bytes >= int64{1} << 40)
+        return refuse("copy-engine", "groups of the weight or images are 2^40 or more bytes apart");
+    if(needs_repack(t, p) && !Pointwise(p.out, p.out.lengths, p.ndim).possible)
+        return refuse("copy-engine", "positions of the output are no multiples of 16 bytes apart and not packed");
+    return check_walks(p, a);
+}
+
+bool needs_repack(const BwdDataTraits& t, const Problem& p) {
+    bool addressed = true;
+    for(int index = 0; index < 3 + p.ndim; ++index)
+        addressed = addressed && (index == 2 || p.out.lengths[index] == 1 || aligned(p.out.strides[index], t));
+    return t.tma && !addressed;
+}
+
+void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataTraits& t, const Problem& p) {
+    int64 bytes = int64{copy.pitch} * t.elem_bytes;
+    a.out_group_bytes = bytes;
+    bytes *= copy.groups;
+    for(int d = p.ndim - 1; d >= 0; --d) {
+        a.out_stride_bytes[d] = bytes;
+        bytes *= p.out.lengths[3 + d];
+    }
+    a.out_image_bytes = bytes;
+}
+
+namespace {
+
+TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
+    return {a.tapped_blocks, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
+}
+
+// Whether all tiles have as many taps: else the short ones fill the last wave.
+bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
+
+// The class with number `number` of all dimensions.
+SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
+    SubGemm seen{};
+    seen.rows = a.images;
+    seen.all_taps = 1;
+    for(int d = ndim - 1; d >= 0; --d) {
+        const int classes = std::min(a.tilde[d], a.filter[d]);
+        seen.first[d] = number % classes;
+        number /= classes;
+        const AxisClass one = class_of_tap(a, d, seen.first[d]);
+        seen.start[d] = one.start;
+        seen.count[d] = one.count;
+        seen.origin[d] = one.origin;
+        seen.taps[d] = one.taps;
+        seen.by[d] = Divider::by(std::max(1, one.count));
+        seen.rows *= one.count;
+        seen.all_taps *= one.taps;
+    }
+    return seen;
+}
+
+}  // namespace
+
+int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
+    const TileWork work = work_of(t, a, p.ndim);
+    // What is to stay has to fit.
+    const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
+    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? fill_waves(work, compute_units) : 1;
+    return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
+}
+
+BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units) {
+    BwdDataUnits units{};
+    const TileWork work = work_of(t, a, p.ndim);
+    const auto tapped = static_cast<int32>(a.tapped_blocks);
+    units.tiles = static_cast<int32>(grid_size(a));
+    units.class_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
+    units.all_classes = Divider::by(units.class_count);
+    if(t.weight_rows > 0) {  // neighbouring units have the same weight, so that there is no last wave to split
+        units.schedule = split_k > 1 ? TileSchedule{0, units.tiles, split_k} : TileSchedule{units.tiles, 0, 1};
+    } else if(split_k > 1) {
+        units.schedule = {units.tiles - tapped, tapped, split_k};
+        units.first = units.tiles > tapped ? tapped : 0;
+    } else {
+        units.schedule = alike(a) ? share_tiles(work, 1, compute_units) : TileSchedule{units.tiles, 0, 1};
+    }
+    units.n_tiles = Divider::by(a.n_tiles);
+    units.groups = Divider::by(a.groups);
+    units.m_tiles = Divider::by(a.m_tiles);
+    for(int number = 0; number < a.classes; ++number)
+        units.classes[number] = class_of_all(a, number, p.ndim);
+    const int64 sums = sums_of(t.truncates, most_taps(a, p.ndim) * a.k);
+    units.k_tiles_per_chunk = static_cast<int32>(divide_up(divide_up(work.k_tiles, split_k), divide_up(sums, split_k)));
+    return units;
+}
+
+}  // namespace ckgen::conv
