@@ -147,9 +147,9 @@ PLANTS = (
     ),
     Plant(
         "planes-without-padding",
-        "block/lds_layout.hpp",
-        "plane_bytes = (Columns_ + Pad_) * slot_bytes;",
-        "plane_bytes = Columns_ * slot_bytes;",
+        "config/derived.hpp",
+        "max_of(1, 8 / planes)",
+        "0",
         first(ROWS, BWD_DATA, family="xdl", m_per_block=128),
         *("block/slot_copy.hpp", "lds_store", 2),
     ),
