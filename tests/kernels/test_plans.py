@@ -22,7 +22,7 @@ pytestmark = pytest.mark.compiles
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *(*PLANNED_SOURCES, "kernels/reduce"),
-    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/tma"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/thread", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"

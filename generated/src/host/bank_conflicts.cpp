@@ -25,7 +25,7 @@ int phase_of(const BankRules& rules, int lane, int bytes, bool write) {
     return lane / kHalfWave * kWaveSize + rules.wide_read_phase[lane % kHalfWave / 4];
 }
 
-// How often the busiest bank has to deliver the words that the lanes of a phase want.
+// The number of words that the busiest bank has to deliver to the lanes of a phase.
 int cycles_of(std::vector<int>& words, int banks) {
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());

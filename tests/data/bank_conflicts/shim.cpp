@@ -1,4 +1,4 @@
-// What tests/support/bank_conflicts.py calls: the host platform's count of LDS bank conflicts.
+// Functions for tests/support/bank_conflicts.py: the host platform's count of LDS bank conflicts.
 #include <algorithm>
 #include <cstring>
 

@@ -52,7 +52,7 @@ struct BankCount {
 
 // From now on launches are counted by the rules of an architecture; null: no more. What was counted is forgotten.
 void count_bank_conflicts(const BankRules* rules);
-// What all launches since took.
+// The counts of all launches since.
 std::vector<BankCount> bank_conflicts();
 
 // The accesses of a workgroup's waves. Internal to the host platform's engine.
@@ -68,7 +68,7 @@ public:
     void finish();
 
 private:
-    // What the lanes of a wave do at one line. Accesses that not all lanes have come to are open.
+    // The accesses of a wave's lanes at one line. Those that not all lanes have come to are open.
     struct Line {
         Site site;
         bool write;
