@@ -15,7 +15,7 @@ from ckgen.operations.operation import OPERATIONS
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
     "elem_bytes": "sizeof(Out)",
-    "c_bytes": "sizeof(std::conditional_t<a_rows, In, Wei>)",
+    "c_bytes": "a_rows ? sizeof(In) : sizeof(Wei)",
 }
 _OPERATORS: dict[type, tuple[str, int]] = {  # with their precedence
     ast.Mult: ("*", 2),

@@ -2,8 +2,6 @@
 // Everything about an instance that follows from its Config, as `ckgen explain NAME` shows it.
 #pragma once
 
-#include <type_traits>
-
 #include "ckgen/config/layout.hpp"
 #include "ckgen/types.hpp"
 
@@ -30,7 +28,7 @@ struct Derived : Config {
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = sizeof(std::conditional_t<a_rows, In, Wei>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
     static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
@@ -76,7 +74,7 @@ struct TmaDerived : Config {
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = sizeof(std::conditional_t<a_rows, In, Wei>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
@@ -107,7 +105,7 @@ struct StationaryDerived : Config {
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = sizeof(std::conditional_t<a_rows, In, Wei>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
@@ -137,7 +135,7 @@ struct HaloDerived : Config {
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = sizeof(std::conditional_t<a_rows, In, Wei>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_rows ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
