@@ -135,14 +135,13 @@ def tensors_first_to_last(layout: str) -> str:
 
 
 def to_logical(tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The permutation that turns an array in physical order into a logical view: ``array.transpose(...)``."""
+    """The permutation from an array in physical order to a view in logical order: ``array.transpose(...)``."""
     physical = physical_axes(tensor, layout)
     return tuple(physical.index(axis) for axis in logical_axes(tensor, ndim_of(layout)))
 
 
 def to_physical(tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The permutation that turns an array in logical order into one in physical order; the inverse of ``to_logical``.
-    """
+    """The permutation from an array in logical order to one in physical order; the inverse of ``to_logical``."""
     logical = logical_axes(tensor, ndim_of(layout))
     return tuple(logical.index(axis) for axis in physical_axes(tensor, layout))
 

@@ -48,7 +48,7 @@ class Family(ABC):
     wave_key: str
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
-    wavelet: bool = False  # a tiled matrix product with load waves and math waves: reports compare these with all others
+    wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     all_taps: bool = False  # each tile covers all taps of the filter
@@ -124,8 +124,7 @@ class Family(ABC):
     # Problems.
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True if no known reason prevents an instance from running a problem whose sizes its B and C vectors divide.
-        """
+        """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
         return problem.k % instance.a_vector == 0
 
     def kept_rows(self, instance: Fields) -> int:

@@ -1,5 +1,4 @@
-"""The fields of a kernel instance and the properties that follow from its layout and data type, common to all families.
-"""
+"""The fields of a kernel instance and the properties given by its layout and data type, common to all families."""
 
 from __future__ import annotations
 

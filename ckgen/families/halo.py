@@ -101,8 +101,7 @@ def units_of(operation: str, n_per_block: int) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halo(BulkCopy):
-    """The family halo: a workgroup covers 64 input channels, from several whole groups or from one, and all nine taps.
-    """
+    """The family halo: a workgroup covers 64 input channels, of several whole groups or of one, and all taps."""
 
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)

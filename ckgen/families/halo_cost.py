@@ -66,8 +66,7 @@ def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
 
 
 def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound:
-    """The bound of backward data, where a warp reads 16 positions of 32 channels for each tap; every product is useful.
-    """
+    """The bound of backward data, where a warp reads 16 positions of 32 channels per tap; every product is useful."""
     warps = instance.units * instance.shares
     copied = instance.k_per_block * IN_BYTES
     multiplied = 2 * instance.k_per_block * CHANNELS * instance.m_per_block * TAPS

@@ -185,6 +185,5 @@ def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
 
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
-    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`); None if there is none.
-    """
+    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
     return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].in_type))
