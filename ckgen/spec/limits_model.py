@@ -1,11 +1,11 @@
-"""`limits:` of a spec: what the machine code of instances may cost, for `ckgen isa --check`.
+"""`limits:` of a spec: upper limits for the machine code of instances, for `ckgen isa --check`.
 
     defaults:
       limits: {spills: 0, scratch: 0}
       wavelet:
         limits: {math: {valu_per_matrix: 0.5}, load: {valu_per_tile: 130}}
 
-A key counts for a group where the group gives it, else its family's defaults, else the defaults.
+The value of a key comes from the group if that gives it, else from its family's defaults, else from the defaults.
 """
 
 from __future__ import annotations
