@@ -231,8 +231,8 @@ def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) 
 
 
 def _left_without(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> str:
-    """The number of instances that would pass without a term, for each term. Several globs on the name are alternatives,
-    so that omitting one of them adds no instance."""
+    """The number of instances that would pass without a term, for each term. Several globs on the name are
+    alternatives, so that omitting one of them adds no instance."""
     globs = [term for term in terms if _is_glob(term)]
     tests = [(term, _test(term, sets)) for term in terms if not _is_glob(term)]
     if len(globs) == 1:
