@@ -33,7 +33,7 @@ DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
 
 
 class TensorEntry(Model):
-    """One D tensor: its name, or a map that also says how it differs from the result."""
+    """One D tensor: its name, or a map with its name and the properties in which it differs from the result."""
 
     name: str = Field(description="What the expression calls it.")
     dtype: DDTypeName | None = Field(None, description="Element type; by default the result's.")
@@ -52,7 +52,7 @@ class TensorEntry(Model):
 
 
 class FunctionEntry(Model):
-    """One function; `ckgen.elementwise.function` says what its names and its expression may be."""
+    """One function; `ckgen.elementwise.function` defines the valid names and expressions."""
 
     name: str = Field(description="Unique name, a capital first and small letters behind.")
     expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")

@@ -21,7 +21,7 @@ Ratio = Annotated[float, Field(ge=0)]
 
 
 class LoopLimits(Model):
-    """Limits of one role's loop, on the way that nearly all iterations take."""
+    """Limits of one role's loop, on the path that nearly all iterations take."""
 
     valu_per_matrix: Ratio | None = Field(None, description="VALU instructions a matrix instruction, at most.")
     valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave a tile, at most.")
@@ -29,7 +29,7 @@ class LoopLimits(Model):
 
 
 class Limits(Model):
-    """What the machine code of an instance may take on every AMD architecture it is for."""
+    """Limits for the machine code of an instance, on every AMD architecture in its archs."""
 
     spills: AtMost | None = Field(None, description="Registers written to memory for want of others, at most.")
     scratch: AtMost | None = Field(None, description="Bytes of scratch memory per lane, at most.")

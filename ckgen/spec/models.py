@@ -64,7 +64,7 @@ AXES = (
 
 
 class Axes(Model):
-    """What an instance is made of; every key may be left to a default or a rule."""
+    """The properties of an instance; every key may be omitted if a default or a rule gives its value."""
 
     layout: Axis[LayoutName] | None = Field(
         None, description="Layouts of the operation's tensors, slowest axis first: input/weight/output or the reverse."
@@ -132,7 +132,7 @@ else:
 
 
 class Group(Limited):
-    """The product of its axes, plus include, minus exclude."""
+    """A group of instances: the product of its axes, plus include, minus exclude."""
 
     name: GroupName = Field(description="Unique name, for messages.")
     family: FamilyName = Field(

@@ -219,7 +219,7 @@ class Tile(Model):
 
 
 class Vector(Model):
-    """Elements a global access of A, B and C of the matrix product: a word or a map; absent ones go by rule."""
+    """Elements per global access of A, B and C of the matrix product: a word or a map; a rule gives the absent ones."""
 
     a: Annotated[int | str, Width()] | None = None
     b: Annotated[int | str, Width()] | None = None
