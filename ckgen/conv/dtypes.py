@@ -8,15 +8,18 @@ output with f32 weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ckgen.conv.layout import TensorName
 
-Array = NDArray[Any]
-Float64 = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Float64 = NDArray[np.float64]
+else:  # numpy takes a third of the time in which `ckgen generate` starts, and does nothing for it
+    Array = Float64 = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ class Element:
     """
 
     name: str
-    storage: np.dtype[Any]
-    wide: np.dtype[Any]
+    storage_code: str
+    wide_code: str
     precision: int
     least: float
     cpp: str
@@ -40,13 +43,27 @@ class Element:
 
     def __post_init__(self) -> None:
         assert self.dlpack[1] == 8 * self.bytes, f"{self.name}: {self.dlpack[1]} bits in {self.bytes} bytes"
-        assert self.wide.kind == "f", f"{self.name}: {self.wide} is not floating-point"
-        assert self.storage in (self.wide, np.dtype(f"u{self.bytes}")), f"{self.name}: kept as {self.storage}"
+        assert self.wide_code[0] == "f", f"{self.name}: {self.wide_code} is not floating-point"
+        assert self.storage_code in (self.wide_code, f"u{self.bytes}"), f"{self.name}: kept as {self.storage_code}"
 
     @property
     def bytes(self) -> int:
         """Bytes per element in memory."""
-        return int(self.storage.itemsize)
+        return int(self.storage_code[1:])
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """numpy's type of the stored elements."""
+        import numpy as np
+
+        return np.dtype(self.storage_code)
+
+    @property
+    def wide(self) -> np.dtype[Any]:
+        """numpy's type whose upper bits ``storage`` holds."""
+        import numpy as np
+
+        return np.dtype(self.wide_code)
 
     @property
     def unit_roundoff(self) -> float:
@@ -62,9 +79,9 @@ class Element:
 ELEMENTS = {
     element.name: element
     for element in (
-        Element("f16", np.dtype("f2"), np.dtype("f2"), 11, 2.0**-24, "half_t", "float16", (2, 16)),
-        Element("bf16", np.dtype("u2"), np.dtype("f4"), 8, 2.0**-133, "bhalf_t", "bfloat16", (4, 16)),
-        Element("f32", np.dtype("f4"), np.dtype("f4"), 24, 2.0**-149, "float", "float32", (2, 32)),
+        Element("f16", "f2", "f2", 11, 2.0**-24, "half_t", "float16", (2, 16)),
+        Element("bf16", "u2", "f4", 8, 2.0**-133, "bhalf_t", "bfloat16", (4, 16)),
+        Element("f32", "f4", "f4", 24, 2.0**-149, "float", "float32", (2, 32)),
     )
 }
 
@@ -134,6 +151,8 @@ def encode(values: Array, element: Element) -> Array:
 
     Values too large for the type become infinity, NaN stays NaN.
     """
+    import numpy as np
+
     with np.errstate(over="ignore"):
         wide: Array = np.asarray(values, dtype=element.wide)
     if element.storage == element.wide:
@@ -149,6 +168,8 @@ def encode(values: Array, element: Element) -> Array:
 
 def decode(stored: Array, element: Element) -> Float64:
     """The exact values of a storage array, as float64. Raises TypeError if the array has another storage type."""
+    import numpy as np
+
     if stored.dtype != element.storage:
         raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
     if element.storage == element.wide:

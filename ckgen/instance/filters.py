@@ -86,7 +86,10 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
     if globs:
         any_glob = _test(Term("", "name", "=", tuple(value for term in globs for value in term.values)), sets)
         tests.append(any_glob)
-    return tuple(instance for instance in instances if all(test(instance) for test in tests))
+    kept: Sequence[Instance] = instances
+    for test in tests:
+        kept = [instance for instance in kept if test(instance)]
+    return tuple(kept)
 
 
 def filtered(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:

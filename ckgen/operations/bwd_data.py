@@ -11,8 +11,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
@@ -29,6 +27,8 @@ def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
 
     which is 0 if no tap reaches the position. Raises ValueError if a shape does not match the problem.
     """
+    import numpy as np
+
     if out.shape != problem.lengths("out") or wei.shape != problem.lengths("wei"):
         needed = problem.lengths("out"), problem.lengths("wei")
         raise ValueError(f"out and wei have shapes {out.shape} and {wei.shape}, the problem needs {needed}")

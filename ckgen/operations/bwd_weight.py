@@ -11,8 +11,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
 from ckgen.operations.record import Operation
@@ -28,6 +26,8 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
 
     with positions outside the input counting as zero. Raises ValueError if a shape does not match the problem.
     """
+    import numpy as np
+
     if in_.shape != problem.lengths("in") or out.shape != problem.lengths("out"):
         needed = problem.lengths("in"), problem.lengths("out")
         raise ValueError(f"in and out have shapes {in_.shape} and {out.shape}, the problem needs {needed}")

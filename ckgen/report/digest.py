@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ckgen.bench.store import Origin, ResultRow
 from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem
-from ckgen.report.summary import Shape, Summary, summarise
+from ckgen.report.summary import Shape, Summary, mean, summarise
 
 SHORT_MS = 0.02  # a floor below this is over before the chip is full
 NARROW = 64
@@ -69,12 +69,8 @@ def _row(name: str, shapes: Sequence[Shape], dtypes: Sequence[str]) -> tuple[str
         own = [shape for shape in shapes if shape.dtype == dtype]
         faster = [shape.speed_up for shape in own if shape.speed_up is not None]
         over = [shape.over_floor for shape in own if shape.over_floor is not None]
-        cells += [_times(_mean(faster)), _times(min(faster, default=None)), _times(_mean(over))]
+        cells += [_times(mean(faster)), _times(min(faster, default=None)), _times(mean(over))]
     return tuple(cells)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def _times(value: float | None) -> str:

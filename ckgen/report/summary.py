@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 
 from ckgen.bench.store import Origin, ResultRow, Store
 from ckgen.conv.dtypes import DTYPES
@@ -202,16 +203,17 @@ def _total(shapes: Sequence[Shape]) -> Total:
         shapes=len(shapes),
         compared=len(compared),
         not_slower=sum(1 for speed_up, _ in compared if speed_up >= 1),
-        mean_speed_up=_mean([speed_up for speed_up, _ in compared]),
+        mean_speed_up=mean([speed_up for speed_up, _ in compared]),
         least_speed_up=least[0],
         least_shape=least[1],
-        mean_over_floor=_mean([shape.over_floor for shape in shapes if shape.over_floor]),
-        mean_over_plain=_mean([shape.over_plain for shape in shapes if shape.over_plain]),
+        mean_over_floor=mean([shape.over_floor for shape in shapes if shape.over_floor]),
+        mean_over_plain=mean([shape.over_plain for shape in shapes if shape.over_plain]),
     )
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+def mean(values: Sequence[float]) -> float | None:
+    """The geometric mean; None of no values."""
+    return geometric_mean(values) if values else None
 
 
 def _ms(row: ResultRow | None) -> float | None:

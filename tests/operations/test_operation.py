@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from ckgen.instance.derived import derived_names
 from hypothesis import given, settings
 
 from ckgen.conv.dtypes import DTYPES, ELEMENTS
@@ -14,6 +13,7 @@ from ckgen.conv.layout import LAYOUTS as ROWS
 from ckgen.conv.layout import same_form
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.checker import LAYOUT_NAMES
 from ckgen.operations import operation as registry
 from ckgen.operations.gemm import accumulations
@@ -89,5 +89,5 @@ def test_derived_values_know_no_more_of_a_layout_than_the_checker_says() -> None
     for instance in random_instances(seed=1, count=60).instances:
         for layout in OPERATIONS[instance.operation].layouts:
             other = dataclasses.replace(instance, layout=layout)
-            names = derived_names(instance.family)
+            names = FAMILIES[instance.family].formulas.names
             assert {name for name in names if getattr(instance, name) != getattr(other, name)} <= set(LAYOUT_NAMES)
