@@ -242,7 +242,7 @@ def _decoded(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
     named = dict(zip(names, values, strict=True))
     for name in _JSON:
         if name in named:
-            with suppress(ValueError, TypeError, RecursionError):  # an undecodable value stays text and fails the type check
+            with suppress(ValueError, TypeError, RecursionError):  # the text stays and fails the type check
                 named[name] = json.loads(named[name])
     if named.get("automatic") in (0, 1):
         named["automatic"] = bool(named["automatic"])

@@ -1,7 +1,7 @@
 """Predict the time of instances on a problem with the cost model and rank them: for GPUs without measurements.
 
-    unit    the busiest compute unit: its workgroups x tiles per workgroup x cycles per tile (ckgen.cost.model), one trip
-            to memory per round of resident workgroups, and writing the results
+    unit    the busiest compute unit: its workgroups x tiles per workgroup x cycles per tile (ckgen.cost.model), one
+            trip to memory per round of resident workgroups, and writing the results
     memory  the compulsory bytes of the problem, plus writing and reading the split-K partials, at full bandwidth
     seconds = max(unit, memory) + one start per kernel
 
