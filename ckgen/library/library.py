@@ -185,8 +185,7 @@ class Library(Catalogue):
         time_kernel: bool,
         synchronize: bool,
     ) -> float:
-        """Run and return the mean time if it is requested; ``workspace`` is the tensor and its required size in bytes.
-        """
+        """Run and return the mean time if it is requested; ``workspace`` is the tensor and its required size in bytes."""
         index, taken = self._find(name), ctypes.c_float()
         where = operands.addresses(c_problem, self.memory, *workspace)
         with self.memory.using(operands.device), where as addresses:
