@@ -1,4 +1,4 @@
-"""The contents of a loaded library: its instances and functions, and what they say about problems. See ckgen.library."""
+"""Contents of a loaded library: its instances and functions, and what they say about problems. See ckgen.library."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require_operation(operation: object) -> None:
 
 
 class Catalogue:
-    """A loaded shared library that answers questions; its subclass ckgen.library.library.Library also runs instances."""
+    """Loaded shared library that answers questions; its subclass ckgen.library.library.Library also runs instances."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         require_type("a library's path", path, (str, bytes, os.PathLike), "a file's name")
@@ -121,7 +121,7 @@ class Catalogue:
         return self._workspace_bytes(name, c_problem)
 
     def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
-        """The split-K factor that a run with ``requested`` uses; -1 lets the library choose. Raise UnsupportedProblem."""
+        """The split-K factor of a run with ``requested``; -1 lets the library choose. Raise UnsupportedProblem."""
         return self._chosen_split_k(name, self._accepted(name, problem, requested))
 
     def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
@@ -144,7 +144,7 @@ class Catalogue:
         return made
 
     def function_of(self, name: str) -> Function:
-        """The element-wise function of the instance called ``name``. Raise LibraryError if its definition is unknown."""
+        """The element-wise function of the instance ``name``. Raise LibraryError if its definition is unknown."""
         return function_named(self.functions, self.instance(name).function)
 
     def check(self, name: str, c_problem: CProblem) -> str | None:

@@ -30,16 +30,12 @@ def select(
 ) -> Choice:
     """The likely fastest instance for a problem, measured or predicted: see ckgen.selection.candidates.
 
-    ``layout`` defaults to channels-last (NHWGC and so on), ``operation`` to the one that has the layout (backward
-    weight if neither is given).
-
-    With ``library``, a Library or its path, the candidates are the instances that the library holds and supports, and
-    ``arch`` defaults to the current device's; raise UnsupportedProblem when there are none.
-
-    Without a library, the candidates are ``instances`` and those named in the tables of ``arch`` (default: the only
-    architecture with measurements). Whether an instance takes the problem is then judged by its filter, vectors and
-    groups alone (ckgen.selection.takes); only source `measured` is certain. Raise CkgenError when none takes it, and
-    for an unknown data type, layout or architecture.
+    ``layout`` defaults to channels-last (NHWGC and so on), ``operation`` to that of the layout, or backward weight.
+    With ``library``, a Library or its path, the candidates are the instances that it holds and supports, and ``arch``
+    defaults to the current device's; raise UnsupportedProblem if there are none. Without one, they are ``instances``
+    and those in the tables of ``arch`` (default: the only architecture with measurements). They are then judged by
+    filter, vectors and groups alone (ckgen.selection.takes); only source `measured` is certain. Raise CkgenError if
+    none takes the problem, and for an unknown data type, layout or architecture.
     """
     check_words(dtype, layout, arch, operation)
     if library is not None:

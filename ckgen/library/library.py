@@ -148,13 +148,11 @@ class Library(Catalogue):
         Tensors have the layout's order and shape (``problem.shape("in", layout)`` and so on) and the instance's element
         types, with any positive strides; addresses stand for gap-free tensors. The result is written in full. ``ds``
         are the D tensors of the instance's function, one of which may share the result's memory; ``scalars`` are its
-        scalars by name, if they differ from the defaults.
-
-        On a GPU, a run on tensors or addresses only starts the kernels on ``stream`` (an integer; 0: the default
-        stream), with split_k 1 if no ``workspace`` is given; ``synchronize`` waits and raises a fault of the kernel.
-        numpy arrays are copied to the GPU and back, which waits; their missing workspace is allocated, as on the host.
-        With ``time_kernel`` the result holds the average time in milliseconds. Raise UnsupportedProblem, and
-        LibraryError for tensors that do not fit or a failed run.
+        scalars by name, if they differ from the defaults. On a GPU, a run on tensors or addresses only starts the
+        kernels on ``stream`` (an integer; 0: the default stream), with split_k 1 if no ``workspace`` is given;
+        ``synchronize`` waits and raises a fault of the kernel. numpy arrays are copied to the GPU and back, which
+        waits; their missing workspace is allocated, as on the host. With ``time_kernel`` the result holds the average
+        time in milliseconds. Raise UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
         if self._only_starts((in_, wei, out), ds, stream) and workspace is None:
             split_k = 1  # freeing a workspace allocated here would wait for the kernel
@@ -185,7 +183,7 @@ class Library(Catalogue):
         time_kernel: bool,
         synchronize: bool,
     ) -> float:
-        """Run and return the mean time if it is requested; ``workspace`` is the tensor and its required size in bytes."""
+        """Run and return the mean time if requested; ``workspace`` is the tensor and its required size in bytes."""
         index, taken = self._find(name), ctypes.c_float()
         where = operands.addresses(c_problem, self.memory, *workspace)
         with self.memory.using(operands.device), where as addresses:

@@ -1,4 +1,4 @@
-"""Summarise measured rows: the best instance per shape, relative to the roofline, the reference and the other family."""
+"""Summarise measured rows: the best instance per shape, relative to the roofline, the reference and other families."""
 
 from __future__ import annotations
 

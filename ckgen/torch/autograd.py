@@ -40,9 +40,7 @@ def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy)
     """A convolution by PyTorch whose gradients are computed as the policy says."""
     if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
         return CONV(input, weight, bias, *geometry, *policy)
-    return _apply_conv(
-        input, weight, bias, geometry, policy, None
-    )  # a call through the dispatcher would take twice as long
+    return _apply_conv(input, weight, bias, geometry, policy, None)  # the dispatcher would take twice as long
 
 
 def conv_backward(

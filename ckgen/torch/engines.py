@@ -88,7 +88,7 @@ def _seen(tensor: Any) -> tuple[Any, ...]:
 
 
 def _in_format(gradient: Any, like: Any) -> Any:
-    """PyTorch's gradient with the strides that ckgen's gradient of ``like`` has, instead of those of PyTorch's kernel."""
+    """PyTorch's gradient with the strides that ckgen's gradient of ``like`` would have."""
     strides = result_strides(like.shape, like.stride())
     return gradient if gradient.stride() == strides else _copied(gradient, strides)
 

@@ -23,7 +23,7 @@ _LAZY = {_NN.LazyConv1d: _NN.Conv1d, _NN.LazyConv2d: _NN.Conv2d, _NN.LazyConv3d:
 
 @dataclass(frozen=True)
 class Patched:
-    """The convolutions that ``patch`` changed to use a library, and those that it ``left`` to PyTorch with the reasons."""
+    """The convolutions that ``patch`` changed, and those that it ``left`` to PyTorch with the reasons."""
 
     patched: tuple[str, ...]
     left: dict[str, str]

@@ -198,7 +198,7 @@ def _problem(asked: Request) -> ConvProblem:
 
 
 def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
-    """A run whose result has the memory format of ``like``, through a channels-last tensor if that is another format."""
+    """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
     written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
     shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)

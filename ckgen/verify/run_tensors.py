@@ -48,7 +48,7 @@ class Data:
         return self.tensors["out"]
 
     def allowance(self, element: Element) -> Float64:
-        """Largest allowed distance of each element of a result of type ``element`` from ``expected``, in logical order."""
+        """Largest allowed error of each element of a result of type ``element``, in logical order."""
         limit: Float64 = rounding_allowance(element, self.expected, self.error)
         return limit
 

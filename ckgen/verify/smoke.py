@@ -166,7 +166,7 @@ class _Attempt:
         )
 
     def fault(self) -> str | None:
-        """A message about forbidden writes of the run, or about elements that it did not write; None if there are none."""
+        """A message about forbidden or missing writes of the run; None if there are none."""
         named: list[tuple[str, Guarded]] = [
             *self._inputs.items(),
             (self._written, self._result),
