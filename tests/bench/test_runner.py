@@ -287,7 +287,7 @@ def test_a_store_that_another_bench_writes_to_is_left_alone(
 def test_a_lock_that_its_holder_removes_meanwhile_is_made_again(
     look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock file disappears before the first, second or a later check of its name."""
+    """The lock file disappears before the first or the second check of its name."""
     lock, looks, stat = tmp_path / ".b.sqlite.lock", [0], os.stat
 
     def late(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
