@@ -40,7 +40,7 @@ CREATE TABLE rows (
     workspace_bytes INTEGER, operation TEXT NOT NULL, function TEXT NOT NULL);
 CREATE INDEX rows_of_run ON rows (run_id);
 """
-_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the last one where the text of SQLite's own error is damaged
+_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the latter if the text of SQLite's error is damaged
 _IDENTITY = ("platform", "device", "driver", "commit_id", "spec_digest", "library_digest")
 _JSON = ("settings", "ceilings", "problem_fields")
 
@@ -50,7 +50,7 @@ class Origin:
     """Origin of rows. Two runs with equal `identity` and cache mode measure the same thing.
 
     ``host`` is the machine's network name; ``spec_digest`` and ``library_digest`` are SHA-256 in hex; ``settings`` says
-    how samples were taken; ``ceilings`` holds the measured bytes/s (`bytes`) and the FLOP/s per data type.
+    how samples were taken; ``ceilings`` holds the measured bytes/s (`bytes`) and FLOP/s per data type.
     """
 
     started: str

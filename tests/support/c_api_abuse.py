@@ -194,9 +194,7 @@ def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[in
         for missing in range(3):
             gone = [NULL if at == missing else address for at, address in enumerate(tensors)]
             caller.call(False, function, b"f32", ctypes.byref(good), *gone)
-        caller.call(
-            False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3
-        )  # the result would overwrite an operand
+        caller.call(False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3)  # would overwrite an operand
         for made in no_convolutions(layout):
             caller.call(False, function, b"f32", ctypes.byref(made), *tensors)
         for problem in problems((layout,)):

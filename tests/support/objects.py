@@ -81,9 +81,7 @@ def _below(path: Path, roots: Sequence[Path]) -> tuple[int, str]:
     """Number of the innermost root that contains a header, and the header's path below it."""
     inside = [number for number, root in enumerate(roots) if path.is_relative_to(root)]
     number = max(inside, key=lambda at: len(roots[at].parts), default=0)
-    return number, str(
-        path.relative_to(roots[number]) if inside else path
-    )  # an absolute path stays the same below any root
+    return number, str(path.relative_to(roots[number]) if inside else path)  # an absolute path is kept
 
 
 def _compile(compiler: str, source: Path, options: Sequence[str], include: Sequence[Path], target: Path) -> Object:

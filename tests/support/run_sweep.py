@@ -2,8 +2,8 @@
 
     python -m tests.support.run_sweep --seed 3 --count 40 [--like gfx950]
 
-The host can imitate an architecture (LIKE). Prints the instances that failed or that no problem suited, and exits with 1
-if one failed.
+The host can imitate an architecture (LIKE). Prints the instances that failed or that no problem suited, and exits with
+1 if one failed.
 """
 
 from __future__ import annotations
