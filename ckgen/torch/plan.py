@@ -77,7 +77,7 @@ class _Read(NamedTuple):
 class Request(NamedTuple):
     """A request to a library: the ``wanted`` gradients of input and weight, in the memory formats of these.
 
-    ``gpu`` is the GPU to make current, None if there is only one. With ``fallback``, gradients that no instance takes
+    ``gpu`` is the GPU to make current, None if there is no choice. With ``fallback``, gradients that no instance takes
     are left to PyTorch.
     """
 

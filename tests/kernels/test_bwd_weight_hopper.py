@@ -143,7 +143,7 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     problem = TMA_PROBLEMS["ragged"]
     assert problem.gemm[2] == 270
     for split_k in (1, 2, 3):
-        slots = 2 * 5 * split_k if split_k > 1 else 4  # per tile and unit; without splits per workgroup
+        slots = 2 * 5 * split_k if split_k > 1 else 4  # per tile and split; if there is one split, per workgroup
         assert (
             library.workspace_size(TMA.name, problem, split_k=split_k) == slots * TMA.m_per_block * TMA.n_per_block * 4
         )

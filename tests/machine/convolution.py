@@ -47,8 +47,8 @@ class Reducer:
     """The kernel that sums the split-K partials: its code and, from its header, the threads per workgroup. The
     reduction kernel that each backward-data instance contains has the same number.
 
-    It is launched with one workgroup per as many elements as it has threads; if a thread sums more elements, some
-    workgroups are idle.
+    The launch has one thread per element of the sum; if the code sums several elements per thread, some workgroups are
+    idle.
     """
 
     code: CodeObject
