@@ -1,4 +1,4 @@
-"""One writer at a time: two benches of one store would measure the same jobs, each beside the other's noise."""
+"""Allow one writer per store: two concurrent benches would measure the same jobs and disturb each other's timings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _PROCESS_DIGITS = 20
 
 @contextmanager
 def claimed(store: Path) -> Iterator[None]:
-    """Hold a store for writing; the kernel frees it if we die. CkgenError when another process holds it.
+    """Hold a store for writing; the operating system releases it if the process dies. Raise CkgenError when another
+    process holds it.
 
-    The lock is a file beside the store: SQLite has locks on the store itself, which closing it here would undo.
+    The lock is a separate file next to the store: SQLite itself locks the store file, and closing the file here would
+    drop SQLite's locks.
     """
     name = store.with_name(f".{store.name}.lock")
     descriptor = _take(name, store)
@@ -36,7 +38,7 @@ def _take(name: Path, store: Path) -> int:
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held it may have removed the file between our opening and locking it.
+            # The previous holder may have removed the file after we opened it and before we locked it.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(name)):
                     return descriptor

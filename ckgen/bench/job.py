@@ -1,4 +1,4 @@
-"""What is measured and how, as plain data that goes to a worker process and comes back as JSON."""
+"""Jobs to measure and their results, as plain data that travels to a worker process and back as JSON."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FAILED, CRASHED, TIMEOUT = "failed", "crashed", "timeout"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one job is timed.
+    """Timing settings of a job.
 
-    ``warm_up`` runs come first; then as many samples as fit into ``sample_ms`` milliseconds, but at least
-    ``min_samples`` and at most ``max_samples``. ``cache`` says what a sample finds in the cache: `flush` reads
-    a large buffer before each, `rotate` takes the next of several copies of the tensors, `warm` does nothing.
+    ``warm_up`` runs come first. Then as many samples are taken as fit into ``sample_ms`` milliseconds, but at least
+    ``min_samples`` and at most ``max_samples``. ``cache`` is the state of the cache before each sample: `flush` reads a
+    large buffer, `rotate` takes the next of several copies of the tensors, `warm` does nothing.
     """
 
     warm_up: int = 3
@@ -36,8 +36,7 @@ class Settings:
     seed: int = 1
 
     def samples(self, first_ms: float, limit_ms: float | None) -> int:
-        """How many samples a job gets whose first one took ``first_ms``; the least if that is over the
-        limit."""
+        """Number of samples for a job whose first sample took ``first_ms``; at most 3 if that exceeds the limit."""
         if limit_ms is not None and first_ms > limit_ms:
             return min(3, self.min_samples)
         fitting = int(self.sample_ms / max(first_ms, 1e-6))
@@ -46,9 +45,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row to be: an instance or a reference (`cudnn`) on a problem. ``split_k`` is the factor as it comes
-    out, ``automatic`` that the library would choose it; references have none. ``d_bytes`` are those of the
-    function's D tensors."""
+    """A measurement to make: an instance or a reference (`cudnn`) on a problem. ``split_k`` is the factor that the run
+    actually uses; ``automatic`` is true if the library would choose this factor itself. References have neither.
+    ``d_bytes`` is the size of the function's D tensors in bytes."""
 
     kind: Kind
     name: str
@@ -62,12 +61,12 @@ class Job:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two jobs the same measurement."""
+        """Values that identify the measurement: jobs with equal keys measure the same thing."""
         work = self.operation, self.function, self.dtype, str(self.problem.problem)
         return self.kind, self.name, *work, self.split_k
 
     def to_json(self) -> dict[str, Any]:
-        """A form that ``from_json`` takes back, of what json can carry."""
+        """A form that JSON can represent and ``from_json`` reads."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -78,8 +77,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job. Times are milliseconds: the median, least and quartiles of ``samples`` samples; None
-    where nothing could be timed. ``message`` is empty when the verdict is ok."""
+    """Result of a job. Times are in milliseconds: the median, minimum and quartiles of ``samples`` samples, or None if
+    nothing could be timed. ``message`` is empty if the verdict is ok."""
 
     verdict: str
     message: str = ""
@@ -108,7 +107,7 @@ def timed(verdict: str, message: str, times: list[float], **more: Any) -> Outcom
 
 
 def problem_from_json(data: Mapping[str, Any]) -> ConvProblem:
-    """The problem whose fields ``dataclasses.asdict`` gave, tuples having become lists."""
+    """The problem whose fields came from ``dataclasses.asdict``; its tuples have become lists in JSON."""
     fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
     return ConvProblem(**fields)
 

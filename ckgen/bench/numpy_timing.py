@@ -1,7 +1,7 @@
-"""Measuring with numpy alone: the host platform, and a GPU where PyTorch is missing.
+"""Measure with numpy alone: on the host platform, and on a GPU without PyTorch.
 
-A run is verified as the smoke test does it and timed by the library's own clock. There is no reference
-library to compare with.
+Runs are verified as the smoke test verifies them and timed by the library's own clock. There is no reference library to
+compare with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COPY_BYTES = 128 * 1024 * 1024
 
 
 class NumpyBench:
-    """Runs jobs of one library."""
+    """Runner of the jobs of one library."""
 
     references: tuple[str, ...] = ()
 
@@ -40,13 +40,13 @@ class NumpyBench:
         self._known: tuple[object, Data] | None = None
 
     def origin(self) -> dict[str, str]:
-        """The machine in words: device, driver, software."""
+        """The machine as text: device, driver, software."""
         cpu = f"{_cpu_name()}, {os.cpu_count()} cores"
         device = cpu if self._on_host else f"{self._library.platform} GPU (no PyTorch to name it)"
         return {"device": device, "driver": platform.release(), "software": f"numpy {np.__version__}"}
 
     def ceilings(self, dtypes: Iterable[str]) -> dict[str, float]:
-        """FLOP/s of a float32 matrix product, for every data type, and bytes/s of a copy, both on the CPU."""
+        """FLOP/s of a float32 matrix product (used for every data type) and bytes/s of a copy, both on the CPU."""
         if not self._on_host:
             return {}
         edge = np.random.default_rng(0).standard_normal((_MATMUL_EDGE, _MATMUL_EDGE)).astype(np.float32)
@@ -57,7 +57,7 @@ class NumpyBench:
         return {"bytes": copied, **dict.fromkeys(dtypes, flops)}
 
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
-        """Verify the job, then time it if its result is right. Raises CkgenError when a timed run fails."""
+        """Verify the job, then time it if its result is correct. Raise CkgenError when a timed run fails."""
         assert job.split_k is not None, "instances have a factor"
         function = self._library.function_of(job.name)
         key = job.problem.problem, element_of(job.dtype, "in"), job.operation, function
@@ -105,7 +105,7 @@ class NumpyBench:
                 return run.milliseconds
 
             first = sample()
-            # The library's own clock is a mean over several runs: one sample of a slow kernel is enough.
+            # The library's own clock gives a mean over several runs, so one sample of a slow kernel is enough.
             slow = first > self._settings.sample_ms
             return [first, *(sample() for _ in range(0 if slow else self._settings.samples(first, limit_ms) - 1))]
 
@@ -119,7 +119,7 @@ class NumpyBench:
 
 
 def _seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """The shortest of a few runs."""
+    """The shortest time of a few runs."""
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What goes with every row: which code made the library, by which compiler, on which machine."""
+"""Origin of measured rows: the code that the library was built from, its compiler, and the machine."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ckgen.paths import PACKAGE
 
 UNKNOWN = "unknown"
 _CHUNK = 1 << 20
-# CMake writes down what it found out about each language's compiler.
+# CMake stores the compiler that it detected for each language in files.
 _LANGUAGES = ("CUDA", "HIP", "CXX")
 _VARIABLE = r'set\(CMAKE_{language}_COMPILER{what} "([^"]*)"\)'
-# Compilers leave their names in the objects they make.
+# Compilers store their names in the objects that they produce.
 _COMMENT = re.compile(rb"(?:GCC: \([^)\0]*\)|[A-Za-z ]*clang version) [0-9.]+")
 
 
@@ -36,7 +36,7 @@ def make_origin(
     commit: str | None = None,
     compiler: str | None = None,
 ) -> Origin:
-    """The origin of rows that are measured now; ``machine`` names device, driver and software."""
+    """The origin of rows measured now; ``machine`` names device, driver and software."""
     return Origin(
         started=now(),
         host=platform.node() or UNKNOWN,
@@ -54,7 +54,7 @@ def make_origin(
 
 
 def now() -> str:
-    """The time in UTC to the second, ISO 8601."""
+    """The current time in UTC, to the second, in ISO 8601."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -68,15 +68,15 @@ def file_digest(path: Path) -> str:
 
 
 def spec_digest(manifest: Manifest | None, names: Sequence[str]) -> str:
-    """The digest of the spec that a library was made from; where no tree tells it, of the library's instance
-    names, which is what a spec comes to."""
+    """The digest of the spec that a library was made from. Without a generated tree, a digest of the library's instance
+    names, which identify the spec's instances."""
     if manifest is not None:
         return manifest.origin.spec_sha256
     return "names-" + hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
 def find_commit() -> str:
-    """The commit that ckgen runs from, with `-dirty` if files differ from it; unknown outside a checkout."""
+    """The commit that ckgen runs from, with `-dirty` if files differ from it; "unknown" outside a checkout."""
     told = _git("rev-parse", "HEAD")
     if told is None:
         return UNKNOWN
@@ -84,7 +84,7 @@ def find_commit() -> str:
 
 
 def find_compiler(library: Path) -> str:
-    """The compilers of a library: as CMake noted them beside it, else as its objects say."""
+    """The compilers of a library: from CMake's files next to it if they exist, else from its objects."""
     found = []
     for language in _LANGUAGES:
         for note in sorted((library.parent / "CMakeFiles").glob(f"*/CMake{language}Compiler.cmake")):

@@ -1,4 +1,4 @@
-"""Which instances are measured on which problems with which split-K factors, and against which references."""
+"""Select the jobs to measure: instances, problems, split-K factors and references."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def make_jobs(
     split_ks: Sequence[int] = SPLIT_KS,
     references: Sequence[str] = (),
 ) -> list[Job]:
-    """Every named instance on every problem it takes with every factor, the references of a problem, operation,
-    function and data type before the instances, all of one of these together.
+    """Every named instance on every problem that it takes with every factor. Jobs of one problem, operation, function
+    and data type are adjacent, the references first.
 
-    Factors that come to the same (the library's own choice to one that is asked for as well, or one that it
-    cuts down) are measured once. Raises LibraryError for unknown names.
+    Requests that result in the same factor are measured once: the library's own choice may equal a requested factor,
+    and the library may reduce a factor. Raise LibraryError for unknown names.
     """
     instances = [library.instance(name) for name in names]
     rank = {operation: at for at, operation in enumerate(OPERATIONS)}

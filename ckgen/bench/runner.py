@@ -1,8 +1,8 @@
-"""Measure a library: every job in a worker process, every row into the store as it is finished.
+"""Measure a library: run each job in a worker process and store each row as soon as it is finished.
 
-A job that crashes or hangs its worker costs its own row; the next one gets a new worker. What the store
-already holds from the same machine, code and library is not measured again, so a run that was ended goes on
-where it stopped.
+A job that crashes or hangs its worker loses only its own row; the next job gets a new worker. Rows that the store
+already holds from the same machine, code and library are not measured again, so an interrupted run continues where it
+stopped.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ckgen.bench.worker_process import WorkerGone, WorkerProcess
 from ckgen.errors import CkgenError, Diagnostic
 
 Again = Literal["nothing", "failed", "all"]
-START_SECONDS = 300.0  # to load PyTorch and a large library, and for the ceilings
+START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measure the ceilings
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: seconds a job may take, seconds for all of them, and after how many crashes or timeouts
-    the other jobs of an instance are left out. An instance whose first sample takes ``give_up`` times as long
-    as the best so far on the same problem and data type gets few samples."""
+    """Limits of a run: seconds per job, seconds for all jobs, and the number of crashes or timeouts after which the
+    other jobs of an instance are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
+    far on the same problem and data type gets few samples."""
 
     job_seconds: float = 120.0
     total_seconds: float = math.inf
@@ -40,7 +40,7 @@ class Limits:
 
 
 class BenchRun:
-    """The measuring of one library into one store. Use it as a context manager; it ends its worker."""
+    """A measurement of one library into one store. Use it as a context manager, which ends its worker."""
 
     def __init__(self, library: Path, settings: Settings, store: Store, limits: Limits) -> None:
         self._library, self._settings, self._store, self._limits = library, settings, store, limits
@@ -57,17 +57,17 @@ class BenchRun:
         self._worker.close()
 
     def machine(self) -> tuple[dict[str, str], list[str]]:
-        """Device, driver and software as the worker sees them, and the references it has. CkgenError when no
+        """Device, driver and software as the worker sees them, and the references that it has. Raise CkgenError if no
         worker can be started."""
         told = self._tell({"do": "origin"})
         references = told.pop("references")
         return told, list(references)
 
     def measure(self, jobs: Sequence[Job], origin: Origin, *, again: Again = "nothing") -> Iterator[ResultRow]:
-        """The rows that had to be measured, each when it is in the store.
+        """Measure the jobs that are missing in the store and yield each row once it is stored.
 
-        Rows of these jobs that were there already are in ``stored`` from the first step on, jobs that the
-        limits cut off in ``left`` at the end. ``again`` says which of the rows that are there count for nothing.
+        From the first step on, ``stored`` holds the rows of these jobs that existed before; at the end, ``left`` holds
+        the jobs that the limits cut off. ``again`` selects the existing rows to ignore and measure again.
         """
         known = {row.key: row for row in self._store.rows(self._store.alike(origin))}
         self.stored = [known[job.key] for job in jobs if job.key in known and not _stale(known[job.key], again)]
@@ -119,5 +119,5 @@ def _stale(row: ResultRow, again: Again) -> bool:
 
 
 def failures(rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """The rows of instances that are not right; a reference's verdict is nobody's failure here."""
+    """The rows of instances that failed. A reference's verdict does not count as a failure."""
     return [row for row in rows if row.kind == "instance" and row.verdict != bench_job.OK]

@@ -1,8 +1,7 @@
-"""The results store: one SQLite file with runs (where, when, with what) and the rows each has measured.
+"""The results store: one SQLite file with runs (place, time, software) and the rows measured in each.
 
-Rows are committed one by one, so a killed run loses nothing. The file says that it is ckgen's and which
-version of the schema it has; another version is refused and not migrated, since rows are cheap to measure
-again and costly to misread.
+Each row is committed separately, so a killed run loses no finished row. The file names ckgen and the version of its
+schema. Other versions are refused, not migrated: measuring again is cheap, misreading rows is costly.
 """
 
 from __future__ import annotations
@@ -41,17 +40,17 @@ CREATE TABLE rows (
     workspace_bytes INTEGER, operation TEXT NOT NULL, function TEXT NOT NULL);
 CREATE INDEX rows_of_run ON rows (run_id);
 """
-_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the latter where the text of its own error is damaged
+_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the latter if the text of SQLite's error is damaged
 _IDENTITY = ("platform", "device", "driver", "commit_id", "spec_digest", "library_digest")
 _JSON = ("settings", "ceilings", "problem_fields")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where rows come from. Two runs of equal `identity` and cache mode measure the same thing.
+    """Origin of rows. Two runs with equal `identity` and cache mode measure the same thing.
 
-    ``host`` is the machine's network name, ``spec_digest`` and ``library_digest`` SHA-256 in hex,
-    ``settings`` how samples were taken, ``ceilings`` the measured bytes/s (`bytes`) and FLOP/s by data type.
+    ``host`` is the machine's network name; ``spec_digest`` and ``library_digest`` are SHA-256 in hex; ``settings`` says
+    how samples were taken; ``ceilings`` holds the measured bytes/s (`bytes`) and FLOP/s per data type.
     """
 
     started: str
@@ -70,13 +69,13 @@ class Origin:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What must be equal for a row to count as measured already."""
+        """Values that must be equal for a row to count as already measured."""
         return (*(str(getattr(self, name)) for name in _IDENTITY), str(self.settings.get("cache")))
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One measurement as stored: a job, what came of it, and the run it belongs to. Times in milliseconds."""
+    """One stored measurement: a job, its outcome, and the number of its run. Times are in milliseconds."""
 
     run_id: int
     measured: str
@@ -111,7 +110,7 @@ class ResultRow:
 
     @property
     def timed(self) -> bool:
-        """Whether the row has a time that counts: a right result, or a reference's."""
+        """True if the row's time counts: the result is correct, or the row is a reference's."""
         return self.ms is not None and self.verdict in ("ok", "inexact")
 
 
@@ -120,7 +119,7 @@ ROW_FIELDS = tuple(item.name for item in dataclasses.fields(ResultRow))
 
 
 def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRow:
-    """The row of a job that has come to an outcome at the time ``measured``."""
+    """The row of a job with its outcome, measured at the time ``measured``."""
     named = job.problem
     return ResultRow(
         run_id=run_id,
@@ -143,7 +142,7 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
 
 
 class Store:
-    """An open results file. Raises CkgenError when the file is another program's or of another version."""
+    """An open results file. Raises CkgenError when the file belongs to another program or schema version."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
@@ -167,11 +166,11 @@ class Store:
         self.close()
 
     def begin(self, origin: Origin) -> int:
-        """Note a new run and return its number."""
+        """Add a new run and return its number."""
         return self._insert("runs", ORIGIN_FIELDS, origin)
 
     def append(self, row: ResultRow) -> None:
-        """Keep a row; it is on disk when this returns."""
+        """Store a row; it is on disk when this returns."""
         self._insert("rows", ROW_FIELDS, row)
 
     def runs(self) -> dict[int, Origin]:
@@ -180,11 +179,11 @@ class Store:
         return {number: Origin(**values) for number, values in found}
 
     def alike(self, origin: Origin) -> list[int]:
-        """The numbers of the runs that measured the same thing as ``origin``, oldest first."""
+        """Numbers of the runs that measured the same thing as ``origin``, oldest first."""
         return [run for run, other in self.runs().items() if other.identity == origin.identity]
 
     def rows(self, runs: Collection[int]) -> list[ResultRow]:
-        """The rows of these runs, in the order of measurement; where a job was measured again, its last
+        """The rows of these runs, in the order of measurement; for a job that was measured more than once, its last
         row."""
         where = f"WHERE run_id IN ({', '.join('?' * len(runs))})"
         found = self._read("rows", ROW_FIELDS, where, tuple(runs), self._check.row)
@@ -193,7 +192,7 @@ class Store:
     def _read(
         self, table: str, names: tuple[str, ...], where: str, given: tuple[int, ...], check: Callable[[Any], str]
     ) -> list[tuple[int, dict[str, Any]]]:
-        """The lines of a table by number. CkgenError at the first that nothing can be computed from."""
+        """The rows of a table by number. Raise CkgenError at the first row that is damaged."""
         found = []
         try:
             for number, *line in self._database.execute(
@@ -235,7 +234,7 @@ class Store:
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, as they come back from JSON."""
+    """Convert tuples to lists, as JSON returns them."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
@@ -243,7 +242,7 @@ def _decoded(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
     named = dict(zip(names, values, strict=True))
     for name in _JSON:
         if name in named:
-            with suppress(ValueError, TypeError, RecursionError):  # then it stays what it is, which is no map
+            with suppress(ValueError, TypeError, RecursionError):  # the text stays and fails the type check
                 named[name] = json.loads(named[name])
     if named.get("automatic") in (0, 1):
         named["automatic"] = bool(named["automatic"])

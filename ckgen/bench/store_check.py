@@ -1,7 +1,7 @@
-"""What a row or run of a results file must be for anything to be computed from it.
+"""Checks of the rows and runs of a results file before anything is computed from them.
 
-A file that an editor, a bad disk or another program has changed would otherwise fail somewhere in the middle of a
-report, or not fail and be wrong.
+Without them, a file changed by an editor, a bad disk or another program would fail in the middle of a report, or give
+wrong numbers without an error.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _ROW_SHAPE: dict[str, Any] = {
     "automatic": bool,
     "problem_fields": {str: (int, [int])},
 }
-# Between these nothing that is computed from two numbers overflows, and every logarithm exists.
+# Within these bounds no computation with two numbers overflows, and every logarithm exists.
 _LEAST_MS, _MOST_MS = 1e-9, 1e12
 _LEAST_CEILING, _MOST_CEILING, _MOST_WORK = 1.0, 1e30, 2**80
 
 
 class ResultCheck:
-    """Says what is wrong with the rows and runs of one file; names and problems, which repeat, are looked at once."""
+    """Checker of the rows and runs of one file. Names and problems repeat, so each is checked once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, object], str] = {}
 
     def origin(self, values: Mapping[str, Any]) -> str:
-        """What is wrong with a run; empty if nothing is."""
+        """The fault of a run; empty if there is none."""
         wrong = misfit(values, _ORIGIN_SHAPE)
         if wrong:
             return wrong
@@ -53,7 +53,7 @@ class ResultCheck:
         return "" if name is None else f"ceilings.{name} is {values['ceilings'][name]}"
 
     def row(self, values: Mapping[str, Any]) -> str:
-        """What is wrong with a row; empty if nothing is."""
+        """The fault of a row; empty if there is none."""
         return misfit(values, _ROW_SHAPE) or _numbers(values) or self._words(values)
 
     def _words(self, values: Mapping[str, Any]) -> str:
@@ -103,6 +103,6 @@ def _complaint(what: str, key: Any, read: Any) -> str:
 
 
 def damaged(path: object, what: str) -> CkgenError:
-    """The error for a results file that something is wrong with, which says how to go on."""
+    """The error for a damaged results file, with advice on how to continue."""
     help_text = "it was changed or damaged: restore it, or move it away and measure again (--store names another)"
     return CkgenError((Diagnostic(None, "results", f"{path}: {what}", help_text),))

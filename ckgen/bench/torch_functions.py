@@ -1,4 +1,4 @@
-"""Element-wise functions by PyTorch's own operations, one after another: what a fused kernel is measured against."""
+"""Element-wise functions as separate PyTorch operations: the reference that fused kernels are compared with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def fused(torch: Any, gradient: Callable[[], Any], data: TorchData) -> Callable[[], Any]:
-    """A function that starts a gradient, of shape (N, G*C, input), and then the function of ``data``."""
+    """A function that starts a gradient, of shape (N, G*C, input), and then the element-wise function of ``data``."""
     if data.function.name == PASS_THROUGH:
         return gradient
     scalars: dict[str, Any] = dict(data.function.scalars)
@@ -35,7 +35,7 @@ def fused(torch: Any, gradient: Callable[[], Any], data: TorchData) -> Callable[
 
 
 def evaluate(torch: Any, tree: Expr, inputs: Mapping[str, Any]) -> Any:
-    """The value of an expression of tensors and numbers, in their own types."""
+    """The value of an expression of tensors and numbers, computed in their own types."""
 
     def value(part: Expr) -> Any:
         return evaluate(torch, part, inputs)

@@ -1,6 +1,6 @@
-"""Gradients by cuDNN (MIOpen on ROCm), to be measured against.
+"""Gradients by cuDNN (MIOpen on ROCm) as a reference for timing.
 
-PyTorch is passed in as ``torch``, so that nothing here needs it to be imported.
+PyTorch is passed in as ``torch``, so this module can be imported without it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 
 def prepare(torch: Any) -> None:
-    """Let cuDNN choose its fastest algorithm for each problem, and keep float32 what it says."""
+    """Let cuDNN choose its fastest algorithm per problem, and keep float32 products in float32 (no TF32)."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -25,9 +25,9 @@ def gradient_launcher(
 ) -> Callable[[], Any]:
     """A function that starts one gradient of PyTorch and returns it: (G*K, C, filter) or (N, G*C, input).
 
-    ``tensors`` are those that the operation reads, gap-free in the layout CHANNELS_LAST; PyTorch gets them as
-    channels-last views without a copy. 1D problems go in as 2D ones of height 1. The pads must be the same on both
-    sides.
+    ``tensors`` are the operands of the operation, gap-free in the layout CHANNELS_LAST; PyTorch gets them as
+    channels-last views without a copy. 1D problems are passed as 2D problems of height 1. The pads must be equal on
+    both sides.
     """
     line, given, written = problem.ndim == 1, tensors["out"], OPERATIONS[operation].written
     gradient = _channels_first(given, line)
@@ -55,20 +55,19 @@ def gradient_launcher(
 
 
 def to_logical(problem: ConvProblem, gradient: Any, operation: str = BWD_WEIGHT) -> Any:
-    """What ``gradient_launcher``'s function returned, as (G, K, C, filter) or (G, N, C, input)."""
+    """The result of ``gradient_launcher``'s function as (G, K, C, filter) or (G, N, C, input)."""
     if OPERATIONS[operation].written == "wei":
         return gradient.reshape(problem.lengths("wei"))
     return gradient.reshape(problem.batch, problem.groups, problem.c, *problem.input).movedim(1, 0)
 
 
 def _weight_first(tensor: Any, line: bool) -> Any:
-    """A view (G*K, C, filter) of a gap-free (G, K, filter, C) tensor, with a height of 1 where it is a line."""
+    """A view (G*K, C, filter) of a gap-free (G, K, filter, C) tensor; with ``line``, a height of 1 is added."""
     merged = tensor.flatten(0, 1)
     return (merged.unsqueeze(1) if line else merged).movedim(-1, 1)
 
 
 def _channels_first(tensor: Any, line: bool) -> Any:
-    """A view (N, G*C, spatial) of a gap-free (N, spatial, G, C) tensor, with a height of 1 where it is a
-    line."""
+    """A view (N, G*C, spatial) of a gap-free (N, spatial, G, C) tensor; with ``line``, a height of 1 is added."""
     merged = tensor.flatten(-2)
     return (merged.unsqueeze(1) if line else merged).movedim(-1, 1)

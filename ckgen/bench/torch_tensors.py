@@ -1,4 +1,4 @@
-"""Tensors of one problem on a device: random inputs in every layout, guarded outputs, and the judgement."""
+"""Tensors of one problem on a device: random inputs in every layout, guarded outputs, and the comparison of results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def torch_type(torch: Any, dtype: str, tensor: TensorName) -> Any:
 
 
 class TorchData:
-    """What an operation reads of a problem in one data type, uniform in (-1, 1), and the float64 result that follows;
-    the same for the same arguments on the same device. A function's D tensors are like the other tensors, its scalars
-    have their defaults."""
+    """Operands of an operation on a problem in one data type, uniform in (-1, 1), and their float64 result. Equal
+    arguments on the same device give equal data. A function's D tensors are random too; its scalars have their
+    defaults."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class TorchData:
             self._fuse()
 
     def in_layout(self, tensor: TensorName, layout: str) -> Any:
-        """A tensor that the operation reads, gap-free in ``layout``'s order."""
+        """An operand of the operation, gap-free in ``layout``'s order."""
         if (tensor, layout) not in self._copies:
             order = to_physical(tensor, layout)
             self._copies[tensor, layout] = self._logical(tensor).permute(order).contiguous()
@@ -74,7 +74,7 @@ class TorchData:
         return found
 
     def d_like_torch(self) -> list[Any]:
-        """The D tensors in the shape of PyTorch's gradient: (N, G*C, input) in channels-last memory, or one value a
+        """The D tensors in the shape of PyTorch's gradient: (N, G*C, input) in channels-last memory, or one value per
         channel."""
         found, line = [], self.problem.ndim == 1
         for axes, tensor in self._ds:
@@ -87,14 +87,14 @@ class TorchData:
         return found
 
     def _d_tensor(self, kind: Kind, own: Element) -> tuple[str, Any]:
-        """A D tensor with its axes."""
+        """A D tensor with the names of its axes."""
         sizes = dict(zip(logical_axes("in", self.problem.ndim), self.problem.lengths("in"), strict=True))
         axes = "GC" if kind.layout in ("GC", "G_C") else "".join(sizes)
         values = self._uniform([sizes[axis] for axis in axes])
         return axes, values.to(getattr(self._torch, ELEMENTS[kind.dtype or own.name].torch))
 
     def _fuse(self) -> None:
-        """Carry result and error through the function, on the CPU, where it is known how errors grow."""
+        """Apply the function to result and error bound, on the CPU, where the growth of errors can be computed."""
         torch, inputs = self._torch, {name: exact(value) for name, value in self.function.scalars}
         for name, (axes, tensor) in zip(self.function.tensors, self._ds, strict=True):
             values = tensor.double().cpu().numpy()
@@ -114,7 +114,7 @@ class TorchData:
 
 
 class GuardedTensor:
-    """``tensor`` lies in a larger buffer, between guards, and every unit of it is ``poison``."""
+    """A tensor inside a larger buffer, between guards; every unit of ``tensor`` is filled with ``poison``."""
 
     def __init__(self, torch: Any, device: str, shape: tuple[int, ...], dtype: Any, poison: int, size: int) -> None:
         self._torch, self._unit = torch, unit_of(dtype.itemsize)
@@ -128,11 +128,12 @@ class GuardedTensor:
 
     @property
     def address(self) -> int:
-        """Where the tensor begins."""
+        """The address of the tensor's first element."""
         return int(self._body.data_ptr())
 
     def fault(self, name: str, *, whole: bool) -> str | None:
-        """What was written outside the tensor, or, where the ``whole`` has to be, not written inside it."""
+        """A message about writes outside the tensor or, if ``whole``, about elements that were not written; None if
+        there are none."""
         ends = self._torch.cat((self._buffer[: self._ends], self._buffer[self._ends + self._body.numel() :]))
         outside = int((ends != self._guard).sum())
         if outside:
@@ -142,7 +143,7 @@ class GuardedTensor:
         return f"{missing} of {self.tensor.numel()} elements were never written" if missing else None
 
     def _signed(self, pattern: int) -> int:
-        """The unit's pattern as the signed integer that has it."""
+        """The unit's bit pattern as a signed integer."""
         top = 1 << 8 * self._unit
         return pattern - top if pattern >= top // 2 else pattern
 
@@ -158,7 +159,7 @@ class Judgement:
 
 
 def judge(torch: Any, data: TorchData, result: Any, dtype: str) -> Judgement:
-    """Compare ``result``, logical order, with the float64 one by the project's one tolerance rule."""
+    """Compare ``result``, in logical order, with the float64 result by the project's one tolerance rule."""
     error = (result.double() - data.expected).abs()
     element = element_of(dtype, OPERATIONS[data.operation].written)
     limit = rounding_allowance(element, data.expected, data.error)

@@ -1,4 +1,4 @@
-"""Device times of launched work, one sample a launch, by PyTorch's device events."""
+"""Device times of launches, one sample per launch, from PyTorch's device events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from ckgen.bench.job import Settings
 
-# Several times the largest L2 of the GPUs we know (H200: 50 MB, MI300X: 256 MB of Infinity Cache).
+# Several times the largest last-level cache of the known GPUs (H200: 50 MB L2, MI300X: 256 MB Infinity Cache).
 FLUSH_BYTES = 512 * 1024 * 1024
 
 
 class TorchTimer:
-    """Times launches on one device. On a CPU the events are the process's clock, for tests."""
+    """Timer of launches on one device. On a CPU, which tests use, the events read the process's clock."""
 
     def __init__(self, torch: Any, device: str, settings: Settings) -> None:
         self._torch, self._device, self._settings = torch, device, settings
@@ -22,15 +22,16 @@ class TorchTimer:
         self._least = torch.empty((), dtype=torch.float32, device=device)
 
     def times(self, launches: Sequence[Callable[[], object]], limit_ms: float | None = None) -> list[float]:
-        """Milliseconds of single launches, which take turns; see Settings for how many there are."""
+        """Times of single launches in milliseconds; several functions are launched alternately. Settings defines the
+        number of samples."""
         for turn in range(self._settings.warm_up):
             launches[turn % len(launches)]()
         first = self._sampled(launches, 1)[0]
         return self._sampled(launches, self._settings.samples(first, limit_ms))
 
     def _sampled(self, launches: Sequence[Callable[[], object]], count: int) -> list[float]:
-        """All launches are queued before anyone waits, so that the device never waits for Python: while it
-        reads the flush buffer the next launch is prepared."""
+        """Queue all launches before waiting for any: the device never waits for Python, because the next launch is
+        prepared while the device reads the flush buffer."""
         pairs = [(self._event(), self._event()) for _ in range(count)]
         self.synchronize()
         self._flush()
@@ -44,12 +45,12 @@ class TorchTimer:
         return [float(begin.elapsed_time(end)) for begin, end in pairs]
 
     def synchronize(self) -> None:
-        """Wait for the device; errors of earlier launches come up here."""
+        """Wait for the device; errors of earlier launches are raised here."""
         if self._device == "cuda":
             self._torch.cuda.synchronize()
 
     def _flush(self) -> None:
-        """Read the buffer: unlike a written one it leaves no dirty lines for the measured kernel to evict."""
+        """Read the buffer. Writing it would leave dirty cache lines, which the measured kernel would have to evict."""
         self._torch.amin(self._flushed, dim=0, out=self._least)
 
     def _event(self) -> Any:
@@ -57,7 +58,7 @@ class TorchTimer:
 
 
 class _ClockEvent:
-    """A CPU's stand-in for a device event: everything before ``record`` is done when it is called."""
+    """Replacement of a device event on a CPU, where all earlier work is finished when ``record`` is called."""
 
     def __init__(self) -> None:
         self.at = 0.0

@@ -1,5 +1,6 @@
-"""Measuring on a GPU with PyTorch: its tensors are the device memory, its events the clock, and cuDNN (MIOpen
-on ROCm) the reference."""
+"""Measure on a GPU with PyTorch: its tensors are the device memory, its events the clock, and cuDNN (MIOpen on ROCm)
+the reference.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from ckgen.verify.guarded import OUTPUT_POISONS, WORKSPACE_POISONS
 
 _MATMUL_EDGE = 8192
 _COPY_BYTES = 4 * 1024**3
-_ROTATED_BYTES = 512 * 1024 * 1024  # copies of a problem's tensors together pass every cache
+_ROTATED_BYTES = 512 * 1024 * 1024  # total size of the copies of a problem's tensors: larger than every cache
 _MOST_COPIES = 32
 
 
 def find_torch() -> Any | None:
-    """PyTorch if it is here and sees a GPU."""
+    """PyTorch if it is installed and sees a GPU, else None."""
     try:
         torch = importlib.import_module("torch")
     except ImportError:
@@ -38,9 +39,9 @@ def find_torch() -> Any | None:
 
 
 class TorchBench:
-    """Runs jobs of one library on PyTorch's current device. A CPU as ``device`` is for tests."""
+    """Runner of the jobs of one library on PyTorch's current device. Tests use a CPU as ``device``."""
 
-    survives_failures = False  # an illegal access makes every later call of the process fail
+    survives_failures = False  # after an illegal access every later GPU call of the process fails
 
     def __init__(self, torch: Any, library: Library, settings: Settings, device: str = "cuda") -> None:
         self._torch, self._library, self._settings, self._device = torch, library, settings, device
@@ -50,7 +51,7 @@ class TorchBench:
         prepare(torch)
 
     def origin(self) -> dict[str, str]:
-        """The machine in words: device, driver, software."""
+        """The machine as text: device, driver, software."""
         torch = self._torch
         parts = [f"torch {torch.__version__}", f"{self.references[0]} {torch.backends.cudnn.version()}"]
         parts += [f"CUDA {torch.version.cuda}"] if torch.version.cuda else []
@@ -58,7 +59,7 @@ class TorchBench:
         return {"device": name, "driver": _driver(), "software": ", ".join(parts)}
 
     def ceilings(self, dtypes: Iterable[str]) -> dict[str, float]:
-        """FLOP/s of a large matrix product of random numbers by data type, and bytes/s of a large copy."""
+        """FLOP/s of a large product of random matrices per data type, and bytes/s of a large copy."""
         torch, small = self._torch, self._device != "cuda"
         edge, size = (256, 2**20) if small else (_MATMUL_EDGE, _COPY_BYTES)
         found: dict[str, float] = {}
@@ -73,13 +74,13 @@ class TorchBench:
         return found
 
     def _seconds(self, work: Callable[[], object]) -> float:
-        for _ in range(10):  # clocks settle
+        for _ in range(10):  # until the clock rates settle
             work()
         return timed("", "", self._timer.times([work])).ms / 1e3  # type: ignore[operator]
 
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
-        """Verify the job, then time it if its result is right. Raises CkgenError or PyTorch's RuntimeError
-        when a run fails."""
+        """Verify the job, then time it if its result is correct. Raise CkgenError or PyTorch's RuntimeError when a run
+        fails."""
         key = job.problem.problem, element_of(job.dtype, "in"), job.operation, job.function
         if self._known is None or self._known[0] != key:
             self._known = None
@@ -91,7 +92,7 @@ class TorchBench:
             return self._reference(job, self._known[1])
         outcome = self._instance(job, self._known[1], limit_ms)
         if outcome.verdict != bench_job.OK:
-            self._known = None  # whatever went wrong may have changed the inputs
+            self._known = None  # the failed run may have changed the inputs
         return outcome
 
     def _instance(self, job: Job, data: TorchData, limit_ms: float | None) -> Outcome:
@@ -141,7 +142,7 @@ class TorchBench:
         )
 
     def _reference(self, job: Job, data: TorchData) -> Outcome:
-        """PyTorch's gradient, followed by its own element-wise operations where there is a function."""
+        """Time PyTorch's gradient, followed by separate element-wise operations if there is a function."""
         problem, torch = job.problem.problem, self._torch
         layout = CHANNELS_LAST[problem.ndim]
         launches = []
@@ -156,7 +157,7 @@ class TorchBench:
         return timed(verdict, found.message, times, max_error=found.max_error, tolerance=found.tolerance)
 
     def _copies(self, tensors: Sequence[Any]) -> list[list[Any]]:
-        """The tensors, and as many copies of them as the cache mode wants."""
+        """The tensors, and as many copies of them as the cache mode needs."""
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
         rotate = self._settings.cache == "rotate"
         copies = min(_MOST_COPIES, -(-_ROTATED_BYTES // size)) if rotate else 0
@@ -170,7 +171,7 @@ class TorchBench:
 
 
 def _driver() -> str:
-    """The version of NVIDIA's kernel driver as the kernel tells it, else the kernel's own."""
+    """The version of NVIDIA's kernel driver if it is loaded, else that of the operating system's kernel."""
     for file in ("/proc/driver/nvidia/version", "/proc/sys/kernel/osrelease"):
         path = Path(file)
         if path.exists():

@@ -1,7 +1,7 @@
-"""The process that runs jobs: it may crash or hang, and its parent only loses the row at hand.
+"""The process that runs jobs; if it crashes or hangs, its parent loses only the current row.
 
-It reads one JSON request a line from standard input and answers with one line. What a library or a GPU
-runtime prints goes to standard error, so that it cannot garble an answer.
+It reads one JSON request per line from standard input and writes one line per answer. Output of a library or a GPU
+runtime is redirected to standard error, so that it cannot corrupt an answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Bench(Protocol):
-    """What measures jobs on one kind of device."""
+    """Interface of a runner of jobs on one kind of device."""
 
     references: tuple[str, ...]
     survives_failures: bool
@@ -38,13 +38,13 @@ class Bench(Protocol):
 
 
 def make_bench(library: Library, settings: Settings) -> Bench:
-    """PyTorch where there is a GPU and PyTorch sees it, else numpy."""
+    """A runner that uses PyTorch if it is installed and sees a GPU, else numpy."""
     torch = None if library.platform == "host" else find_torch()
     return NumpyBench(library, settings) if torch is None else TorchBench(torch, library, settings)
 
 
 def answer(bench: Bench, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to one request; a job that fails is an outcome, and `stale` if the process should end."""
+    """The answer to one request. A failed job has an outcome too, with `stale` set if the process should end."""
     if request["do"] == "origin":
         return {**bench.origin(), "references": bench.references}
     if request["do"] == "ceilings":
@@ -59,8 +59,7 @@ def answer(bench: Bench, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve requests about the library ``arguments[0]`` with the settings in ``arguments[1]`` until the input
-    ends."""
+    """Serve requests about the library ``arguments[0]`` with the settings ``arguments[1]`` until the input ends."""
     _die_with_parent()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -71,7 +70,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _die_with_parent() -> None:
-    """A worker that hangs in a kernel never sees its input end: have Linux end it when its parent is gone."""
+    """Let Linux end this process when its parent dies: a worker that hangs in a kernel never reads the end of its
+    input."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

@@ -1,5 +1,4 @@
-"""A worker process as its parent sees it: started when it is needed, asked with a time limit, replaced when
-it dies."""
+"""The parent's side of a worker process: started when needed, called with a time limit, replaced when it dies."""
 
 from __future__ import annotations
 
@@ -20,13 +19,13 @@ from ckgen.bench.job import CRASHED, TIMEOUT, Settings
 from ckgen.paths import PACKAGE
 
 _CHUNK = 65536
-_SAID = 400  # characters of a dead worker's last words
-# ckgen need not be installed where the worker runs.
+_SAID = 400  # characters to keep of a dead worker's last output
+# ckgen need not be installed in the worker's environment.
 _START = "import sys; sys.path.insert(0, {root!r}); from ckgen.bench.worker import main; sys.exit(main(sys.argv[1:]))"
 
 
 class WorkerGone(Exception):
-    """The worker died or was killed over a request. ``verdict`` is crashed or timeout."""
+    """The worker died or was killed during a request. ``verdict`` is crashed or timeout."""
 
     def __init__(self, verdict: str, message: str) -> None:
         super().__init__(message)
@@ -34,7 +33,7 @@ class WorkerGone(Exception):
 
 
 class WorkerProcess:
-    """One worker at a time for a library. Use it as a context manager, or call ``close``."""
+    """A worker for a library, at most one at a time. Use it as a context manager, or call ``close``."""
 
     def __init__(self, library: Path, settings: Settings) -> None:
         start = _START.format(root=str(PACKAGE.parent))
@@ -51,8 +50,8 @@ class WorkerProcess:
         self.close()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The worker's answer. Raises WorkerGone when it dies or takes longer; the next call starts another
-        one. An answer that is marked `stale` is the worker's last."""
+        """Send a request and return the worker's answer. Raise WorkerGone when the worker dies or takes longer; the
+        next call starts a new worker. After an answer marked `stale` the worker is replaced too."""
         process = self._process or self._start()
         assert process.stdin is not None, "both ends are pipes"
         try:
@@ -96,7 +95,7 @@ class WorkerProcess:
         return line
 
     def _gone(self) -> WorkerGone:
-        """How the worker ended, and its last words."""
+        """The exit status of the worker and its last output."""
         assert self._process is not None and self._said is not None, "it was started"
         code = self._process.wait()
         self._said.seek(0)

@@ -1,3 +1,3 @@
-"""A model of time per instance and problem on AMD hardware."""
+"""Model of the time per instance and problem on AMD hardware."""
 
 __all__ = ["model", "rank"]

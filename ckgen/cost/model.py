@@ -1,16 +1,16 @@
-"""How fast a main loop can be at most: cycles of a compute unit for one tile of one workgroup, by resource.
+"""Upper bound for the speed of a main loop: cycles of a compute unit per tile of one workgroup, by resource.
 
-Each resource of a unit is busy for some time with the work of a tile; the loop cannot be faster than the busiest:
+Each resource of a compute unit is busy for some time with a tile; the loop cannot be faster than the busiest resource:
 
-    matrix  FLOP of the tile / FLOP a cycle of the unit (idle SIMDs do not count as busy with it)
+    matrix  FLOP of the tile / FLOP per cycle of the unit (idle SIMDs do not count as busy)
     vector  (VALU + 3 * slow + matrix instructions) * issue cycles * waves / SIMDs: one vector instruction at a time
     wave    all instructions of one wave * issue cycles / workgroups on the unit: a wave issues one at a time
     lds     bytes read / LDS read rate + bytes written / LDS write rate
-    load    bytes from memory / bytes that the shared cache gives a unit
+    load    bytes from memory / bytes that the shared cache delivers to a unit
 
-The bound is the tile's time at the matrix peak over the time of the busiest. Latency, waits, barriers and LDS bank
-conflicts (main loops have none) are left out, so it is an upper bound; docs/isa.md has the arithmetic of one instance.
-All functions are pure.
+The bound is the tile's time at the matrix peak divided by the time of the busiest resource. Latency, waits, barriers
+and LDS bank conflicts (main loops have none) are ignored, so the bound is optimistic. docs/isa.md shows the arithmetic
+for one instance. All functions are pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ckgen.machine_code.table import Row
 
 
 def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
-    """The bound of compiled code; None where the architecture has no matrix instruction for it."""
+    """The bound of compiled code; None if the architecture has no matrix instruction for the instance."""
     if find_atom(report.arch, instance.dtype, instance.m_per_xdl) is None:
         return None
     resources = report.resources
@@ -46,7 +46,7 @@ def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
 
 
 def roles_of_row(row: Row, instance: Instance) -> tuple[RoleLoad, ...]:
-    """The roles of an instance from its line of a committed table."""
+    """The roles of an instance from its row of a committed table."""
     found = []
     for prefix, role in (("main", "math" if instance.load_waves else "main"), ("load", "load")):
         if row[f"{prefix}_tiles"]:
@@ -57,13 +57,13 @@ def roles_of_row(row: Row, instance: Instance) -> tuple[RoleLoad, ...]:
 
 
 def groups_of_row(row: Row, instance: Instance, arch: str) -> int:
-    """Workgroups a unit holds, from an instance's line of a committed table."""
+    """Number of workgroups that fit on a compute unit, from an instance's row of a committed table."""
     numbers = {"vgprs": int(row["vgprs"]), "sgprs": int(row["sgprs"]), "lds_bytes": int(row["lds"])}
     return workgroups_per_unit(UNITS[arch], **numbers, threads=instance.launch_threads)
 
 
 def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
-    """The bound of an instance from its line of a committed table, as `bound_of` gives it for fresh code."""
+    """The bound of an instance from its row of a committed table, equal to that of `bound_of` for fresh code."""
     if find_atom(arch, instance.dtype, instance.m_per_xdl) is None:
         return None
     return FAMILIES[instance.family].bound(
@@ -72,7 +72,7 @@ def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
 
 
 def code_sentence(row: Row, instance: Instance, arch: str) -> str:
-    """A line of a committed table in words."""
+    """A row of a committed table as a sentence."""
     parts = [f"{row['vgprs']} vector registers", f"{row['waves']} waves a SIMD"]
     if int(row["main_matrix"]):
         parts.append(f"{int(row['main_valu']) / int(row['main_matrix']):.2f} VALU a matrix instruction")

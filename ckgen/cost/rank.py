@@ -1,13 +1,14 @@
-"""How long instances take on a problem by the cost model, and which is fastest: for GPUs without measurements.
+"""Predict the time of instances on a problem with the cost model and rank them: for GPUs without measurements.
 
-    unit    the busiest compute unit: its workgroups x their tiles x cycles a tile (`cost_model`), one trip to memory
-            for each round of resident workgroups, and writing the results
-    memory  the least traffic of the problem, and the partials of split-K there and back, at full bandwidth
-    seconds = max(unit, memory) + one start for each kernel
+    unit    the busiest compute unit: its workgroups x tiles per workgroup x cycles per tile (ckgen.cost.model), one
+            trip to memory per round of resident workgroups, and writing the results
+    memory  the compulsory bytes of the problem, plus writing and reading the split-K partials, at full bandwidth
+    seconds = max(unit, memory) + one start per kernel
 
-What code costs comes from a committed table (`isa_table`). For an instance that is not in it the nearest one that is
-stands in, scaled by the loads of a thread; what follows from the tile alone is exact either way. The predictions are
-lower bounds that order instances; docs/cost_model_h200.md tells how far measured times are from them.
+The cost of code comes from a committed table (docs/isa). For an instance that is missing there, the nearest one in
+the table is used, scaled by the number of loads per thread; the terms that depend on the tile alone are exact in both
+cases. Predictions are lower bounds whose purpose is to order instances; docs/cost_model_h200.md compares them with
+measured times.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from ckgen.operations.gemm import compulsory_bytes
 from ckgen.operations.operation import OPERATIONS
 
 SPLIT_KS = (1, 2, 4, 8, 16, 32)
-KERNEL_START_S = 3e-6  # of a kernel that does nothing; the order of magnitude on every GPU and driver
+KERNEL_START_S = 3e-6  # start of an empty kernel; the order of magnitude on every GPU and driver
 PARTIAL_BYTES = 4
-NVIDIA_THREADS = 2048  # a multiprocessor holds, and 65536 registers: CUDA programming guide, compute capabilities
+NVIDIA_THREADS = 2048  # per multiprocessor, with 65536 registers: CUDA programming guide, compute capabilities
 NVIDIA_REGISTERS = 65536
 WARP_ATOM_MACS = 16 * 8 * 16
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Seconds of an instance with a split-K factor on a problem, the busiest unit's and memory's part, and what limits
-    the main loop."""
+    """Seconds of an instance with a split-K factor on a problem, the parts of the busiest unit and of memory, and the
+    resource that limits the main loop."""
 
     instance: Instance
     split_k: int
@@ -49,8 +50,8 @@ class Prediction:
 
 
 class CodeBook:
-    """The code of any instance on one architecture, by its committed table. For NVIDIA the table is an AMD one: the
-    kernels are the same source."""
+    """The code of any instance on one architecture, from its committed table. NVIDIA uses an AMD table, because the
+    kernels have the same source."""
 
     def __init__(self, arch: str, table: Table) -> None:
         self.arch = arch
@@ -59,7 +60,7 @@ class CodeBook:
         self._codes: dict[str, Code] = {}
 
     def code_of(self, instance: Instance) -> Code:
-        """The code of an instance; of one that is not in the table, that of the nearest, scaled."""
+        """The code of an instance; for one that is missing in the table, the scaled code of the nearest instance."""
         if instance.name not in self._codes:
             self._codes[instance.name] = self._make(instance)
         return self._codes[instance.name]
@@ -92,7 +93,8 @@ class CodeBook:
         return min(self._known, key=lambda item: distance(item[0]))
 
     def _scaled(self, role: RoleLoad, instance: Instance, nearest: Instance) -> RoleLoad:
-        """The role of another instance as this one's: the addresses of its own loads, its own matrix instructions."""
+        """The role of another instance converted to this one: address arithmetic scaled to its loads, its own matrix
+        instructions."""
         ratio = 1.0 if role.role == "math" else _loads(instance) / _loads(nearest)
         matrix = 0.0 if role.role == "load" else _matrix(instance, self.arch)
         others = (role.total - role.matrix) * ratio
@@ -100,7 +102,7 @@ class CodeBook:
 
 
 def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Prediction:
-    """The time of one instance. Whether it takes the problem is the caller's to know."""
+    """Predict the time of one instance. The caller must know that the instance takes the problem."""
     work = FAMILIES[instance.family].work(instance, problem, split_k, code, rates)
     out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = work.blocks * work.weights * out_bytes / rates.load_bytes
@@ -116,9 +118,9 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
 def rank(
     instances: Iterable[Instance], problem: ConvProblem, book: CodeBook, split_ks: Sequence[int] = SPLIT_KS
 ) -> tuple[Prediction, ...]:
-    """The best factor of each instance, fastest first; those that are equal stay in the order given.
+    """The best factor of each instance, fastest first; equal ones keep the given order.
 
-    `instances` are those that take the problem, of one type; all `split_ks` must be ones that they take.
+    `instances` must take the problem and have the same type; each of them must take every factor of `split_ks`.
     """
     rates = RATES[book.arch]
     best = [
@@ -132,12 +134,12 @@ def rank(
 
 
 def _loads(instance: Instance) -> int:
-    """Global loads of a copying thread for one tile."""
+    """Global loads per tile of a thread that copies."""
     return instance.a_slices * instance.a_dst_vector + instance.b_slices * instance.b_dst_vector
 
 
 def _matrix(instance: Instance, arch: str) -> float:
-    """Matrix instructions of one wave for one tile (NVIDIA: of one warp)."""
+    """Matrix instructions per tile of one wave (NVIDIA: of one warp)."""
     atom = find_atom(arch, instance.dtype, instance.m_per_xdl)
     if atom is not None:
         return instance.m_xdl_per_wave * instance.n_xdl_per_wave * (instance.k_per_block // atom.k)
@@ -146,7 +148,7 @@ def _matrix(instance: Instance, arch: str) -> float:
 
 
 def _nvidia_groups(instance: Instance) -> int:
-    """Workgroups of a multiprocessor by threads, shared memory and estimated registers."""
+    """Workgroups per multiprocessor, limited by threads, shared memory and estimated registers."""
     by_threads = NVIDIA_THREADS // instance.launch_threads
     by_lds = NVIDIA_ARCHES["sm_90a"].lds_bytes // instance.lds_bytes
     by_registers = NVIDIA_REGISTERS // (instance.launch_threads * min(255, instance.vgpr_estimate))

@@ -1,4 +1,4 @@
-"""The C API of a generated library (``ckgen/c_api.h``) in ctypes: structure, signatures, errors."""
+"""The C API of a generated library (``ckgen/c_api.h``) in ctypes: structures, signatures, errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LibraryError(CkgenError):
 
 
 class UnsupportedProblem(CkgenError):
-    """An instance was asked for a problem it does not take. ``reason`` is the library's own sentence."""
+    """An instance does not take the requested problem. ``reason`` is the library's own sentence."""
 
     def __init__(self, instance: str, reason: str, help: str = "") -> None:
         self.instance = instance
@@ -37,7 +37,7 @@ class UnsupportedProblem(CkgenError):
 
 
 class CDTensor(ctypes.Structure):
-    """``ckgen_d_tensor``: lengths and strides (in elements) in logical order, a stride of 0 where it is broadcast."""
+    """``ckgen_d_tensor``: lengths and strides (in elements) in logical order; the stride is 0 where it is broadcast."""
 
     _fields_ = [("data", ctypes.c_void_p), ("lengths", _Lengths), ("strides", _Lengths)]
 
@@ -48,8 +48,8 @@ class CDTensor(ctypes.Structure):
 
 
 class CProblem(ctypes.Structure):
-    """``ckgen_problem``: lengths and strides (in elements) in logical order; entries past the dimensionality
-    are 0."""
+    """``ckgen_problem``: lengths and strides (in elements) in logical order; entries past the number of dimensions are
+    0."""
 
     _fields_ = [
         ("ndim", ctypes.c_int32),
@@ -77,20 +77,20 @@ class CProblem(ctypes.Structure):
         return made
 
     def set_strides(self, tensor: TensorName, strides: tuple[int, ...]) -> None:
-        """Give ``tensor`` other strides: in elements, in logical order."""
+        """Set the strides of ``tensor``: in elements, in logical order."""
         setattr(self, f"{tensor}_strides", _Lengths(*strides))
 
     def set_ds(self, tensors: Sequence[CDTensor]) -> None:
-        """Give the problem its D tensors, in the function's order."""
+        """Set the problem's D tensors, in the function's order."""
         self.d_count, self.d = len(tensors), (CDTensor * len(tensors))(*tensors)
 
     def set_scalars(self, values: Sequence[float]) -> None:
-        """Give the problem all scalars of the function in its order, or none: then its defaults hold."""
+        """Set all scalars of the function in its order, or pass none to keep its defaults."""
         self.scalar_count, self.scalars = len(values), (ctypes.c_float * len(values))(*values)
 
 
 class CCandidate(ctypes.Structure):
-    """``ckgen_candidate``: an instance for a problem. ``source`` counts as ``selector.SOURCES``."""
+    """``ckgen_candidate``: an instance for a problem. ``source`` is an index into ``selector.SOURCES``."""
 
     _fields_ = [
         ("instance", ctypes.c_int32),
@@ -135,8 +135,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
 
 
 def bind(api: ctypes.CDLL) -> ctypes.CDLL:
-    """Give every function of the API its types. Raises AttributeError naming the first function that is
-    missing."""
+    """Set the types of every function of the API. Raise AttributeError with the name of the first missing function."""
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(api, name)
         function.restype, function.argtypes = result, list(arguments)
@@ -144,15 +143,15 @@ def bind(api: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def load(path: str) -> ctypes.CDLL:
-    """Load a library and type its functions. Raises LibraryError when it is none of ours."""
+    """Load a library and type its functions. Raise LibraryError when it is not a ckgen library."""
     try:
         missing = missing_bytes(path) if os.path.isfile(path) else 0
     except OSError as error:
         raise LibraryError(f"cannot read {path}: {error}") from error
-    if missing:  # the loader would map pages past the end of the file and die there
+    if missing:  # the loader would map pages past the end of the file, and reading them would kill the process
         raise LibraryError(f"{path} is cut off: {missing} bytes are missing at its end", "build or copy it again")
     try:
-        # A name without a folder would be looked for among the system's libraries alone.
+        # The loader would search for a name without a folder in the system's library folders only.
         api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         raise LibraryError(f"cannot load {path}: {error}") from error
@@ -168,7 +167,7 @@ def load(path: str) -> ctypes.CDLL:
 
 
 def missing_bytes(path: str) -> int:
-    """How many bytes an ELF file of 64 bits lacks of what its headers speak of; 0 where it is whole or no such file.
+    """Number of bytes that a truncated 64-bit ELF file lacks, by its headers; 0 if it is whole or not such a file.
 
     Field offsets: System V ABI, ELF header and program header.
     """
@@ -189,7 +188,7 @@ def missing_bytes(path: str) -> int:
 
 
 def expect(api: ctypes.CDLL, what: str, status: int) -> None:
-    """Raise what a status other than OK stands for, with the library's own sentence; ``what`` was asked for."""
+    """Raise the exception for a status other than OK, with the library's own sentence; ``what`` names the request."""
     if status == UNSUPPORTED:
         raise UnsupportedProblem(what, last_error(api))
     if status == FAILED:
@@ -199,6 +198,6 @@ def expect(api: ctypes.CDLL, what: str, status: int) -> None:
 
 
 def last_error(api: ctypes.CDLL) -> str:
-    """The library's sentence about what went wrong last on this thread."""
+    """The library's message about the latest error on this thread."""
     text: bytes = api.ckgen_last_error()
     return text.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What a loaded library holds: its instances and functions, and what they say about problems. See ckgen.library."""
+"""Contents of a loaded library: its instances and functions, and what they say about problems. See ckgen.library."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from ckgen.operations.operation import LAYOUTS, OPERATIONS
 
 
 def require_type(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
-    """Raise LibraryError unless ``value`` is of type ``kind``; a bool is no int."""
+    """Raise LibraryError unless ``value`` has the type ``kind``; a bool does not count as an int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
 
 
 def require_problem(problem: object) -> None:
-    """Raise LibraryError unless this is a problem."""
+    """Raise LibraryError unless ``problem`` is a ConvProblem."""
     require_type("problem", problem, ConvProblem, "what ckgen.conv.problem.make_problem() gives")
 
 
 def require_layout(layout: object, problem: ConvProblem, operation: str | None = None) -> None:
-    """Raise LibraryError unless this is a layout, of an operation where one is given, for problems of as many
-    dimensions."""
+    """Raise LibraryError unless ``layout`` is a layout for the problem's number of dimensions and, if an operation is
+    given, one of that operation."""
     known = [each for each in LAYOUTS if ndim_of(each) == problem.ndim]
     if layout not in known:
         raise LibraryError(f"layout is {layout!r}, none of a {problem.ndim}D problem", did_you_mean(str(layout), known))
@@ -50,13 +50,13 @@ def require_layout(layout: object, problem: ConvProblem, operation: str | None =
 
 
 def require_operation(operation: object) -> None:
-    """Raise LibraryError unless there is an operation of this name."""
+    """Raise LibraryError unless an operation has this name."""
     if operation not in tuple(OPERATIONS):
         raise LibraryError(f"there is no operation {operation!r:.80}", did_you_mean(str(operation), tuple(OPERATIONS)))
 
 
 class Catalogue:
-    """A loaded shared library as far as it answers questions; ckgen.library.library.Library also runs it."""
+    """Loaded shared library that answers questions; its subclass ckgen.library.library.Library also runs instances."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         require_type("a library's path", path, (str, bytes, os.PathLike), "a file's name")
@@ -80,15 +80,15 @@ class Catalogue:
         return self.instances[self._find(name)]
 
     def type_string(self, name: str) -> str:
-        """The instance's type string in Composable Kernel's form; unlike the name it need not be unique."""
+        """The instance's type string in Composable Kernel's form; unlike the name, it need not be unique."""
         text: bytes = self._api.ckgen_instance_type_string(self._find(name))
         return text.decode()
 
     def unsupported_reason(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> str | None:
-        """Why the instance refuses the problem, in one sentence with the numbers, or None when it takes it.
+        """The reason why the instance refuses the problem, one sentence with the numbers, or None when it takes it.
 
-        ``split_k`` is -1 for the library's own choice or 1 and up. No memory is needed: the answer holds for
-        gap-free tensors at any 16-byte-aligned address.
+        ``split_k`` is 1 or more, or -1 for the library's own choice. No memory is needed: the answer holds for gap-free
+        tensors at any 16-byte-aligned address.
         """
         index = self._find(name)
         reason = self._foreign(index, problem)
@@ -97,16 +97,17 @@ class Catalogue:
     def supporting(
         self, problem: ConvProblem, names: Iterable[str] | None = None, *, split_k: int = 1
     ) -> tuple[str, ...]:
-        """Of ``names`` (default: all) those that take the problem, in the library's order."""
+        """The instances among ``names`` (default: all) that take the problem, in the library's order."""
         wanted = self.names if names is None else tuple(names)
         return tuple(name for name in wanted if self.unsupported_reason(name, problem, split_k=split_k) is None)
 
     def workspace_size(
         self, name: str, problem: ConvProblem, *, split_k: int = 1, tensors: Sequence[object] = ()
     ) -> int:
-        """Bytes of workspace a run needs; 0 when it needs none. Raises UnsupportedProblem.
+        """Bytes of workspace that a run needs; 0 when it needs none. Raise UnsupportedProblem.
 
-        ``tensors`` are in, wei and out of the run where they have gaps, of which a kernel may need a copy.
+        ``tensors`` are in, wei and out of the run; pass them if they have gaps, because a kernel may need a gap-free
+        copy.
         """
         c_problem, instance = self._accepted(name, problem, split_k), self.instance(name)
         require_type("tensors", tensors, Sequence, "in, wei and out")
@@ -120,13 +121,12 @@ class Catalogue:
         return self._workspace_bytes(name, c_problem)
 
     def split_k(self, name: str, problem: ConvProblem, requested: int = -1) -> int:
-        """The split-K factor that ``requested`` comes to; -1 asks the library to choose. Raises
-        UnsupportedProblem."""
+        """The split-K factor of a run with ``requested``; -1 lets the library choose. Raise UnsupportedProblem."""
         return self._chosen_split_k(name, self._accepted(name, problem, requested))
 
     def configure_host(self, *, seed: int = 0, threads: int = 0) -> None:
-        """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use
-        ``threads`` worker threads (0: all cores). Raises LibraryError on other platforms."""
+        """Host platform: shuffle the order of workgroups and fibers by ``seed`` (0: in order) and use ``threads``
+        worker threads (0: all cores). Raise LibraryError on other platforms."""
         require_type("seed", seed, int, "a number of 64 bits")
         require_type("threads", threads, int, "how many, or 0 for one a core")
         if not 0 <= seed < 2**64 or not 0 <= threads <= INT32_MAX:
@@ -134,7 +134,7 @@ class Catalogue:
         self._expect("host_configure", self._api.ckgen_host_configure(seed, threads))
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
-        """The problem as the C API takes it, with gap-free strides of the instance's layout, those of D tensors too."""
+        """The problem in the form of the C API, with gap-free strides in the instance's layout, D tensors included."""
         require_type("split_k", split_k, int, "-1 or a factor")
         if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
             raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
@@ -144,12 +144,11 @@ class Catalogue:
         return made
 
     def function_of(self, name: str) -> Function:
-        """The element-wise function of the instance called ``name``. Raises LibraryError where nobody defines it."""
+        """The element-wise function of the instance ``name``. Raise LibraryError if its definition is unknown."""
         return function_named(self.functions, self.instance(name).function)
 
     def check(self, name: str, c_problem: CProblem) -> str | None:
-        """``unsupported_reason`` for a problem in C form, which may also be one that ConvProblem would
-        refuse."""
+        """``unsupported_reason`` for a problem in C form, which ConvProblem may consider invalid."""
         require_type("problem", c_problem, CProblem, "what describe() gives")
         status = self._api.ckgen_is_supported(self._find(name), ctypes.byref(c_problem), None, None, None)
         if status == UNSUPPORTED:
@@ -170,7 +169,7 @@ class Catalogue:
         return chosen.value
 
     def _own_functions(self) -> dict[str, Function]:
-        """The functions that the library brings along: those of its spec."""
+        """The functions that the library itself defines: those of its spec."""
         count = self._api.ckgen_function_count()
         found = [parse_function(self._api.ckgen_function(at).decode()) for at in range(count)]
         return {function.name: function for function in found}

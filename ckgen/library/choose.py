@@ -1,4 +1,4 @@
-"""``ckgen.select``: the instance and split-K factor for a problem, of a loaded library or of the tables alone."""
+"""``ckgen.select``: the instance and split-K factor for a problem, from a loaded library or from the tables alone."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ def select(
 ) -> Choice:
     """The likely fastest instance for a problem, measured or predicted: see ckgen.selection.candidates.
 
-    ``layout`` is channels-last (NHWGC and so on) unless given, ``operation`` the one that has the layout (backward
-    weight where neither is given). With ``library``, a Library or its path, the choice is
-    what that library holds and supports, on the current device unless ``arch`` says otherwise; UnsupportedProblem
-    when it has nothing. Without one it is the best, for ``arch`` (default: the only architecture that something was
-    measured on), of ``instances`` and of those that the tables of the architecture name. Whether an instance takes the
-    problem is then known by its filter, vectors and groups alone (ckgen.selection.takes); source `measured` is certain.
-    CkgenError when none takes it, and for a data type, layout or architecture that there is not.
+    ``layout`` defaults to channels-last (NHWGC and so on), ``operation`` to that of the layout, or backward weight.
+    With ``library``, a Library or its path, the candidates are the instances that it holds and supports, and ``arch``
+    defaults to the current device's; raise UnsupportedProblem if there are none. Without one, they are ``instances``
+    and those in the tables of ``arch`` (default: the only architecture with measurements). They are then judged by
+    filter, vectors and groups alone (ckgen.selection.takes); only source `measured` is certain. Raise CkgenError if
+    none takes the problem, and for an unknown data type, layout or architecture.
     """
     check_words(dtype, layout, arch, operation)
     if library is not None:
@@ -60,8 +59,7 @@ def select(
 
 
 def check_words(dtype: str, layout: str | None, arch: str | None, operation: str | None = None) -> None:
-    """CkgenError for a data type, operation, layout or architecture that there is not, with the nearest that there
-    is."""
+    """Raise CkgenError for an unknown data type, operation, layout or architecture, with the most similar known one."""
     layouts = OPERATIONS[operation].layouts if operation in OPERATIONS else LAYOUTS
     for what, word, known in (
         ("dtype", dtype, tuple(DTYPES)),

@@ -1,7 +1,7 @@
 """The D tensors of a fused instance: layouts, element types, shapes and strides, and their form in the C API.
 
-Layouts are words like ``NHWGC`` or ``G_NHW_C``, whose letters are axes from the slowest to the fastest. An axis that is
-missing is broadcast: its stride is 0.
+Layouts are words like ``NHWGC`` or ``G_NHW_C``, whose letters are axes from the slowest to the fastest. A missing axis
+is broadcast: its stride is 0.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ class DSlot:
 
     @property
     def axes(self) -> str:
-        """Its axes, from the slowest to the fastest."""
+        """The axes, from the slowest to the fastest."""
         return self.layout.replace("_", "")
 
     def shape(self, problem: ConvProblem) -> Lengths:
-        """The shape of the array that holds it, axes in the layout's order."""
+        """The shape of an array that holds the tensor, axes in the layout's order."""
         sizes = dict(zip(logical_axes("in", problem.ndim), problem.lengths("in"), strict=True))
         return tuple(sizes[axis] for axis in self.axes)
 
     def logical_strides(self, problem: ConvProblem, strides: Sequence[int] | None = None) -> Lengths:
-        """Strides in elements, in logical order: those of a gap-free array, or ``strides`` in the layout's order."""
+        """Strides in elements, in logical order: those of a gap-free array, or ``strides`` converted from the layout's
+        order."""
         if strides is None:
             shape = self.shape(problem)
             strides = [1] * len(shape)
@@ -62,8 +63,8 @@ def d_slots(instance: Instance, function: Function) -> tuple[DSlot, ...]:
 def fuse(
     c_problem: CProblem, problem: ConvProblem, slots: Sequence[DSlot], strides: Sequence[Sequence[int] | None] = ()
 ) -> None:
-    """Give a problem in C form its D tensors, without addresses; ``strides`` are in their layouts' order, gap-free
-    where None or nothing is given."""
+    """Set the D tensors of a problem in C form, without addresses. ``strides`` are in the order of their layouts; a
+    tensor without strides is gap-free."""
     given = strides or (None,) * len(slots)
     lengths = problem.lengths("in")
     found = (slot.logical_strides(problem, own) for slot, own in zip(slots, given, strict=True))
@@ -71,8 +72,8 @@ def fuse(
 
 
 def scalar_values(function: Function, given: Mapping[str, float] | None) -> tuple[float, ...]:
-    """All scalars of a function in its order, the defaults where ``given`` says nothing; empty where it says nothing at
-    all. Raises LibraryError for names that the function does not have."""
+    """All scalars of a function in its order, with defaults for those that ``given`` lacks; empty if ``given`` is empty
+    or None. Raise LibraryError for names that the function does not have."""
     if given is not None and not isinstance(given, Mapping):
         raise LibraryError(f"scalars is of type {type(given).__name__}", "give a mapping of names to numbers")
     defaults = dict(function.scalars)
@@ -88,7 +89,7 @@ def scalar_values(function: Function, given: Mapping[str, float] | None) -> tupl
 
 
 def function_named(functions: Mapping[str, Function], name: str) -> Function:
-    """The function of an instance; PassThrough where it has none. Raises LibraryError for one that nobody defines."""
+    """The function of an instance; PassThrough if it has none. Raise LibraryError for a name without a definition."""
     found = functions.get(name or PASS_THROUGH)
     if found is None:
         raise LibraryError(f"the library holds instances of a function {name} and does not say what it is")

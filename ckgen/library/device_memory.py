@@ -1,7 +1,8 @@
-"""Memory of the device that a loaded library runs on, through the library's own runtime (HIP, CUDA; the host: plain
+"""Memory of the device that a loaded library runs on, through the library's own runtime (HIP, CUDA; on the host: plain
 memory).
 
-Only what a check needs: allocate, copy both ways, wait, free. Copies wait for all earlier work of the device.
+It offers only what a check needs: allocate, copy in both directions, wait, free. Copies wait for all earlier work of
+the device.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ckgen.library.c_api import expect
 
 
 class DeviceMemory:
-    """The memory calls of a library's C API. What fails raises LibraryError with the runtime's own message."""
+    """The memory calls of a library's C API. A failing call raises LibraryError with the runtime's own message."""
 
     def __init__(self, api: ctypes.CDLL) -> None:
         self._api = api
@@ -26,10 +27,10 @@ class DeviceMemory:
     def holding(
         self, buffers: Sequence[NDArray[Any]], *, written: Collection[int] | None = None
     ) -> Iterator[tuple[int, ...]]:
-        """Device copies of gap-free host ``buffers``: their addresses for the block's duration.
+        """Hold device copies of gap-free host ``buffers`` for the block's duration and yield their addresses.
 
-        When the block ends without an exception the contents of the buffers at the indices ``written``
-        (default: all) are copied back, after all work of the device is done.
+        When the block ends without an exception, wait for all work of the device and copy the buffers at the indices
+        ``written`` (default: all) back.
         """
         addresses: list[int] = []
         try:
@@ -48,7 +49,7 @@ class DeviceMemory:
 
     @contextmanager
     def allocated(self, size: int) -> Iterator[int]:
-        """The address of ``size`` bytes for the block's duration; 0 for none."""
+        """Yield the address of ``size`` bytes for the block's duration; 0 if ``size`` is 0."""
         address = self._allocate(size) if size else 0
         try:
             yield address
@@ -58,7 +59,7 @@ class DeviceMemory:
 
     @contextmanager
     def using(self, device: int | None) -> Iterator[None]:
-        """Make a GPU the current one of this thread for the block's duration; None leaves it as it is."""
+        """Make a GPU the current one of this thread for the block's duration; None keeps the current one."""
         previous = ctypes.c_int32()
         if device is not None:
             self._call("use", device, ctypes.byref(previous))
@@ -69,7 +70,8 @@ class DeviceMemory:
                 self._api.ckgen_device_use(previous.value, ctypes.byref(ctypes.c_int32()))
 
     def synchronize(self, stream: int = 0) -> None:
-        """Wait for the work of a stream, 0: of the device. A kernel's fault is raised here if not before."""
+        """Wait for the work of a stream, or of the whole device for stream 0. A fault of a kernel is raised here at the
+        latest."""
         self._call("synchronize", stream)
 
     def _allocate(self, size: int) -> int:

@@ -37,7 +37,7 @@ __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run did: the split-K factor used, the bytes of workspace, and milliseconds if it was timed."""
+    """Result of a run: the split-K factor used, the bytes of workspace, and milliseconds if it was timed."""
 
     split_k: int
     workspace_bytes: int
@@ -47,10 +47,9 @@ class Run:
 class Library(Catalogue):
     """A loaded shared library of convolution instances.
 
-    Raises LibraryError when the file cannot be loaded, is not a ckgen library, speaks another ABI version, or
-    holds no instance. All methods that take a name raise LibraryError for a name that the library does not
-    hold. An object may be shared between threads; runs on the host platform use the library's own worker
-    threads.
+    Raises LibraryError when the file cannot be loaded, is not a ckgen library, has another ABI version, or holds no
+    instance. All methods with the parameter ``name`` raise LibraryError for a name that the library does not hold.
+    Threads may share an object; runs on the host platform use the library's own worker threads.
     """
 
     def select(
@@ -62,11 +61,11 @@ class Library(Catalogue):
         arch: str | None = None,
         operation: str | None = None,
     ) -> Choice:
-        """The likely fastest instance for a problem that this library holds and that supports it.
+        """The likely fastest instance for a problem among those that this library holds and that support the problem.
 
-        The library's own selector: see ckgen.selection.candidates. ``operation`` is the one that has the layout, and
-        backward weight where no layout is given either; ``layout`` is channels-last, ``arch`` the current device's.
-        Raises UnsupportedProblem when there is none.
+        The library's own selector chooses: see ckgen.selection.candidates. ``operation`` defaults to the one that has
+        the layout, or to backward weight if no layout is given either; ``layout`` defaults to channels-last, ``arch``
+        to the current device's. Raise UnsupportedProblem when there is none.
         """
         return self.candidates(problem, dtype, layout=layout, arch=arch, operation=operation, most=1)[0]
 
@@ -80,7 +79,7 @@ class Library(Catalogue):
         operation: str | None = None,
         most: int | None = None,
     ) -> tuple[Choice, ...]:
-        """All (at most ``most``) that ``select`` could give, best first; never empty."""
+        """All candidates (at most ``most``) that ``select`` chooses from, best first; never empty."""
         require_problem(problem)
         require_type("dtype", dtype, str, "for example f16")
         if most is not None:
@@ -108,7 +107,7 @@ class Library(Catalogue):
         function: str = PASS_THROUGH,
         operation: str | None = None,
     ) -> tuple[Choice, ...]:
-        """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned one."""
+        """``candidates`` for a problem in C form with tensors at these addresses; 0 stands for any aligned address."""
         if dtype not in DTYPES:
             raise LibraryError(f"there is no dtype `{dtype}`", did_you_mean(dtype, tuple(DTYPES)))
         check_archs([] if arch is None else [arch], DEVICES)
@@ -143,20 +142,20 @@ class Library(Catalogue):
         time_kernel: bool = False,
         synchronize: bool = False,
     ) -> Run:
-        """Compute the gradient of ``problem`` that the instance is for: that of the weight from ``in_`` and ``out``
-        into ``wei``, or that of the input from ``wei`` and ``out`` into ``in_``.
+        """Compute the instance's gradient of ``problem``: the weight gradient from ``in_`` and ``out`` into ``wei``, or
+        the input gradient from ``wei`` and ``out`` into ``in_``.
 
-        Tensors have the layout's own order and shape (``problem.shape("in", layout)`` and so on) and the instance's
-        element types, with any positive strides; addresses stand for gap-free ones. The result is written in full.
-        ``ds`` are the D tensors of the instance's function, one of which may be the result's own memory, ``scalars``
-        its scalars by name where they are not its defaults. On a GPU a run of tensors or addresses only starts the
-        kernels on ``stream`` (an integer; 0: the default stream), and with split_k 1 where no ``workspace`` is given;
-        ``synchronize`` waits, and raises a fault of the kernel. numpy arrays are copied there and back, which waits;
-        their missing workspace is allocated, as it is on the host. With ``time_kernel`` the result carries average
-        milliseconds. Raises UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
+        Tensors have the layout's order and shape (``problem.shape("in", layout)`` and so on) and the instance's element
+        types, with any positive strides; addresses stand for gap-free tensors. The result is written in full. ``ds``
+        are the D tensors of the instance's function, one of which may share the result's memory; ``scalars`` are its
+        scalars by name, if they differ from the defaults. On a GPU, a run on tensors or addresses only starts the
+        kernels on ``stream`` (an integer; 0: the default stream), with split_k 1 if no ``workspace`` is given;
+        ``synchronize`` waits and raises a fault of the kernel. numpy arrays are copied to the GPU and back, which
+        waits; their missing workspace is allocated, as on the host. With ``time_kernel`` the result holds the average
+        time in milliseconds. Raise UnsupportedProblem, and LibraryError for tensors that do not fit or a failed run.
         """
         if self._only_starts((in_, wei, out), ds, stream) and workspace is None:
-            split_k = 1  # freeing memory of our own would wait for the kernel
+            split_k = 1  # freeing a workspace allocated here would wait for the kernel
         c_problem = self._accepted(name, problem, split_k)
         function = self.function_of(name)
         c_problem.set_scalars(scalar_values(function, scalars))
@@ -168,7 +167,8 @@ class Library(Catalogue):
         return Run(used, size, milliseconds if time_kernel else None)
 
     def _only_starts(self, tensors: tuple[Tensor, ...], ds: Sequence[Tensor], stream: int) -> bool:
-        """Whether a run of these tensors only starts kernels; LibraryError where ``ds`` or ``stream`` is no such."""
+        """True if a run on these tensors only starts kernels. Raise LibraryError if ``ds`` or ``stream`` has a wrong
+        type."""
         require_type("ds", ds, Sequence, "the D tensors in their order")
         require_address("stream", stream)
         return self.platform != "host" and not any(isinstance(tensor, np.ndarray) for tensor in (*tensors, *ds))
@@ -183,7 +183,7 @@ class Library(Catalogue):
         time_kernel: bool,
         synchronize: bool,
     ) -> float:
-        """Run, and the mean time if it is asked for; the workspace comes with the bytes that it has to have."""
+        """Run and return the mean time if requested; ``workspace`` is the tensor and its required size in bytes."""
         index, taken = self._find(name), ctypes.c_float()
         where = operands.addresses(c_problem, self.memory, *workspace)
         with self.memory.using(operands.device), where as addresses:
@@ -208,8 +208,8 @@ class Library(Catalogue):
     ) -> Callable[[], None]:
         """A function that starts one run and does nothing else, for loops that time GPU work.
 
-        ``addresses`` are those of gap-free in, wei and out, ``ds`` those of the D tensors, which the caller keeps
-        alive and whose fit nobody checks. Raises UnsupportedProblem now, LibraryError when a launch fails.
+        ``addresses`` are those of gap-free in, wei and out, ``ds`` those of the D tensors. The caller keeps the tensors
+        alive and ensures that they fit. Raise UnsupportedProblem now, LibraryError when a launch fails.
         """
         require_type("addresses", addresses, Sequence, "those of in, wei and out")
         require_type("ds", ds, Sequence, "the addresses of the D tensors")
@@ -227,9 +227,9 @@ class Library(Catalogue):
         return functools.partial(start, *addresses, workspace, stream)
 
     def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
-        """A function of the addresses of in, wei, out and workspace and of a stream that starts one run of a problem
-        in C form, with its own strides and split_k; and the bytes of workspace. Where split_k is -1 the library chooses
-        now, and the problem holds what it chose. Raises UnsupportedProblem."""
+        """A function that starts one run of a problem in C form, with the problem's own strides and split_k, and the
+        bytes of workspace. Its parameters are the addresses of in, wei, out and workspace, and a stream. If split_k is
+        -1, the library chooses now and the problem then holds the choice. Raise UnsupportedProblem."""
         require_type("problem", c_problem, CProblem, "what describe() gives")
         c_problem.split_k = self._chosen_split_k(name, c_problem)
         index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
@@ -253,8 +253,8 @@ class Library(Catalogue):
         *,
         operation: str = BWD_WEIGHT,
     ) -> None:
-        """Run the library's own C++ reference of an operation, without a function, on host arrays in ``layout``'s
-        order. Raises LibraryError."""
+        """Run the library's own C++ reference of an operation, without an element-wise function, on host arrays in
+        ``layout``'s order. Raise LibraryError."""
         require_problem(problem)
         require_layout(layout, problem)
         if dtype not in tuple(DTYPES):

@@ -1,4 +1,4 @@
-"""The tensors of one run, checked against the problem and brought to where the kernel can reach them."""
+"""The tensors of one run, checked against the problem and made accessible to the kernel."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ckgen.operations.operation import OPERATIONS
 
 
 class HasDataPtr(Protocol):
-    """A tensor in PyTorch's manner."""
+    """A tensor with PyTorch's interface."""
 
     def data_ptr(self) -> int:
         """The address of the first element."""
 
 
 class HasDLPack(Protocol):
-    """A tensor that any other library may look at."""
+    """A tensor that other libraries can access through DLPack."""
 
     def __dlpack__(self, *, stream: Any = None) -> Any:
         """A capsule that describes the tensor."""
@@ -38,11 +38,11 @@ Addresses = tuple[int, int, int, int]
 
 
 class Operands:
-    """In, wei, out and the D tensors of a run on ``platform``: addresses (nothing to check) or tensors that were found
-    to fit.
+    """In, wei, out and the D tensors of a run on ``platform``: addresses (unchecked) or tensors that were checked to
+    fit.
 
-    numpy arrays of a run on a GPU are ``staged``: copied there, and the one that is written back. Raises LibraryError
-    for what does not fit the problem, lies in the wrong memory or on more than one GPU.
+    On a GPU, numpy arrays are ``staged``: copied to the device, and the written one back. Raises LibraryError for
+    tensors that do not fit the problem, lie in the wrong memory or on more than one GPU.
     """
 
     def __init__(
@@ -78,19 +78,19 @@ class Operands:
 
     @property
     def staged(self) -> bool:
-        """True when the run copies, and therefore waits for the kernel."""
+        """True if the run copies tensors and therefore waits for the kernel."""
         return bool(self._staged)
 
     @property
     def device(self) -> int | None:
-        """The GPU that the tensors are on, None where they do not tell."""
+        """The GPU that the tensors are on; None if it is unknown."""
         devices = {v.device for v in self._given.values() if isinstance(v, View) and v.device is not None}
         if len(devices) > 1:
             raise LibraryError(f"the tensors are on GPUs {sorted(devices)}; all must be on one")
         return devices.pop() if devices else None
 
     def describe(self, c_problem: CProblem) -> None:
-        """Give the problem the tensors' own strides. Addresses and staged arrays are gap-free."""
+        """Set the problem's strides to those of the tensors. Addresses and staged arrays are gap-free."""
         strides: list[tuple[int, ...] | None] = []
         for name, given in self._given.items():
             own = given if isinstance(given, View) and name not in self._staged else None
@@ -105,13 +105,13 @@ class Operands:
     def addresses(
         self, c_problem: CProblem, memory: DeviceMemory, workspace: Tensor | None, size: int
     ) -> Iterator[Addresses]:
-        """Addresses of in, wei, out and of ``size`` bytes of workspace, for the block's duration; those of the D
-        tensors are in the problem then."""
+        """Yield the addresses of in, wei, out and of ``size`` bytes of workspace for the block's duration; set those of
+        the D tensors in the problem."""
         with ExitStack() as stack:
             scratch = self._workspace(workspace, size, stack, memory)
             found = {name: v.address if isinstance(v, View) else v for name, v in self._given.items()}
             staged = {name: _array(given) for name, given in self._staged.items()}
-            # A D tensor that is the written one is one buffer there too.
+            # A D tensor that shares the result's memory shares its device buffer too.
             owners = {name: next(n for n, other in staged.items() if other is array) for name, array in staged.items()}
             buffers = {name: np.ascontiguousarray(staged[name]) for name in dict.fromkeys(owners.values())}
             written = owners.get(self._written)
@@ -126,7 +126,7 @@ class Operands:
                 staged[written][...] = buffers[written]
 
     def _place(self, name: str, value: Tensor, stream: int) -> View | int:
-        """The view of a tensor in memory that the platform's kernels reach or that can be copied there."""
+        """The view of a tensor in memory that the platform's kernels can access or that can be copied to the device."""
         on_host = self._platform == "host"
         if isinstance(value, int):
             if on_host:
@@ -147,7 +147,7 @@ class Operands:
     def _workspace(self, given: Tensor | None, size: int, stack: ExitStack, memory: DeviceMemory) -> int:
         if given is None:
             if self._platform != "host" and not self.staged:
-                return 0  # the library does without; freeing memory of ours would wait for the kernel
+                return 0  # the library runs without one; freeing memory allocated here would wait for the kernel
             return stack.enter_context(memory.allocated(size))
         try:
             placed = self._place("workspace", given, 0)
@@ -163,6 +163,6 @@ class Operands:
 
 
 def _array(given: View) -> Array:
-    """The numpy array that a staged view is of."""
+    """The numpy array behind a staged view."""
     assert isinstance(given.owner, np.ndarray)
     return given.owner

@@ -1,6 +1,6 @@
-"""Where a tensor lies and how: numpy arrays, PyTorch tensors (``data_ptr``) and all that speaks DLPack, uncopied.
+"""Place and strides of tensors: numpy arrays, PyTorch tensors (``data_ptr``) and objects with DLPack, without a copy.
 
-No tensor library but numpy is imported; a PyTorch tensor is known by its methods.
+This module imports no tensor library but numpy; it recognises a PyTorch tensor by its methods.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.library.c_api import LibraryError
 
 _DLPACK_NAMES = {element.dlpack: element.torch for element in ELEMENTS.values()}
-_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}  # for what is none of ours
+_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}  # names for messages about unsupported types
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_ROCM = 1, 2, 10
-_CUDA_DEFAULT_STREAM = 1  # DLPack's word for CUDA's legacy default stream, where 0 is ambiguous
+_CUDA_DEFAULT_STREAM = 1  # DLPack's number for CUDA's legacy default stream, where 0 is ambiguous
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tensor in memory. ``strides`` count elements; ``device`` is a GPU's number, None for host memory;
-    ``owner`` keeps the memory alive."""
+    """A tensor in memory. ``strides`` count elements; ``device`` is a GPU's number, None for host memory; ``owner``
+    keeps the memory alive."""
 
     address: int
     shape: tuple[int, ...]
@@ -44,7 +44,7 @@ class View:
 
     @property
     def gap_free(self) -> bool:
-        """True when the elements lie one after the other, last axis fastest."""
+        """True if the elements are contiguous, last axis fastest."""
         step = 1
         for edge, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if edge != 1 and stride != step:
@@ -54,9 +54,10 @@ class View:
 
 
 def view(name: str, value: object, stream: int = 0) -> View:
-    """Where the tensor ``value`` lies; ``name`` is what errors call it, ``stream`` the stream that will use it.
+    """The view of the tensor ``value``; errors call it ``name``, and ``stream`` is the stream that will use it.
 
-    Raises LibraryError for objects that are no tensor and for strides that are no whole, positive elements.
+    Raise LibraryError for objects that are not tensors and for strides that are not a positive whole number of
+    elements.
     """
     if isinstance(value, np.ndarray):
         return _of_numpy(name, value)
@@ -67,7 +68,7 @@ def view(name: str, value: object, stream: int = 0) -> View:
             return _of_dlpack(name, value, stream)
         except LibraryError:
             raise
-        except Exception as error:  # whatever another library's __dlpack__ raises or gives
+        except Exception as error:  # another library's __dlpack__ may raise or return anything
             message = f"{name} is a {type(value).__name__} whose __dlpack__ fails: {type(error).__name__}: {error}"
             raise LibraryError(message) from error
     raise LibraryError(
@@ -77,7 +78,7 @@ def view(name: str, value: object, stream: int = 0) -> View:
 
 
 def require_address(name: str, value: object) -> None:
-    """Raise LibraryError unless ``value`` can be an address in memory or a stream's handle; a bool is none."""
+    """Raise LibraryError unless ``value`` can be an address in memory or a stream's handle; a bool cannot."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**64:
         raise LibraryError(f"{name} is {value!r:.80}, which is no address", "give an integer of up to 64 bits")
 
@@ -85,14 +86,14 @@ def require_address(name: str, value: object) -> None:
 def require(
     tensor: TensorName, given: View, problem: ConvProblem, layout: str, dtype: str, *, written: bool = False
 ) -> None:
-    """Raise LibraryError, saying what was expected, unless ``given`` can be the tensor of the problem."""
+    """Raise LibraryError with the expected values unless ``given`` can be the tensor of the problem."""
     require_fit(tensor, given, element_of(dtype, tensor), problem.shape(tensor, layout), layout)
     if written and not given.writable:
         raise LibraryError(f"{tensor} is read-only, the result cannot be written")
 
 
 def require_fit(name: str, given: View, element: Element, shape: tuple[int, ...], layout: str) -> None:
-    """Raise LibraryError unless ``given`` has an element type and a shape; ``name`` is what the error calls it."""
+    """Raise LibraryError unless ``given`` has this element type and shape; errors call the tensor ``name``."""
     if given.kind not in element.kinds:
         stored = " or ".join(element.kinds)
         raise LibraryError(f"{name} has type {given.kind}; {element.name} is stored as {stored}")
@@ -150,7 +151,7 @@ def _of_dlpack(name: str, value: Any, stream: int) -> View:
         capsule = value.__dlpack__()
     else:
         capsule = value.__dlpack__(stream=stream or (_CUDA_DEFAULT_STREAM if device_type == _DLPACK_CUDA else 0))
-    # The capsule frees the tensor's description when it goes, because nobody renames it to "used_dltensor".
+    # The capsule frees the tensor's description at its end, because this code does not rename it to "used_dltensor".
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     described = _DLTensor.from_address(pointer_of(capsule, b"dltensor"))

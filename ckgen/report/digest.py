@@ -1,4 +1,6 @@
-"""A run in a few lines for the README: a row a class of shapes, over the reference and over the floor."""
+"""Summarise a run in a few lines for the README: one row per class of shapes, relative to the reference and the
+roofline.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem
 from ckgen.report.summary import Shape, Summary, mean, summarise
 
-SHORT_MS = 0.02  # a floor below this is over before the chip is full
+SHORT_MS = 0.02  # a problem whose roofline time is shorter ends before it fills the GPU
 NARROW = 64
 CLASSES = (
     "grouped 3x3",
@@ -25,20 +27,20 @@ _MISSING = "–"
 
 
 def summary_of(rows: Sequence[ResultRow], runs: Iterable[Origin]) -> Summary:
-    """The summary of the rows of several runs, the newest of which stands for all."""
+    """The summary of the rows of several runs; the newest run provides the origin."""
     origins = sorted(runs, key=lambda origin: origin.started)
     return summarise(origins[-1], [origin.ceilings for origin in origins], rows)
 
 
 def digest_headers(summary: Summary) -> tuple[str, ...]:
-    """The table's headings: the class and how many shapes it has, then three numbers a data type."""
+    """The headings of the table: class, number of shapes, then three numbers per data type."""
     numbers = (f"over {summary.reference_name}", "least", "x floor")
     return ("shapes", "n", *(f"{total.dtype}: {text}" for total in summary.totals for text in numbers))
 
 
 def digest_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """A row for each class that has shapes, and one for all of them. Means are geometric; speed-ups are the
-    reference's time over that of the best right instance."""
+    """A row per class that has shapes, and one for all shapes. Means are geometric; a speed-up is the reference's time
+    divided by that of the best correct instance."""
     grouped: dict[str, list[Shape]] = {}
     for shape in summary.shapes:
         grouped.setdefault(shape_class(shape), []).append(shape)
@@ -48,7 +50,7 @@ def digest_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def shape_class(shape: Shape) -> str:
-    """Which of CLASSES a shape belongs to."""
+    """The entry of CLASSES that a shape belongs to."""
     problem = ConvProblem(**problem_fields(shape.problem))
     taps = math.prod(problem.filter)
     if problem.groups > 1:

@@ -1,4 +1,4 @@
-"""Rows as CSV or JSON for other programs: one flat record a row, the run's origin in each."""
+"""Export rows as CSV or JSON for other programs: one flat record per row, which includes the run's origin."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _NESTED = ("settings", "ceilings", "problem_fields")
 
 
 def records(summary: Summary, runs: Mapping[int, Origin]) -> list[dict[str, Any]]:
-    """A record for each row: its own fields, `floor_ms`, and those of its run."""
+    """A record per row: its own fields, `floor_ms`, and the fields of its run."""
     return [_record(row, runs[row.run_id], summary.ceilings) for row in summary.rows]
 
 
 def to_json(found: Sequence[Mapping[str, Any]]) -> str:
-    """The records as a JSON list, one a line."""
+    """The records as a JSON list, one per line."""
     return "[\n" + ",\n".join(json.dumps(record) for record in found) + "\n]\n"
 
 
 def to_csv(found: Sequence[Mapping[str, Any]]) -> str:
-    """The records as CSV with a header line; nested values are JSON, missing ones empty."""
+    """The records as CSV with a header line; nested values are JSON, missing values empty."""
     text = io.StringIO()
     columns = (*ROW_FIELDS, "floor_ms", *ORIGIN_FIELDS)
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -36,7 +36,7 @@ def to_csv(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def export(store: Store, summary: Summary, suffix: str) -> str:
-    """The rows of a summary as text of the kind that a file name's ``suffix`` (.csv or .json) says."""
+    """The rows of a summary as text in the format of a file name's ``suffix`` (.csv or .json)."""
     found = records(summary, store.runs())
     return to_csv(found) if suffix == ".csv" else to_json(found)
 

@@ -1,4 +1,4 @@
-"""Rows that `ckgen report --out rows.csv` exported, back again, plain or compressed with gzip."""
+"""Read rows that `ckgen report --out rows.csv` exported, plain or compressed with gzip."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CONVERSIONS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": 
 _SUFFIXES = (".csv", ".csv.gz", ".sqlite")
 
 
-_LATER = ("operation", "function")  # columns that the first files do not have: they are of backward weight
+_LATER = ("operation", "function")  # columns that the oldest files lack; their rows are of backward weight
 
 
 def read_results(path: Path) -> tuple[list[ResultRow], dict[int, Origin]]:
-    """The rows of an exported file (.csv, .csv.gz) or of a store (.sqlite), and the runs they belong to by number.
+    """The rows of an exported file (.csv, .csv.gz) or of a store (.sqlite), and their runs by number.
 
-    CkgenError when there is no such file or it holds something else.
+    Raise CkgenError when the file does not exist or holds something else.
     """
     if not path.name.endswith(_SUFFIXES):
         raise _refused(f"{path} is not a file of results", f"name one of {', '.join(_SUFFIXES)}")
@@ -46,7 +46,7 @@ def read_results(path: Path) -> tuple[list[ResultRow], dict[int, Origin]]:
 
 
 def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
-    """What ``results_export.to_csv`` wrote. KeyError, ValueError or TypeError for another text."""
+    """Parse the output of ``ckgen.report.export.to_csv``. Raise KeyError, ValueError or TypeError for other text."""
     kinds = {item.name: str(item.type).split(" | ") for item in dataclasses.fields(ResultRow)}
     rows, runs, nested, check = [], {}, _Nested(), ResultCheck()
     for line, record in enumerate(csv.DictReader(io.StringIO(text)), 2):
@@ -65,7 +65,7 @@ def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
 
 
 class _Nested(dict[str, Any]):
-    """JSON values by their text: most rows repeat those of the row before."""
+    """Cache of parsed JSON values by their text: most rows repeat the values of the previous row."""
 
     def __call__(self, text: str) -> Any:
         if text not in self:
@@ -74,12 +74,12 @@ class _Nested(dict[str, Any]):
 
 
 def _value(text: str, kind: list[str]) -> Any:
-    """A cell as a value of the type that its annotation names first; an empty one is None where that may be."""
+    """A cell converted to the first type of its annotation; an empty cell is None if the annotation allows it."""
     return None if text == "" and "None" in kind else _CONVERSIONS[kind[0]](text)
 
 
 def origin_values(runs: Mapping[int, Origin], name: str) -> str:
-    """What the runs say under ``name``, each value once."""
+    """The distinct values of the field ``name`` over all runs."""
     return ", ".join(dict.fromkeys(str(getattr(origin, name)) for origin in runs.values()))
 
 

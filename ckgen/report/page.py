@@ -1,6 +1,7 @@
-"""One self-contained HTML page about measured rows: numbers, plots, sortable tables; no other file, no library.
+"""Render one self-contained HTML page about measured rows: numbers, plots, sortable tables, without other files or
+libraries.
 
-All text and geometry is made here; the templates in ckgen/report/templates/ only place it.
+This module produces all text and geometry; the templates in ckgen/report/templates/ only place them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from ckgen.report.tables import failure_table, ms_of, runner_table, shape_table,
 
 TEMPLATES = PACKAGE / "report" / "templates"
 _MISSING = "–"
-_HEAD = 72  # pixels above a plot that is a file of its own
+_HEAD = 72  # pixels above a plot in a separate file
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot with its heading, a sentence about it, the legend's (style class, text) pairs and its number of lines."""
+    """A plot with its heading, a sentence about it, the (style class, text) pairs of the legend and the number of
+    lines."""
 
     title: str
     text: str
@@ -36,7 +38,7 @@ class Figure:
 
 
 def render_report(summary: Summary, code: CodeTable | None = None) -> str:
-    """The page's HTML. `code` adds what is known of the instances' machine code on one AMD architecture."""
+    """The page's HTML. `code` adds data about the machine code of the instances on one AMD architecture."""
     return (
         _environment()
         .get_template("page.html.j2")
@@ -55,14 +57,14 @@ def render_report(summary: Summary, code: CodeTable | None = None) -> str:
 
 
 def _gradients(summary: Summary) -> str:
-    """What was measured, as a title begins."""
+    """The measured operations and functions, as the start of a title."""
     found = list(dict.fromkeys(OPERATIONS[shape.operation].results for shape in summary.shapes))
     return " and ".join((*found[:1], *(title[0].lower() + title[1:] for title in found[1:]))) or "Gradients"
 
 
 def floor_plot(summary: Summary, dtype: str, operation: str = BWD_WEIGHT) -> str:
-    """The page's plot of an operation's times against the floor as an SVG file of its own. Empty when there is nothing
-    to show."""
+    """The page's plot of an operation's times relative to the roofline, as a separate SVG file. Empty if there is
+    nothing to plot."""
     every = [shape for shape in summary.shapes if (shape.operation, shape.function) == (operation, PASS_THROUGH)]
     shapes = [shape for shape in every if shape.dtype == dtype]
     figure = _floor_figure(shapes, dtype, summary.reference_name)

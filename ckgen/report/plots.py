@@ -1,4 +1,4 @@
-"""Plots as inline SVG: one line a shape, values along a common axis. Colours come from the page's style."""
+"""Plots as inline SVG: one line per shape, values along a common axis. The page's style defines the colours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """A line of a plot; ``note`` stands at its right end."""
+    """A line of a plot; ``note`` is printed at its right end."""
 
     label: str
     marks: tuple[Mark, ...]
@@ -32,7 +32,7 @@ class PlotRow:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A logarithmic axis with ticks at round values; bars begin at ``base``, which has a line of its own."""
+    """A logarithmic axis with ticks at round values. Bars begin at ``base``, which is marked with a line."""
 
     low: float
     high: float
@@ -41,14 +41,14 @@ class Axis:
     unit: str = ""
 
     def place(self, value: float) -> float:
-        """How far along the plot a value is, in pixels."""
+        """The position of a value along the plot, in pixels."""
         clipped = min(max(value, self.low), self.high)
         return _LABEL + _PLOT * math.log(clipped / self.low) / math.log(self.high / self.low)
 
 
 def make_axis(values: Sequence[float], *, base: float | None = None, unit: str = "") -> Axis:
-    """An axis that holds all ``values`` (positive) and the base, with ticks at 1, 2 and 5 of each decade
-    or, for a narrow range, finer ones."""
+    """An axis that covers all ``values`` (positive) and the base, with ticks at 1, 2 and 5 of each decade or, for a
+    narrow range, finer ones."""
     inside = [*values, *([base] if base else [])] or [1.0]
     low, high = min(inside) / 1.08, max(inside) * 1.08
     if high / low < 1.5:
@@ -62,7 +62,7 @@ def make_axis(values: Sequence[float], *, base: float | None = None, unit: str =
 
 
 def plot_size(lines: int) -> tuple[int, int]:
-    """Width and height of a plot of so many lines, in pixels."""
+    """Width and height of a plot with this number of lines, in pixels."""
     return _WIDTH, _TOP + _LINE * lines + 8
 
 

@@ -1,5 +1,4 @@
-"""What a set of measured rows says: the best instance a shape, against the floor, the reference and the other
-family."""
+"""Summarise measured rows: the best instance per shape, relative to the roofline, the reference and other families."""
 
 from __future__ import annotations
 
@@ -21,10 +20,13 @@ TOP = 8
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """All that was measured on one problem with one operation, function and data type. ``wavelet`` and ``other`` are
-    the best of that family and the best of all other instances; ``top`` the fastest few, best first. ``floor_ms`` is
-    None without measured ceilings. Of a function other than PassThrough, ``plain`` is the best instance without one on
-    the same problem, ``d_ms`` the time that the D tensors take at full bandwidth."""
+    """All measurements of one problem with one operation, function and data type.
+
+    ``wavelet`` and ``other`` are the best instance of that family and the best of all other instances; ``top`` holds
+    the fastest few, best first. ``floor_ms`` is the time at the roofline, None without measured ceilings. For a
+    function other than PassThrough, ``plain`` is the best instance without a function on the same problem, and ``d_ms``
+    the time to transfer the D tensors at full bandwidth.
+    """
 
     problem_name: str
     problem: str
@@ -43,36 +45,37 @@ class Shape:
 
     @property
     def subject(self) -> str:
-        """What shapes are summed up by, in words: `backward data with AddResidual, f16`."""
+        """Operation, function and data type in words, by which shapes are grouped: `backward data with AddResidual,
+        f16`."""
         fused = f" with {self.function}" if self.function != PASS_THROUGH else ""
         return f"{OPERATIONS[self.operation].words}{fused}, {self.dtype}"
 
     @property
     def speed_up(self) -> float | None:
-        """How many times faster than the reference the best instance is."""
+        """Speed-up of the best instance over the reference."""
         return _ratio(_ms(self.reference), _ms(self.best))
 
     @property
     def over_floor(self) -> float | None:
-        """The best instance's time as a multiple of the floor."""
+        """The best instance's time divided by the time at the roofline."""
         return _ratio(_ms(self.best), self.floor_ms)
 
     @property
     def uplift(self) -> float | None:
-        """How many times faster than the best other instance the best wavelet instance is."""
+        """Speed-up of the best wavelet instance over the best other instance."""
         return _ratio(_ms(self.other), _ms(self.wavelet))
 
     @property
     def over_plain(self) -> float | None:
-        """The best instance's time over that of the best without a function and of the D tensors' bytes: no more than 1
-        where the function costs no more than what it reads."""
+        """The best instance's time divided by the sum of the best time without a function and the transfer time of the
+        D tensors. At most 1 if the function costs no more than the bytes that it reads."""
         plain = _ms(self.plain)
         return None if plain is None or self.d_ms is None else _ratio(_ms(self.best), plain + self.d_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """One subject over all its shapes. A mean is geometric, over the shapes that have the number."""
+    """Summary of one subject over all its shapes. A mean is geometric, over the shapes that have the number."""
 
     subject: str
     dtype: str
@@ -88,8 +91,8 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Shapes of runs that measured the same thing, and the newest run's origin. ``ceilings`` are the highest
-    of the runs: bytes/s under `bytes`, FLOP/s under each data type."""
+    """Shapes of runs that measured the same thing, and the newest run's origin. ``ceilings`` are the highest of the
+    runs: bytes/s under `bytes`, FLOP/s under each data type."""
 
     origin: Origin
     ceilings: Mapping[str, float]
@@ -100,13 +103,13 @@ class Summary:
 
     @property
     def reference_name(self) -> str:
-        """What the instances are compared with, as in a heading."""
+        """The name of the reference, for headings."""
         return next((shape.reference.name for shape in self.shapes if shape.reference), "reference")
 
 
 def load_summary(store: Store, run: int | None = None) -> Summary:
-    """What the store holds of the same thing as run number ``run`` (default: the newest). CkgenError when
-    there is no such run or it has no rows."""
+    """The summary of run number ``run`` (default: the newest) and of all runs in the store that measured the same
+    thing. Raise CkgenError when there is no such run or it has no rows."""
     runs = store.runs()
     number = max(runs, default=0) if run is None else run
     if number not in runs:
@@ -135,8 +138,8 @@ def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Seq
 
 
 def floor_ms(row: ResultRow, ceilings: Mapping[str, float]) -> float | None:
-    """The time that no kernel can beat: that of the arithmetic at the matrix peak or of the traffic at full
-    bandwidth, whichever is longer. The traffic has the D tensors in it, each read once."""
+    """The time at the roofline: the longer of the arithmetic at the matrix peak and the compulsory bytes at full
+    bandwidth, D tensors included."""
     kind = DTYPES[row.dtype].in_type
     peak, bandwidth = ceilings.get(row.dtype) or ceilings.get(kind), ceilings.get("bytes")
     if not peak or not bandwidth:
@@ -173,7 +176,7 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
 
 
 def _beside_plain(shapes: Sequence[Shape], ceilings: Mapping[str, float]) -> Iterator[Shape]:
-    """The shapes, those of a function with what was measured on the same problem without one."""
+    """The shapes; those with a function also get the best result without one on the same problem."""
     plain = {_problem_of(shape): shape.best for shape in shapes if shape.function == PASS_THROUGH}
     bandwidth = ceilings.get("bytes")
     for shape in shapes:
@@ -190,7 +193,7 @@ def _problem_of(shape: Shape) -> tuple[str, ...]:
 
 
 def _is_wavelet(instance: Instance) -> bool:
-    """Whether load and math are different waves, by whatever means they copy."""
+    """True if separate waves load and multiply, for any copy instruction."""
     return FAMILIES[instance.family].wavelet
 
 

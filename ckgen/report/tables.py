@@ -1,4 +1,4 @@
-"""The tables of the report page: every shape, the best instances of each, and what failed."""
+"""The tables of the report page: every shape, the best instances of each, and failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CODE_HEADERS = ("registers", "spills", "LDS", "waves", "VALU/matrix", "bound")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell: its text, the number it is sorted by (None: by its text), and a style class."""
+    """A table cell: its text, its sort key (None: sort by text), and a style class."""
 
     text: str
     value: float | None = None
@@ -81,7 +81,7 @@ def runner_table(shapes: Iterable[Shape], code: CodeTable | None) -> Table:
 
 
 def _code_cells(row: ResultRow, code: CodeTable | None) -> tuple[Cell, ...]:
-    """What the table of an architecture says about a row's instance; dashes where it does not hold it."""
+    """The cells from an architecture's table about a row's instance; dashes if the table lacks the instance."""
     if code is None:
         return ()
     line = code.rows.get(row.name)

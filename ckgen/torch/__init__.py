@@ -5,9 +5,9 @@
     wgrad = ckgen.torch.conv_backward_weight(grad_output, input, weight.shape, padding=1, library="libckgen_conv.so")
     dgrad = ckgen.torch.conv_backward_data(grad_output, weight, input.shape, padding=1, library="libckgen_conv.so")
 
-All can be differentiated again, any number of times, backwards and forwards, transformed by torch.func and compiled.
-CPU tensors take a library for the host, GPU tensors one for their platform. Instance and split_k are the library's own
-choice (see ckgen.selection.candidates), made once for each problem, as are all checks.
+All functions support derivatives of any order, in reverse and forward mode, and the transforms of torch.func, and can
+be compiled. CPU tensors need a library for the host, GPU tensors one for their platform. The library itself chooses
+instance and split_k (see ckgen.selection.candidates); this choice and all checks are made once per problem.
 """
 
 from __future__ import annotations
@@ -50,14 +50,16 @@ def conv_backward_weight(
     library: LibraryOrPath,
     weight_dtype: Any = None,
 ) -> Any:
-    """The gradient of a convolution's weight, as ``torch.nn.grad.conv2d_weight`` gives it, in 1 to 3 dimensions.
+    """The gradient of a convolution's weight, as ``torch.nn.grad.conv2d_weight`` computes it, in 1 to 3 dimensions.
 
     ``input`` is (N, C, spatial), ``grad_output`` (N, K, spatial), both float16, bfloat16 or float32 and channels-last
-    in memory; the result is ``weight_size``, (K, C/groups, filter), channels-last too and of the input's type, or
-    float32 for bfloat16 where ``weight_dtype`` says so. Nothing is copied; on a GPU it runs on the current stream, with
-    its workspace from PyTorch's allocator. LibraryError says what does not fit: another memory format (call
-    ``.contiguous(memory_format=torch.channels_last)``), type, shape or device; UnsupportedProblem that no instance of
-    the library takes the problem. Its own gradients are PyTorch's.
+    in memory. The result has the shape ``weight_size``, (K, C/groups, filter), is channels-last too and has the input's
+    type, or float32 for bfloat16 if ``weight_dtype`` says so. Nothing is copied; on a GPU the run uses the current
+    stream and a workspace from PyTorch's allocator.
+
+    Raise LibraryError for tensors that do not fit: another memory format (call
+    ``.contiguous(memory_format=torch.channels_last)``), type, shape or device; UnsupportedProblem if no instance of the
+    library takes the problem. PyTorch computes the derivatives of this gradient.
     """
     _require("grad_output", grad_output, readable)
     _require("input", input, readable)
@@ -76,11 +78,11 @@ def conv_backward_data(
     *,
     library: LibraryOrPath,
 ) -> Any:
-    """The gradient of a convolution's input, as ``torch.nn.grad.conv2d_input`` gives it, in 1 to 3 dimensions.
+    """The gradient of a convolution's input, as ``torch.nn.grad.conv2d_input`` computes it, in 1 to 3 dimensions.
 
     ``weight`` is (K, C/groups, filter), ``grad_output`` (N, K, spatial), both float16, bfloat16 or float32 and
-    channels-last in memory; the result is ``input_size``, (N, C, spatial), channels-last too and of the weight's type.
-    All else is as for ``conv_backward_weight``.
+    channels-last in memory. The result has the shape ``input_size``, (N, C, spatial), is channels-last too and has the
+    weight's type. All else is as for ``conv_backward_weight``.
     """
     _require("grad_output", grad_output, readable)
     _require("weight", weight, gap_free)
@@ -101,13 +103,13 @@ def conv(
     input_gradient: bool = False,
     unsupported: Unsupported = "error",
 ) -> Any:
-    """A convolution as ``torch.nn.functional.conv2d`` computes it, in 1 to 3 dimensions; the gradient of the weight is
-    the library's, and with ``input_gradient`` the input's too.
+    """A convolution as ``torch.nn.functional.conv2d`` computes it, in 1 to 3 dimensions. The library computes the
+    gradient of the weight and, with ``input_gradient``, of the input.
 
-    All else is as PyTorch does it: the forward pass, the gradient of the bias, autocast, types that no library has such
-    as float64. Gradients have the memory formats of their tensors.
+    PyTorch does all else: the forward pass, the gradient of the bias, autocast, and types that no library has, such as
+    float64. Gradients have the memory formats of their tensors.
 
-    Tensors that are not channels-last are copied for the library. Where no instance takes a gradient, going backward
+    Tensors that are not channels-last are copied for the library. If no instance takes a gradient, the backward pass
     raises UnsupportedProblem; ``unsupported="pytorch"`` leaves that gradient to PyTorch.
     """
     policy = _policy(library, input_gradient, unsupported)
@@ -123,14 +125,15 @@ def patch(
     include: str | Sequence[str] = "*",
     exclude: str | Sequence[str] = (),
 ) -> Patched:
-    """Let all ``nn.Conv1d``, ``2d`` and ``3d`` of a model compute as ``conv`` does; what was patched and what was not.
+    """Let all ``nn.Conv1d``, ``2d`` and ``3d`` of a model compute as ``conv`` does; return the patched and the
+    unpatched modules.
 
-    ``include`` and ``exclude`` are patterns for the names of modules, as in ``"layer?.*.conv1"``. Subclasses,
-    transposed convolutions and padding modes other than zeros stay PyTorch's. Parameters and ``state_dict`` do not
-    change, and the model can be copied and pickled: it names the library by its path. ``unpatch`` takes it back.
+    ``include`` and ``exclude`` are patterns for the names of modules, for example ``"layer?.*.conv1"``. Subclasses,
+    transposed convolutions and padding modes other than zeros are not patched. Parameters and ``state_dict`` do not
+    change, and the model can be copied and pickled: it refers to the library by its path. ``unpatch`` undoes this.
     """
     policy = _policy(library, input_gradient, unsupported)
-    engine(policy.library)  # what is wrong with a library is said now
+    engine(policy.library)  # report a faulty library now, not in the first backward pass
     names = ((names,) if isinstance(names, str) else tuple(names) for names in (include, exclude))
     return torch_patch.patch(model, policy, *names)
 
@@ -142,7 +145,7 @@ def _policy(library: LibraryOrPath, input_gradient: bool, unsupported: Unsupport
 
 
 def _path(library: LibraryOrPath) -> str:
-    """The library's, from the root: a backward pass may come after a change of the working directory."""
+    """The library's absolute path: a backward pass may follow a change of the working directory."""
     path = library.path if isinstance(library, Library) else os.fspath(library)
     if os.path.isabs(path) or torch.compiler.is_compiling() or not os.path.exists(path):
         return path
@@ -156,7 +159,7 @@ def _geometry(
 
 
 def _require(name: str, tensor: Any, view: Any) -> None:
-    """LibraryError for what is no tensor, or one that would have to be copied."""
+    """Raise LibraryError if ``tensor`` is not a tensor or would have to be copied."""
     if getattr(tensor, "layout", None) is not torch.strided:
         kind = getattr(tensor, "layout", type(tensor).__qualname__)
         raise LibraryError(f"{name} is {kind}; a PyTorch tensor with strides is possible")

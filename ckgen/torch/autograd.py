@@ -1,11 +1,11 @@
 """Convolutions and their gradients, with derivatives of every order.
 
 A convolution F(x, w), the gradient of its input D(g, w) and that of its weight W(g, x) are linear in both arguments,
-and the derivatives of each are the other two. ``ckgen::conv_backward`` computes D and W in one call, so that its
-derivatives are F and itself. F and the gradient of the bias are PyTorch's.
+and the derivatives of each are the other two. ``ckgen::conv_backward`` computes D and W in one call, so its derivatives
+need only F and itself. PyTorch computes F and the gradient of the bias.
 
-The operators' autograd kernels apply the autograd functions below, which know forward mode and the transforms of
-torch.func too; torch.library.register_autograd knows neither.
+The operators' autograd kernels apply the autograd functions below, which also support forward mode and the transforms
+of torch.func; torch.library.register_autograd supports neither.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy)
     """A convolution by PyTorch whose gradients are computed as the policy says."""
     if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
         return CONV(input, weight, bias, *geometry, *policy)
-    return _apply_conv(input, weight, bias, geometry, policy, None)  # by the dispatcher it would take twice as long
+    return _apply_conv(input, weight, bias, geometry, policy, None)  # the dispatcher would take twice as long
 
 
 def conv_backward(
     grad_output: Any, input: Any, weight: Any, geometry: Geometry, wanted: tuple[bool, bool], policy: Policy
 ) -> tuple[Any, Any]:
-    """The gradients of input and weight that are ``wanted``, by the library, each in the type and memory format of its
-    tensor; of a tensor that no gradient reads nothing but these and its shape counts."""
+    """The gradients of input and weight that are ``wanted``, computed by the library, each in the type and memory
+    format of its tensor. A tensor that no wanted gradient reads only provides its shape, type and memory format."""
     if _straight(grad_output, input, weight):
         return engine(policy.library).gradients(grad_output, input, weight, geometry, wanted, policy.fallback)
     return CONV_BACKWARD(grad_output, input, weight, *geometry, *wanted, *policy)  # type: ignore[no-any-return]
@@ -56,8 +56,8 @@ def conv_backward(
 def one_gradient(
     grad_output: Any, read: Any, size: tuple[int, ...], dtype: Any, geometry: Geometry, at: int, library: str
 ) -> Any:
-    """The gradient of an input (``at`` 0) or a weight (1) of this size and type, channels-last. The weight or the input
-    is ``read``."""
+    """The gradient of an input (``at`` 0) or a weight (``at`` 1) of this size and type, channels-last. ``read`` is the
+    other one of the two, which the computation reads."""
     wanted, nowhere = (at == 0, at == 1), (0,) * len(size)
     if _straight(grad_output, read):
         like: Any = size, nowhere, 0, dtype, read.device
@@ -69,8 +69,8 @@ def one_gradient(
 
 
 def _straight(*tensors: Any) -> bool:
-    """Whether the dispatcher would go straight to the operator's kernel, for which it takes as long as the kernel
-    itself: there is nothing to record, no mode is on, and no tensor is wrapped or yet to be negated."""
+    """True if the dispatcher would call the operator's kernel directly, which costs as much as the kernel itself:
+    nothing is to be recorded, no mode is active, and no tensor is wrapped or has a pending negation."""
     return (
         not torch.compiler.is_compiling()
         and torch._C._dispatch_tls_local_include_set().raw_repr() == _NO_MODE
@@ -88,13 +88,13 @@ def _gradients(
     ours, data, step, bias = to_input and policy.input_gradient, None, None, None
     if to_input and not ours:
         stride, padding, dilation, groups = geometry
-        # Of the input alone: asked for the bias too, PyTorch's CPU kernels compute the weight's as well, and in 1D of a
-        # shape that forward mode refuses.
+        # Request the input's gradient alone: if the bias's is requested too, PyTorch's CPU kernels also compute the
+        # weight's, and in 1D with a shape that forward mode refuses.
         rest = None, stride, padding, dilation, False, (0,) * len(stride), groups, [True, False, False]
         data, _, _ = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
     if to_bias and weight.shape[1]:
         bias = grad_output.sum((0, *range(2, grad_output.dim())))
-    elif to_bias:  # without input channels PyTorch's output has none either
+    elif to_bias:  # without input channels, PyTorch's output has no channels either
         bias = grad_output.new_zeros(weight.shape[0])
     if ours:
         data, step = conv_backward(grad_output, input, weight, geometry, (True, to_weight), policy)
@@ -104,7 +104,7 @@ def _gradients(
 
 
 class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
-    """``ckgen::conv``. The last argument is None or what ``_below`` takes."""
+    """``ckgen::conv``. The last argument is None or the argument of ``_below``."""
 
     @staticmethod
     def forward(ctx: Any, input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy, modes: Any) -> Any:
@@ -131,13 +131,13 @@ class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
                 parts.append(CONV(input_t, weight, bias_t, *settings))
             if weight_t is not None:
                 parts.append(CONV(input, weight_t, None if parts else bias_t, *settings))
-            if not parts:  # the bias alone
+            if not parts:  # the tangent is that of the bias alone
                 parts.append(CONV(torch.zeros_like(input), weight, bias_t, *settings))
             return sum(parts[1:], parts[0])
 
 
 class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
-    """``ckgen::conv_backward``. The last argument is what ``_below`` takes."""
+    """``ckgen::conv_backward``. The last argument is the argument of ``_below``."""
 
     @staticmethod
     def forward(
@@ -157,7 +157,8 @@ class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, to_data: Any, to_step: Any) -> tuple[Any, ...]:
-        """``to_data``, of the input's shape, and ``to_step``, of the weight's, are the gradients of the two results."""
+        """Compute derivatives from the gradients of the two results: ``to_data`` of the input's shape, ``to_step`` of
+        the weight's."""
         (grad_output, input, weight), needed, parts = ctx.saved_tensors, ctx.needs_input_grad, []
         to_step = None if to_step is None else to_step.to(grad_output.dtype)
         if needed[0] and to_data is not None:
@@ -183,8 +184,8 @@ class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
             return tuple(sum(terms[1:], terms[0]) if terms else None for terms in found)
 
 
-# Function.apply but for what its Python part adds: under torch.func it would call itself for all levels at once, and an
-# operator is called at each of them.
+# Function.apply without the code that its Python part adds: under torch.func that code would handle all levels at once,
+# but an operator is called once per level.
 _apply_conv = super(torch.autograd.Function, CkgenConv).apply
 _apply_gradients = super(torch.autograd.Function, CkgenConvGradients).apply
 
@@ -197,14 +198,14 @@ def _save(ctx: Any, *tensors: Any) -> None:
 
 
 def _primals(ctx: Any) -> list[Any]:
-    """The saved tensors without the tangents of this level: those of outer levels remain."""
+    """The saved tensors without the tangents of this level; tangents of outer levels remain."""
     return [forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
 
 
 @contextmanager
 def _below(modes: tuple[bool, bool]) -> Iterator[None]:
-    """Past the autograd kernels, in the ``modes`` (grad, forward grad) that an autograd function turns off: below a
-    transform of torch.func the next level outwards is to record what happens."""
+    """Skip the autograd kernels, in the ``modes`` (grad, forward grad) that an autograd function turns off: below a
+    transform of torch.func, the next outer level must record the operations."""
     grad, forward = modes
     with torch._C._AutoDispatchBelowAutograd(), torch.set_grad_enabled(grad), forward_ad._set_fwd_grad_enabled(forward):
         yield
@@ -215,7 +216,7 @@ def _modes() -> tuple[bool, bool]:
 
 
 def _conv_autograd(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
-    with _single_level():  # of torch.func's transforms, the one that calls
+    with _single_level():  # the level of the torch.func transform that calls
         return _apply_conv(input, weight, bias, geometry_of(*rest[:4]), Policy(*rest[4:]), _modes())
 
 

@@ -1,4 +1,6 @@
-"""A convolution as PyTorch's own functions take it: what goes to the operators of ckgen and what stays PyTorch's."""
+"""Arguments of PyTorch's own convolution functions: select the calls that go to ckgen's operators and those that stay
+PyTorch's.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Edges = int | Sequence[int]
 _TYPES = frozenset(getattr(torch, read) for read, _ in BY_TORCH)
 _ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
-_SEQUENCES = tuple, list, Sequence  # the last alone takes longer
+_SEQUENCES = tuple, list, Sequence  # a check of Sequence alone would take longer
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
 
@@ -31,8 +33,9 @@ def convolve(
     groups: int,
     policy: Policy,
 ) -> Any:
-    """The convolution. PyTorch's with PyTorch's gradients for types and devices that no library has, for gradients of
-    each image in one pass (call_for_per_sample_grads), and where its own function says what is wrong."""
+    """The convolution. PyTorch computes it with its own gradients for types and devices that no library has, for
+    gradients per image in one pass (call_for_per_sample_grads), and if the arguments are wrong, so that its own
+    function reports the error."""
     if isinstance(weight, _ExpandedWeight):
         return _BY_PYTORCH[len(weight.shape) - 2](input, weight, bias, stride, padding, dilation, groups)
     ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
@@ -45,7 +48,7 @@ def convolve(
     pads = _pads(padding, weight, stride, dilation)
     if not known or not same or seen.dtype not in _TYPES or input.layout is not torch.strided or pads is None:
         return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
-    if any(pads[1]):  # where the two sides differ, PyTorch too pads one of them beforehand
+    if any(pads[1]):  # if the two sides differ, PyTorch too pads one of them beforehand
         seen = torch.nn.functional.pad(seen, [end for more in reversed(pads[1]) for end in (0, more)])
     geometry = spread(stride, ndim), pads[0], spread(dilation, ndim), groups
     if input.dim() == ndim + 2:
@@ -54,7 +57,7 @@ def convolve(
 
 
 def spread(value: Edges, ndim: int) -> tuple[int, ...]:
-    """One entry per dimension, as PyTorch understands a single one."""
+    """One entry per dimension; a single value applies to all dimensions, as in PyTorch."""
     if isinstance(value, int):
         return (value,) * ndim
     entries = whole(value if isinstance(value, _SEQUENCES) else (value,))
@@ -62,7 +65,7 @@ def spread(value: Edges, ndim: int) -> tuple[int, ...]:
 
 
 def whole(values: Sequence[int]) -> tuple[int, ...]:
-    """Lengths as Python's or symbolic integers, whatever else counts as one: numpy's, and tensors of one element."""
+    """Lengths as Python's or symbolic integers; numpy's integers and tensors of one element are converted."""
     for value in values:
         if not isinstance(value, _INTEGERS):
             return tuple(value if isinstance(value, _INTEGERS) else operator.index(value) for value in values)
@@ -72,7 +75,7 @@ def whole(values: Sequence[int]) -> tuple[int, ...]:
 def _pads(
     padding: Edges | str, weight: Any, stride: Edges, dilation: Edges
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The padding of both sides and how much more there is at the end; None for words that PyTorch refuses here."""
+    """The padding of both sides and the additional padding at the end; None for strings that PyTorch refuses here."""
     ndim = weight.dim() - 2
     if not isinstance(padding, str):
         return spread(padding, ndim), ()
@@ -86,6 +89,6 @@ def _pads(
 
 
 def _cast(tensor: Any, dtype: Any) -> Any:
-    """What autocast makes of a tensor or None. PyTorch keeps its casts of parameters, out of reach from here, until the
-    region ends; a parameter that is used in several calls is cast in each."""
+    """The tensor (or None) as autocast converts it. PyTorch caches its casts of parameters until the region ends, but
+    the cache is not accessible here; a parameter that several calls use is cast in each."""
     return tensor if tensor is None or tensor.dtype not in _TYPES else tensor.to(dtype)

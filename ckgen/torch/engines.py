@@ -1,4 +1,4 @@
-"""Runs of a library on PyTorch's tensors. What a problem needs is prepared once for each kind of tensors."""
+"""Run a library on PyTorch's tensors. The plan of a problem is prepared once per kind of tensors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ckgen.library.library import Library
 from ckgen.torch.plan import Geometry, Lengths, Step, make_plan, result_strides
 from ckgen.torch.require import torch
 
-# A plan takes about 2 KiB; a model has two for each of its convolutions, with dynamic shapes for each of their sizes.
+# A plan takes about 2 KiB. A model needs two per convolution and, with dynamic shapes, two per size.
 PLANS = 4096
 
 
 class Engine:
-    """A library and the plans of the problems seen last. Threads may share it."""
+    """A library and the plans of the most recent problems. Threads may share it."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -55,7 +55,7 @@ class Engine:
     def _run(
         self, step: Step, device: Any, operands: tuple[int, int, int], written: int, stream: int, gpu: int | None
     ) -> Any:
-        """One gradient, in memory of its own, of which ``operands`` lack the address."""
+        """Compute one gradient in newly allocated memory, whose address ``operands`` lacks."""
         result = torch.empty_strided(step.shape, step.strides, dtype=step.dtype, device=device)
         if step.start is None:
             return result.zero_()
@@ -75,19 +75,20 @@ class Engine:
 
 @functools.cache
 def engine(path: str) -> Engine:
-    """The one of a library for the whole process. Raises LibraryError where it cannot be loaded."""
+    """The engine of a library, one per process. Raise LibraryError if the library cannot be loaded."""
     return Engine(Library(path))
 
 
 def _seen(tensor: Any) -> tuple[Any, ...]:
-    """The fields of Seen, which also stand for a tensor that is not read. Making a Seen would take much longer."""
+    """The fields of Seen as a tuple, which also represent a tensor that is not read. Creating a Seen would take much
+    longer."""
     if type(tensor) is tuple:
         return tensor
     return tensor.shape, tensor.stride(), tensor.data_ptr() & 15, tensor.dtype, tensor.device
 
 
 def _in_format(gradient: Any, like: Any) -> Any:
-    """PyTorch's gradient of a tensor, which has the strides of the kernel that computed it, with those of ours."""
+    """PyTorch's gradient with the strides that ckgen's gradient of ``like`` would have."""
     strides = result_strides(like.shape, like.stride())
     return gradient if gradient.stride() == strides else _copied(gradient, strides)
 

@@ -1,7 +1,7 @@
 """The operators ``ckgen::conv``, a convolution by PyTorch, and ``ckgen::conv_backward``, its gradients by a library.
 
-Here are their kernels, fake kernels for tracing and rules for vmap; their derivatives are in ckgen.autograd. The
-library is named by its path, so that graphs and pickles can hold it.
+This module has their kernels, fake kernels for tracing and rules for vmap; ckgen.torch.autograd has their derivatives.
+The library is a path, so that graphs and pickles can hold it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _flops: Any = importlib.import_module("torch.utils.flop_counter")
 
 
 class Policy(NamedTuple):
-    """Who computes gradients: the ``library`` of this path those of weights and, with ``input_gradient``, of inputs;
-    PyTorch the others and, with ``fallback``, what no instance of the library takes."""
+    """Assignment of gradients: the ``library`` at this path computes those of weights and, with ``input_gradient``,
+    those of inputs. PyTorch computes the others and, with ``fallback``, those that no instance of the library takes."""
 
     library: str
     input_gradient: bool
@@ -37,14 +37,14 @@ CONV, CONV_BACKWARD = torch.ops.ckgen.conv.default, torch.ops.ckgen.conv_backwar
 
 
 def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int) -> Geometry:
-    """The dispatcher makes lists of tuples."""
+    """The geometry as tuples; the dispatcher converts tuples to lists."""
     return tuple(stride), tuple(padding), tuple(dilation), groups
 
 
 def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any, *_: object
 ) -> Any:
-    """A convolution in the type of its tensors, also where autocast would have another."""
+    """A convolution in the type of its tensors, even under autocast."""
     arguments = input, weight, bias, stride, padding, dilation, False, (0,) * len(stride), groups
     kind = input.device.type
     if kind != "meta" and torch.is_autocast_enabled(kind) and input.dtype != torch.get_autocast_dtype(kind):
@@ -81,7 +81,7 @@ def _fake(grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, A
 
 
 def _conv_vmap(info: Any, dims: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> tuple[Any, int]:
-    """One weight for all: more images. Else more groups."""
+    """Merge the batch: into the images if all share one weight, else into the groups."""
     size = info.batch_size
     if dims[1] is None and dims[2] is None:
         out = CONV(_merged(input, dims[0], 0, size), weight, bias, *rest)
@@ -95,7 +95,8 @@ def _conv_vmap(info: Any, dims: Any, input: Any, weight: Any, bias: Any, *rest: 
 def _conv_backward_vmap(
     info: Any, dims: Any, grad_output: Any, input: Any, weight: Any, *rest: Any
 ) -> tuple[tuple[Any, Any], tuple[int | None, int | None]]:
-    """As for ``ckgen::conv``; every one of a batch has its own gradient of the weight."""
+    """Merge the batch as for ``ckgen::conv``; if the weight's gradient is wanted, always into the groups, because each
+    batch entry has its own gradient."""
     size, (to_input, to_weight) = info.batch_size, rest[4:6]
     if dims[2] is None and not to_weight:
         merged = _merged(grad_output, dims[0], 0, size), _merged(input, dims[1], 0, size)
@@ -113,7 +114,7 @@ def _conv_backward_vmap(
 
 
 def _merged(tensor: Any, batch: int | None, axis: int, size: int) -> Any:
-    """The batched dimension in front of ``axis`` and one with it."""
+    """The tensor with its batch dimension merged into ``axis``; a tensor without one is repeated ``size`` times."""
     moved = (
         tensor.unsqueeze(axis).expand(*tensor.shape[:axis], size, *tensor.shape[axis:])
         if batch is None
@@ -125,13 +126,13 @@ def _merged(tensor: Any, batch: int | None, axis: int, size: int) -> Any:
 def _conv_flops(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, *_: Any, **out: Any
 ) -> Any:
-    """What PyTorch's FlopCounterMode counts for its own convolution."""
+    """The count of PyTorch's FlopCounterMode for its own convolution."""
     known = _flops.flop_registry[torch.ops.aten.convolution]
     return known(input, weight, bias, stride, padding, dilation, False, **out)
 
 
 def _conv_backward_flops(*given: Any, **out: Any) -> Any:
-    """As for ``ckgen::conv``."""
+    """The count of PyTorch's FlopCounterMode for its own gradients."""
     *tensors, stride, padding, dilation, groups, to_input, to_weight = given[:9]
     rest = stride, padding, dilation, False, (0,) * len(stride), groups, (to_input, to_weight, False)
     return _flops.flop_registry[torch.ops.aten.convolution_backward](*tensors, None, *rest, **out)

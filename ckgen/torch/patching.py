@@ -1,4 +1,4 @@
-"""Convolution modules of a model that use a library: ``patch`` and ``unpatch``."""
+"""Patch a model's convolution modules so that they use a library: ``patch`` and ``unpatch``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAZY = {_NN.LazyConv1d: _NN.Conv1d, _NN.LazyConv2d: _NN.Conv2d, _NN.LazyConv3d:
 
 @dataclass(frozen=True)
 class Patched:
-    """The convolutions that ``patch`` gave to a library, and those that it ``left`` to PyTorch with the reasons."""
+    """The convolutions that ``patch`` changed, and those that it ``left`` to PyTorch with the reasons."""
 
     patched: tuple[str, ...]
     left: dict[str, str]
@@ -38,7 +38,7 @@ class Patched:
 
 
 def patch(model: Any, policy: Policy, include: Sequence[str], exclude: Sequence[str]) -> Patched:
-    """See ``ckgen.torch.patch``."""
+    """Implement ``ckgen.torch.patch``."""
     found = {name: module for name, module in model.named_modules() if isinstance(module, _ConvNd)}
     for pattern in (*include, *exclude):
         if not any(fnmatchcase(name, pattern) for name in found):
@@ -57,7 +57,7 @@ def patch(model: Any, policy: Policy, include: Sequence[str], exclude: Sequence[
 
 
 def unpatch(model: Any) -> int:
-    """Undo ``ckgen.torch.patch``; how many modules it was undone in."""
+    """Undo ``ckgen.torch.patch`` and return the number of restored modules."""
     found = [module for module in model.modules() if _is_patched(module)]
     for module in found:
         del module._conv_forward
@@ -65,13 +65,13 @@ def unpatch(model: Any) -> int:
 
 
 def _bind(module: Any, policy: Policy) -> None:
-    """Replace what the class's forward calls with the weight in use: whoever wraps forward, or gives a copy of the
-    module parameters of its own, as nn.DataParallel does, finds what PyTorch's own modules have."""
+    """Replace the method that the class's forward calls with the current weight. Code that wraps forward, or gives a
+    copy of the module its own parameters as nn.DataParallel does, then works as with PyTorch's modules."""
     module._conv_forward = functools.partial(_conv_forward, module, policy)
 
 
 def _obstacle(module: Any) -> str | None:
-    """Why a convolution module cannot use a library."""
+    """The reason why a convolution module cannot use a library, or None."""
     kind = _parametrize.type_before_parametrizations(module)
     kind = _LAZY.get(kind, kind)
     if getattr(module, "transposed", False):
@@ -92,8 +92,8 @@ def _is_patched(module: Any) -> bool:
 
 
 def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: Any) -> Any:
-    """The convolution of a patched module; a function by name, so that models can be pickled and copied. A padding mode
-    that was set since is PyTorch's matter."""
+    """The convolution of a patched module. It is a module-level function, so that models can be pickled and copied.
+    PyTorch computes the convolution if the padding mode was changed after patching."""
     if module.padding_mode != "zeros":
         return type(module)._conv_forward(module, input, weight, bias)
     settings = module.stride, module.padding, module.dilation, module.groups

@@ -1,7 +1,7 @@
-"""From the shapes, strides and types of PyTorch's tensors to prepared runs of a library.
+"""Convert shapes, strides and types of PyTorch's tensors to prepared runs of a library.
 
-Nothing here reads a tensor: a plan is a function of values that can be compared and hashed. PyTorch's types and devices
-are passed through as they are, so that PyTorch need not be imported.
+This module reads no tensor: a plan is a function of values that can be compared and hashed. PyTorch's types and devices
+are passed through unchanged, so that PyTorch need not be imported.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
-# The data types by PyTorch's types of what is read and of what is written; the input's gradient has one type.
+# Data types by the PyTorch types of the operands and of the result. The input's gradient has the same type as its
+# operands.
 BY_TORCH = {(dtype.element("out").torch, dtype.element("wei").torch): dtype.name for dtype in DTYPES.values()}
 _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
-# The selector is told an address that is aligned as the tensor's; a multiple of every alignment that a kernel asks for.
+# The selector gets an address with the tensor's alignment: this one, a multiple of every alignment that a kernel needs,
+# plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 Start = Callable[[int, int, int, int, int], None]
 Lengths = tuple[int, ...]
@@ -29,7 +31,7 @@ Geometry = tuple[Lengths, Lengths, Lengths, int]
 
 
 class Seen(NamedTuple):
-    """What a plan depends on of a tensor (N, C, spatial) or (K, C/groups, filter)."""
+    """Properties of a tensor (N, C, spatial) or (K, C/groups, filter) that a plan depends on."""
 
     shape: Lengths
     stride: Lengths
@@ -40,7 +42,7 @@ class Seen(NamedTuple):
 
 class Step(NamedTuple):
     """One gradient: ``start(in, wei, out, workspace, stream)`` writes all of a tensor of ``shape`` and ``strides``,
-    which is then copied to have the strides ``reordered`` where these are given. Without a ``start`` it is zero."""
+    which is then copied to the strides ``reordered`` if these are given. Without a ``start``, the gradient is zero."""
 
     start: Start | None
     workspace_bytes: int
@@ -51,10 +53,11 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The gradients of input and weight, None where nobody asked or, as ``by_pytorch`` says, no instance takes it.
+    """The gradients of input and weight; None if a gradient is not wanted or, if ``by_pytorch`` says so, no instance
+    takes it.
 
-    ``copies`` are the strides of copies that the library reads instead of output gradient, input and weight, None for
-    a tensor that it reads where it is.
+    ``copies`` are the strides of the copies that the library reads instead of output gradient, input and weight; None
+    for a tensor that it reads in place.
     """
 
     data: Step | None
@@ -64,7 +67,7 @@ class Plan(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """How a tensor is read: with these strides, as a copy where it is not ``in_place``."""
+    """Access to a tensor that is read: its strides, in the tensor itself if ``in_place``, else in a copy."""
 
     strides: Lengths
     address: int
@@ -72,10 +75,10 @@ class _Read(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is asked of a library: the ``wanted`` gradients of input and weight, in the memory formats of these.
+    """A request to a library: the ``wanted`` gradients of input and weight, in the memory formats of these.
 
-    ``gpu`` is to be made current, None where there is no choice. What no instance takes is left to PyTorch where
-    ``fallback`` says so.
+    ``gpu`` is the GPU to make current, None if there is no choice. With ``fallback``, gradients that no instance takes
+    are left to PyTorch.
     """
 
     grad_output: Seen
@@ -88,15 +91,15 @@ class Request(NamedTuple):
 
 
 def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest: Any) -> Plan:
-    """The plan for a Request, whose fields are given one by one, those of its tensors as plain tuples.
+    """The plan for a Request, whose fields are passed one by one, those of its tensors as plain tuples.
 
-    Raises UnsupportedProblem or ProblemError where that is not left to PyTorch, LibraryError for tensors that do not
-    fit."""
+    Raise LibraryError for tensors that do not fit and, without ``fallback``, UnsupportedProblem or ProblemError.
+    """
     asked = Request(Seen(*grad_output), Seen(*input), Seen(*weight), *rest)
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
     _check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):
-        if asked.weight.shape[1]:  # without input channels PyTorch's output has none either
+        if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
         zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
@@ -110,7 +113,7 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
 
 
 def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
-    """One gradient by the library, None where it is left to PyTorch."""
+    """One gradient by the library; None if it is left to PyTorch."""
     like = asked.input if written == "in" else asked.weight
     try:
         start, size = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu)
@@ -126,7 +129,7 @@ def _attempt(library: Library, asked: Request, written: TensorName, reads: Seque
 def _prepared(
     library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
 ) -> tuple[Start, int]:
-    """How the library's choice for tensors that are read so is started, and its bytes of workspace."""
+    """The start function of the library's choice for tensors that are read like this, and its bytes of workspace."""
     out, input, weight = reads
     operation = OPERATIONS[BWD_DATA if written == "in" else BWD_WEIGHT]
     layout = operation.home(problem.ndim)
@@ -142,7 +145,7 @@ def _prepared(
 
 
 def _check(library: Library, asked: Request) -> None:
-    """Everything that can be said without a problem, about the tensors that are read."""
+    """Check everything about the tensors that does not need a problem."""
     gradient = asked.grad_output
     read = {"weight": asked.weight} if asked.wanted[0] else {}
     if asked.wanted[1]:
@@ -174,8 +177,8 @@ def _dtype(asked: Request, written: TensorName) -> str:
 
 
 def _problem(asked: Request) -> ConvProblem:
-    """The problem, checked against the output's shape, with one image or output channel in place of none. LibraryError,
-    or ProblemError for one that cannot exist."""
+    """The problem, checked against the output's shape; zero images or output channels become one. Raise LibraryError,
+    or ProblemError for a problem that cannot exist."""
     input, weight, (stride, padding, dilation, groups) = asked.input.shape, asked.weight.shape, asked.geometry
     problem = make_problem(
         groups=groups,
@@ -195,7 +198,7 @@ def _problem(asked: Request) -> ConvProblem:
 
 
 def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
-    """A run into the memory format of ``like``, by way of a channels-last tensor where that is another."""
+    """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
     written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
     shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
@@ -217,8 +220,9 @@ def packed(shape: Lengths) -> Lengths:
 
 
 def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """The strides with which the library reads a tensor: channels last, gaps allowed, but no overlap. None where it has
-    to be copied. Where a length is 1, so that PyTorch's stride says nothing, it is what follows from the others."""
+    """The strides with which the library reads a tensor: channels last, with gaps but without overlap. None if the
+    tensor must be copied. Along dimensions of length 1 PyTorch's strides are arbitrary, so they are derived from the
+    others."""
     if len(shape) < 3 or shape[1] != 1 and stride[1] != 1:
         return None
     found, reach = [1] * len(shape), shape[1]
@@ -231,14 +235,14 @@ def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
 
 
 def gap_free(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """``readable`` for a tensor that may not have gaps either."""
+    """``readable`` for a tensor that must also have no gaps."""
     view = readable(shape, stride)
     return view if view == packed(shape) else None
 
 
 def result_strides(shape: Lengths, stride: Lengths) -> Lengths:
-    """The strides of a gradient: its tensor's own, so that optimizers and DDP read both in one order, or channels-last
-    ones where the tensor's have gaps or overlap. Lengths may be symbolic."""
+    """The strides of a gradient: those of its tensor, so that optimizers and DDP read both in one order, or
+    channels-last strides if the tensor has gaps or overlap. Lengths may be symbolic."""
     expected = 1
     for step, length in sorted((step, length) for step, length in zip(stride, shape, strict=True) if length != 1):
         if step != expected:

@@ -1,4 +1,4 @@
-"""PyTorch for the modules of ckgen.torch, without types: neither lint nor the rest of ckgen needs it."""
+"""Import PyTorch for the modules of ckgen.torch, untyped: neither lint nor the rest of ckgen needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof that instances are right: float64 references, inputs and poisoned outputs, error allowances, plans of runs,
+"""Proof that instances are correct: float64 references, inputs and poisoned outputs, error allowances, plans of runs,
 `smoke`.
 """
 

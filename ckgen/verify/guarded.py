@@ -1,9 +1,9 @@
-"""Arrays that notice being overrun: each lies in a larger buffer filled with NaN patterns.
+"""Arrays that detect out-of-bounds accesses: each lies in a larger buffer filled with NaN patterns.
 
-A kernel that reads past an array picks up NaN, which shows in its result; one that writes past it changes the
-guard. The fill patterns are 16 bits wide and, alone or doubled, NaN in f16, bf16 and f32 alike, so one rule
-serves all types. They differ by purpose: whoever finds one in a result can tell where it came from. Types of 8 bits
-have two NaN patterns at most (f8 e4m3), of which each purpose takes one.
+A kernel that reads past an array gets NaN, which shows in its result; a kernel that writes past it changes the guard.
+The fill patterns are 16 bits wide and, alone or doubled, NaN in f16, bf16 and f32 alike, so one rule serves all types.
+Each purpose has its own pattern, so a pattern found in a result tells where it came from. Types of 8 bits have at most
+two NaN patterns (f8 e4m3), and each purpose takes one of them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ckgen.conv.dtypes import Array
 
 GUARD = 0xFFFB
-OUTPUT_POISONS = (0xFFFD, 0xFFF9)  # one for each of two runs that are compared
+OUTPUT_POISONS = (0xFFFD, 0xFFF9)  # one per run; the two runs are compared
 WORKSPACE_POISONS = (0xFFF7, 0xFFF5)
 GUARD_BYTES = 4096
-ALIGNMENT = 256  # what hipMalloc gives at least; kernels may rely on 16
+ALIGNMENT = 256  # the minimum alignment of hipMalloc; kernels may rely on 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Guarded:
     buffer: NDArray[np.uint16] | NDArray[np.uint8]
 
     def damage(self) -> str | None:
-        """Where the guard was written to, in bytes from the array, or None when it is whole."""
+        """The place where the guard was overwritten, in bytes from the array, or None if it is intact."""
         start, stop = self._span
         unit, guard = self.buffer.itemsize, fill_of(GUARD, self.array.itemsize)
         before = np.flatnonzero(self.buffer[:start] != guard)
@@ -45,7 +45,7 @@ class Guarded:
         return None
 
     def untouched(self, poison: int) -> int:
-        """How many elements still hold the pattern ``poison`` in every unit."""
+        """The number of elements that still hold the pattern ``poison`` in every unit."""
         size = self.array.itemsize
         units = self.buffer[slice(*self._span)].reshape(-1, size // self.buffer.itemsize)
         return int(np.count_nonzero((units == fill_of(poison, size)).all(axis=1)))
@@ -57,14 +57,14 @@ class Guarded:
 
 
 def unit_of(itemsize: int) -> int:
-    """Bytes of the units that elements of this many bytes are filled and compared in: two, or one for types of 8
+    """Size in bytes of the units in which elements of this size are filled and compared: two, or one for types of 8
     bits."""
     return min(itemsize, 2)
 
 
 def fill_of(pattern: int, itemsize: int) -> int:
-    """The fill pattern in the units of such elements. The bit in which the patterns of two runs differ becomes
-    the sign of a NaN of 8 bits."""
+    """The fill pattern per unit for elements of this size. In 8-bit types, the bit in which the patterns of two runs
+    differ becomes the sign of a NaN."""
     return pattern if unit_of(itemsize) == 2 else 0x7F | (pattern & 4) << 5
 
 

@@ -1,9 +1,8 @@
-"""Which instance is checked on which problem with which split-K factor.
+"""Select the checks: instances, problems and split-K factors.
 
-The full product of instances, problems and factors is large. The default plan runs every problem with every
-data type and factor, taking the least used of the instances that fit, and then gives every instance left over
-one run. A problem that nothing takes and an instance that takes nothing are gaps; the caller counts them as
-failures.
+The full product of instances, problems and factors is large. The default plan runs every problem with every data type
+and factor, each time on the least used instance that takes it, and then runs every unused instance once. A problem that
+no instance takes and an instance that takes no problem are gaps, which the caller counts as failures.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SPLIT_KS = (-1, 1, 2, 7)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One check. ``twice`` asks for a second run, whose result must equal the first to the bit."""
+    """One check. ``twice`` requests a second run, whose result must equal the first bit for bit."""
 
     instance: str
     problem: NamedProblem
@@ -32,8 +31,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A problem that no instance of a data type takes (``instance`` is None), or an instance that takes no
-    problem (``problem`` is None), with the reason."""
+    """A problem that no instance of a data type takes (``instance`` is None), or an instance that takes no problem
+    (``problem`` is None), with the reason."""
 
     instance: str | None
     problem: NamedProblem | None
@@ -43,7 +42,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All checks, those of one problem together and in the problems' order, and what could not be planned."""
+    """All checks, in the order of their problems, and the gaps."""
 
     cases: tuple[Case, ...]
     gaps: tuple[Gap, ...]
@@ -60,9 +59,9 @@ def make_plan(
 ) -> Plan:
     """Plan checks of the instances ``names`` (default: all of the library).
 
-    Every problem is wanted in every operation and data type that some named instance has, whatever its dimensionality;
-    ``cover_problems=False`` drops that demand, for a selection of instances that need not fit everything.
-    ``everything`` plans the whole product instead of the rotation. Raises LibraryError for unknown names.
+    Every problem must run in every operation and data type of the named instances, in every number of dimensions.
+    ``cover_problems=False`` drops this requirement, for selections of instances that do not cover every problem.
+    ``everything`` plans the whole product instead of the rotation. Raise LibraryError for unknown names.
     """
     rotation = _Rotation({name: library.instance(name) for name in (library.names if names is None else names)})
     kinds = sorted({(instance.operation, instance.dtype) for instance in rotation.instances.values()}, reverse=True)
@@ -91,7 +90,7 @@ def make_plan(
 
 
 class _Rotation:
-    """Who has run how often, and on what each instance runs most cheaply."""
+    """Number of runs per instance, and the cheapest problem for each instance."""
 
     def __init__(self, instances: dict[str, Instance]) -> None:
         self.instances = instances
@@ -100,11 +99,11 @@ class _Rotation:
         self._repeated: set[str] = set()
 
     def is_of(self, name: str, operation: str, dtype: str) -> bool:
-        """Whether an instance is of an operation and a data type."""
+        """True if an instance has this operation and data type."""
         return (self.instances[name].operation, self.instances[name].dtype) == (operation, dtype)
 
     def data_of(self, name: str) -> tuple[str, str, str]:
-        """What instances share that can run on the same data."""
+        """Properties by which instances can share the same data."""
         instance = self.instances[name]
         return instance.operation, instance.dtype, instance.function
 
@@ -116,11 +115,12 @@ class _Rotation:
                 self.cheapest[name] = problem
 
     def least_used(self, names: Sequence[str], problem: NamedProblem) -> str:
-        """Of ``names`` the one that ran least; among equals the one with the least work."""
+        """The instance among ``names`` with the fewest runs; among equals, the one with the least work."""
         return min(names, key=lambda name: (self.uses[name], padded_macs(self.instances[name], problem.problem), name))
 
     def case(self, name: str, problem: NamedProblem, split_k: int, always_twice: bool) -> Case:
-        """The next case of an instance: run twice the first time that its GEMM-K may be split."""
+        """The next case of an instance. Its first case that may split GEMM-K runs twice, with ``always_twice`` each of
+        them."""
         twice = split_k != 1 and (always_twice or name not in self._repeated)
         if twice:
             self._repeated.add(name)

@@ -1,6 +1,6 @@
-"""The weight gradient of a grouped convolution in float64, and how far from it a kernel may be.
+"""The weight gradient of a grouped convolution in float64, and the allowed error of a kernel's result.
 
-Independent of every kernel: no tiles, no GEMM view of the library, one matrix product a filter tap and group.
+It is independent of every kernel: no tiles, no GEMM view of the library, one matrix product per filter tap and group.
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ Tensor = TypeVar("Tensor", bound=Any)
 
 
 def summing_allowance(accumulations: int, scale: float, accumulator: str = "f32") -> float:
-    """How far a kernel's sum of ``accumulations`` products may lie from the exact sum; ``scale`` is the largest
-    magnitude that a product can have.
+    """Largest allowed distance of a kernel's sum of ``accumulations`` products from the exact sum; ``scale`` is the
+    largest magnitude that a product can have.
 
     A kernel multiplies and adds in the accumulator type, whose rounding error is u (2**-24 for f32) of the partial sum.
-    Products of random sign with magnitudes up to ``scale`` make partial sums of about scale/3 * sqrt(i) after
-    i of them, and n independent errors of that size add up to 0.14 * u * n * scale (standard deviation) for
-    the worst order, one after the other; blocked orders and split-K err less. The allowance of 2 * u * n *
-    scale is therefore 15 standard deviations for large n, and at least the guaranteed bound for n of 1 and 2.
-    A product left out or counted twice is scale/4 on average and stands far outside while n < 2**20.
+    Products of random sign with magnitudes up to ``scale`` make partial sums of about scale/3 * sqrt(i) after i of
+    them, and n independent errors of that size add up to 0.14 * u * n * scale (standard deviation) for the worst order,
+    one after the other; blocked orders and split-K have smaller errors. The allowance of 2 * u * n * scale is therefore
+    15 standard deviations for large n, and at least the guaranteed bound for n of 1 and 2. A product that is missing or
+    counted twice is scale/4 on average and far outside the allowance while n < 2**20.
     """
     return 2.0 * ELEMENTS[accumulator].unit_roundoff * accumulations * scale
 
 
 def rounding_allowance(element: Element, expected: Tensor, before: Any) -> Tensor:
-    """How far from ``expected`` a result may lie that was wrong by ``before`` and then rounded to ``element``: that, a
-    relative error of the type's unit roundoff, and half the spacing of its subnormals near zero."""
+    """Largest allowed distance from ``expected`` of a result that had the error ``before`` and was then rounded to
+    ``element``: that error, a relative error of the type's unit roundoff, and half the spacing of its subnormals near
+    zero."""
     limit: Tensor = element.unit_roundoff * (abs(expected) + before) + element.least / 2 + before
     return limit
 
 
 def tolerance(dtype: str, accumulations: int, scale: float, expected: Tensor) -> Tensor:
-    """How far each element of a weight gradient may lie from ``expected``; the one tolerance rule of the project.
+    """Largest allowed distance of each element of a weight gradient from ``expected``; the project's one tolerance
+    rule.
 
-    ``accumulations`` is the number n of products summed into one element, ``scale`` the largest magnitude a
-    product can have (max |in| * max |out|), ``expected`` the float64 result for the very inputs the kernel
-    was given, a numpy array or anything else with its arithmetic (a PyTorch tensor). The sum is rounded once, to the
-    weight's type.
+    ``accumulations`` is the number n of products summed into one element, ``scale`` the largest magnitude a product can
+    have (max |in| * max |out|), ``expected`` the float64 result for the same inputs that the kernel gets, a numpy array
+    or another type with its arithmetic (a PyTorch tensor). The sum is rounded once, to the weight's type.
     """
     summing = summing_allowance(accumulations, scale, DTYPES[dtype].accumulator)
     return rounding_allowance(element_of(dtype, "wei"), expected, summing)

@@ -1,8 +1,8 @@
-"""The input gradient of a grouped convolution in float64, a function of it and of D tensors, and how far from that a
-kernel may be.
+"""The input gradient of a grouped convolution in float64, an element-wise function of it and of D tensors, and the
+allowed error of a kernel's result.
 
 The gradient is independent of every kernel and of ckgen.conv.sub_gemms: no tiles, no sub-GEMMs, one matrix product per
-filter tap and group. The allowance is that of reference.py, carried through the function by
+filter tap and group. The allowance is that of reference.py, propagated through the function by
 ckgen.elementwise.error_bounds.
 """
 
@@ -20,8 +20,8 @@ from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import RESULT, Function
 from ckgen.verify.reference import rounding_allowance
 
-# CK's layouts of D. Those with underscores have a stride of their own between the parts; as arrays they have the axes
-# of the packed ones. GC and G_C hold one value a channel, for every image and position.
+# CK's layouts of D. Those with underscores have a separate stride between the parts; as arrays they have the axes of
+# the packed ones. GC and G_C hold one value per channel, for every image and position.
 D_LAYOUTS: dict[int, tuple[str, ...]] = {
     home.ndim: tuple(
         dict.fromkeys(
@@ -53,8 +53,8 @@ def fused(
     """``function`` of a gradient of logical shape (G, N, C, input), of the D tensors and of scalars, both by name;
     scalars that are not given keep their defaults.
 
-    The bound is that of a kernel whose f32 sum may be wrong by ``summing_error`` (see summing_allowance) and that
-    computes the function in f32. Raises ValueError for a missing tensor, for tensors and scalars that the function does
+    The error bound is that of a kernel whose f32 sum may be off by ``summing_error`` (see summing_allowance) and that
+    computes the function in f32. Raise ValueError for a missing tensor, for tensors and scalars that the function does
     not have, and for tensors that do not fit.
     """
     scalars = scalars or {}
@@ -70,13 +70,13 @@ def fused(
 
 
 def allowance(element: Element, result: Bounded) -> Float64:
-    """How far each element of a kernel's result of type ``element`` may lie from ``result``."""
+    """Largest allowed distance of each element of a kernel's result of type ``element`` from ``result``."""
     return rounding_allowance(element, result.value, result.error)
 
 
 def logical_view(name: str, tensor: DTensor, lengths: Lengths) -> Float64:
-    """The values of a D tensor, float64, broadcast to the logical lengths (G, N, C, input). Raises ValueError when it
-    does not fit them; ``name`` is what the error calls it."""
+    """The values of a D tensor, float64, broadcast to the logical lengths (G, N, C, input). Raise ValueError when it
+    does not fit them; ``name`` is the tensor's name in the error."""
     ndim = len(lengths) - 3
     if tensor.layout not in D_LAYOUTS[ndim]:
         raise ValueError(f"{name} has layout {tensor.layout}; in {ndim} dimensions D has one of {D_LAYOUTS[ndim]}")

@@ -23,12 +23,11 @@ from ckgen.verify.reference_bwd_data import DTensor, fused
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a kernel is given, and what must come of it.
+    """Operands of a kernel and its expected result.
 
-    ``tensors`` are those that it reads, in logical order, ``ds`` its function's D tensors with the axes G, N, spatial,
-    C or G, C, ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order, from
-    which a kernel's may be off by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product
-    can have.
+    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the axes G, N, spatial, C or G,
+    C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a kernel's
+    result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product can have.
     """
 
     tensors: Mapping[TensorName, Array]
@@ -49,7 +48,7 @@ class Data:
         return self.tensors["out"]
 
     def allowance(self, element: Element) -> Float64:
-        """How far from ``expected`` each element of a result of type ``element`` may lie, in logical order."""
+        """Largest allowed error of each element of a result of type ``element``, in logical order."""
         limit: Float64 = rounding_allowance(element, self.expected, self.error)
         return limit
 
@@ -66,7 +65,7 @@ def make_data(
     operation: str = BWD_WEIGHT,
     function: Function = BUILTINS[PASS_THROUGH],
 ) -> Data:
-    """Uniform random numbers in (-1, 1), rounded to the types of ``dtype``; the same for the same arguments. Scalars
+    """Uniform random numbers in (-1, 1), rounded to the types of ``dtype``; equal arguments give equal data. Scalars
     keep their defaults for every other problem."""
     digest = zlib.crc32(str(problem).encode())
     random = np.random.default_rng([seed, digest])

@@ -1,9 +1,8 @@
-"""Prove instances right: run them on real problems and compare with float64.
+"""Prove that instances are correct: run them on real problems and compare with float64.
 
-Nothing is taken on trust. Inputs, output and workspace lie between guards; output and workspace are filled
-with NaN before every run; the inputs must come back unchanged; a second run with other poison and another
-schedule must give the same bits. The reference is computed from the inputs as the kernel sees them, rounded
-to its element type.
+Everything is checked. Inputs, output and workspace lie between guards; output and workspace are filled with NaN before
+every run; the inputs must be unchanged afterwards; a second run with other poison and another schedule must give the
+same bits. The reference is computed from the inputs as the kernel sees them, rounded to its element type.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ NOT_COVERED = "not covered"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the report. ``max_error`` and ``tolerance`` belong to the element that comes nearest to its
-    tolerance or passes it furthest; they are None when there is no result to judge. ``split_k`` is what was
-    asked, ``used_split_k`` what it came to."""
+    """One row of the report. ``max_error`` and ``tolerance`` belong to the element that is closest to its tolerance or
+    exceeds it most; they are None if there is no result to check. ``split_k`` is the requested factor, ``used_split_k``
+    the factor of the run."""
 
     instance: str
     platform: str
@@ -44,22 +43,22 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """True when the check passed."""
+        """True if the check passed."""
         return self.verdict == OK
 
     @property
     def uncovered(self) -> bool:
-        """True for a problem that nothing takes where that is allowed: not a run, neither passed nor failed."""
+        """True for a problem that no instance takes, if that is allowed: not a run, neither passed nor failed."""
         return self.verdict.startswith(NOT_COVERED)
 
 
 def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bool = False) -> Iterator[Row]:
     """The rows of a plan: its gaps first, as failures, then every case as it finishes.
 
-    With ``allow_uncovered`` a problem that nothing takes is no failure, but is still a row.
+    With ``allow_uncovered``, a problem that no instance takes still gets a row but does not count as a failure.
 
-    ``seed`` fixes the inputs and the host platform's schedules. Whatever goes wrong in a run is a row. A kernel
-    that faults takes the GPU's context with it: the cases after it become rows that say so, not runs.
+    ``seed`` fixes the inputs and the host platform's schedules. Every error in a run becomes a row. A kernel that
+    faults destroys the GPU's context, so the later cases become rows that say so, without a run.
     """
     for gap in plan.gaps:
         yield gap_row(library.platform, gap, allow_uncovered=allow_uncovered)
@@ -79,8 +78,8 @@ def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bo
 
 
 def gap_row(platform: str, gap: Gap, *, allow_uncovered: bool = False) -> Row:
-    """A gap of the plan as a failed row, or as an uncovered one. An instance that takes nothing always fails: nothing
-    proves it."""
+    """A gap of the plan as a failed row, or as an uncovered one. An instance that takes no problem always fails,
+    because no run proves it correct."""
     problem = str(gap.problem) if gap.problem else "-"
     verdict = NOT_COVERED if allow_uncovered and gap.instance is None else "FAIL"
     return Row(gap.instance or "-", platform, problem, gap.split_k, None, None, None, f"{verdict}: {gap.reason}")
@@ -99,7 +98,8 @@ def _row(
 
 
 def _lost(library: Library, case: Case) -> str | None:
-    """Why no later case can run, after ``case`` failed: the GPU does not even wait any more."""
+    """The reason why no later case can run after ``case`` failed: waiting for the GPU already fails. None if later
+    cases can run."""
     try:
         library.memory.synchronize()
     except CkgenError as error:
@@ -108,7 +108,7 @@ def _lost(library: Library, case: Case) -> str | None:
 
 
 def run_case(library: Library, case: Case, data: Data, *, seed: int = 0) -> Row:
-    """Run and judge one case."""
+    """Run and check one case."""
     try:
         first = _Attempt(library, case, data, turn=0, seed=seed)
         second = _Attempt(library, case, data, turn=1, seed=seed) if case.twice else None
@@ -126,8 +126,8 @@ def run_case(library: Library, case: Case, data: Data, *, seed: int = 0) -> Row:
 
 
 class _Attempt:
-    """The first (``turn`` 0) or second run of a case in guarded memory, each with its own poison and
-    schedule. Raises CkgenError when the library refuses or fails."""
+    """The first (``turn`` 0) or second run of a case in guarded memory, each with its own poison and schedule. Raises
+    CkgenError when the library refuses or fails."""
 
     def __init__(self, library: Library, case: Case, data: Data, *, turn: int, seed: int) -> None:
         self._instance = library.instance(case.instance)
@@ -166,7 +166,7 @@ class _Attempt:
         )
 
     def fault(self) -> str | None:
-        """What the run did to memory that it should not have done, or failed to write."""
+        """A message about forbidden or missing writes of the run; None if there are none."""
         named: list[tuple[str, Guarded]] = [
             *self._inputs.items(),
             (self._written, self._result),
@@ -183,8 +183,8 @@ class _Attempt:
         return f"{untouched} of {self._result.array.size} elements were never written" if untouched else None
 
     def compare(self, data: Data) -> tuple[float, float, int]:
-        """Error and tolerance of the worst element, and how many elements have no finite error."""
-        # In the layout's own order, which is that of `expected` in memory: large results go by in one pass.
+        """Error and tolerance of the worst element, and the number of elements without a finite error."""
+        # In the layout's own order, which is the order of `expected` in memory: large results are read in one pass.
         element, order = (
             element_of(self._instance.dtype, self._written),
             to_physical(self._written, self._instance.layout),

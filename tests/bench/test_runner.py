@@ -1,4 +1,6 @@
-"""ckgen bench on stand-in libraries: rows are stored as they finish, faults cost their own row, runs go on."""
+"""Test ckgen bench with stand-in libraries: rows are stored as they finish, faults lose only their own row, runs
+continue.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ problems:
 
 @pytest.fixture(scope="module")
 def fatal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Libraries whose generic f16 instance aborts or hangs on odd batches."""
+    """Libraries whose generic f16 instance aborts or hangs on odd batch sizes."""
     folder = tmp_path_factory.mktemp("fatal")
     return {kind: compile_fatal(folder, kind) for kind in ("ABORT", "HANG")}
 
@@ -130,13 +132,13 @@ def test_a_crash_costs_one_row(tmp_path: Path, fatal: dict[str, Path]) -> None:
 
 
 class TimeByEvent:
-    """Stands in for the module `select`: the time that a worker has is over when it has told that it hangs."""
+    """Replacement of the module `select`: the worker's time is over once it has reported that it hangs."""
 
     def __init__(self, told: Path) -> None:
         self.told = told
 
     def select(self, *given: Any) -> tuple[list[int], list[int], list[int]]:
-        """As select.select does, but that the hang ends the wait."""
+        """Wait as select.select does, but return at once when the worker hangs."""
         *sources, seconds = given
         for _ in range(int(seconds / 0.05)):
             if (found := select.select(*sources, 0.05))[0]:
@@ -285,7 +287,7 @@ def test_a_store_that_another_bench_writes_to_is_left_alone(
 def test_a_lock_that_its_holder_removes_meanwhile_is_made_again(
     look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever look at its name it is gone before."""
+    """The lock file disappears before the first or the second check of its name."""
     lock, looks, stat = tmp_path / ".b.sqlite.lock", [0], os.stat
 
     def late(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:

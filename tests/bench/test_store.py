@@ -1,4 +1,4 @@
-"""ckgen.bench.store: what is stored comes back, and a file that is not ours is left alone."""
+"""Test ckgen.bench.store: stored rows are read back unchanged, and a foreign file is not modified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store or export that was changed or damaged: one error that names the file, what is wrong and how to go on."""
+"""Test changed or damaged stores and exports: one error names the file, the fault and how to continue."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.bench_rows import ORIGIN, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBLEM = json.dumps({**rows()[0].problem_fields, "filter": [0, 3]})
-# What an editor of the database can put into a column of a row; `ROW 3` and `RUN` stand for the condition.
+# Values that a database editor can put into a column of a row; `ROW 3` and `RUN` stand for the condition.
 EDITS = {
     "ms is text": "UPDATE rows SET ms = 'fast'",
     "ms is a blob": "UPDATE rows SET ms = x'ff00'",
@@ -100,7 +100,7 @@ def edit(store: Path, statement: str) -> None:
 
 
 def use(path: Path) -> None:
-    """All that is made from a store. CkgenError is raised, and nothing else."""
+    """Use the store in every way. CkgenError may be raised, and nothing else."""
     with Store(path, create=False) as store:
         summary = load_summary(store)
         render_report(summary)
@@ -125,12 +125,12 @@ def test_an_edited_store_is_one_error(kind: str, store: Path, capsys: pytest.Cap
         assert "table `r" in said and "measure again (--store names another)" in said
         assert len(said) < 3 * MAX_TEXT
     assert sorted(os.listdir()) == ["b.sqlite"], "nothing was written"
-    with Store(store) as opened, pytest.raises(CkgenError):  # what bench asks
+    with Store(store) as opened, pytest.raises(CkgenError):  # the query of bench
         opened.rows(opened.alike(ORIGIN))
 
 
 def test_a_store_that_cannot_be_written_is_not_called_damaged(tmp_path: Path) -> None:
-    """A full disk (here: no pages beyond those that there are), or a lock that others hold."""
+    """Simulate a full disk (no pages beyond the existing ones) and a lock that another process holds."""
     with Store(tmp_path / "b.sqlite") as store:
         store.append(rows()[0])
         (pages,) = store._database.execute("PRAGMA page_count").fetchone()

@@ -1,4 +1,4 @@
-"""Measuring with PyTorch, on a CPU tensor's addresses: the stand-in library takes them for a GPU's."""
+"""Test measuring with PyTorch on addresses of CPU tensors, which the stand-in library treats as GPU addresses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_instance_and_reference_is_right_and_timed(make_stub: StubMaker, c
     assert {job.name for job in jobs if job.kind == "reference"} == {"cudnn"}
     for job in jobs:
         outcome = runner.measure(job, None)
-        # PyTorch's kernels for the CPU may round sums of half precision more than once.
+        # PyTorch's CPU kernels may round half-precision sums more than once.
         half = job.kind == "reference" and job.dtype != "f32"
         assert outcome.verdict in ((OK, INEXACT) if half else (OK,)), (job, outcome)
         assert outcome.ms and outcome.samples >= 2 and outcome.max_error is not None
@@ -92,7 +92,7 @@ def test_planted_bugs_are_found(make_stub: StubMaker, bug: str, split_k: int, wo
     if bug in ("OVERRUN", "UNDERRUN"):
         words = words.replace("2 bytes", "4 bytes")
     deep = NamedProblem("deep", make_problem(batch=9, k=8, c=4, filter=(3, 3), input=(9, 9), pad=1))
-    # Every third run of the stand-in gives the same bits: the number of samples must not depend on time.
+    # Every third run of the stand-in gives the same bits, so the number of samples must not depend on time.
     runner = bench(make_stub, bug, Settings(min_samples=3, max_samples=3))
     outcome = runner.measure(Job("instance", F32, "f32", deep, split_k), None)
     assert outcome.verdict == WRONG
@@ -122,7 +122,7 @@ def test_ceilings_and_origin(make_stub: StubMaker) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("function", ["PassThrough", "Bilinear", "AddRelu", "ReluGradient", "Clip"])
 def test_the_library_reference_of_backward_data(problem: ConvProblem, function: str) -> None:
-    """PyTorch's input gradient, and its own element-wise operations after it, against float64 and its bound."""
+    """PyTorch's input gradient, followed by separate element-wise operations, matches float64 within its bound."""
     data = TorchData(torch, "cpu", problem, "f32", 1, BWD_DATA, BUILTINS[function])
     home = CHANNELS_LAST[problem.ndim]
     tensors = {name: data.in_layout(name, home) for name in data.read}

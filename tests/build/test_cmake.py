@@ -1,4 +1,6 @@
-"""The generated CMake: a client both ways, options that say no in words, libraries that follow their spec."""
+"""Test the generated CMake: client projects of both kinds, messages of refused options, libraries that follow their
+spec.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ INSTANCES = (XDL, GENERIC)
 
 
 def cmake(*arguments: str | Path, code: int = 0) -> str:
-    """Run CMake, expect an exit code (1: any failure) and return all that it printed."""
+    """Run CMake, expect an exit code (1: any failure) and return its output."""
     assert TOOLS.cmake is not None, "these tests need cmake"
     done = subprocess.run(
         [*TOOLS.cmake, *map(str, arguments)],
@@ -49,7 +51,7 @@ def output_of(program: Path) -> str:
 
 @dataclass(frozen=True)
 class Installed:
-    """A generated tree, the folder it was built in and the prefix it is installed under."""
+    """A generated tree, the folder in which it was built and its install prefix."""
 
     tree: Path
     build_dir: Path
@@ -161,7 +163,7 @@ target_link_libraries(count PRIVATE my_conv::ckgen_conv)
 
 @pytest.fixture
 def client(tmp_path: Path) -> Path:
-    """A project that makes its library from a spec, with a private copy of ckgen that a test may change."""
+    """A project that builds its library from a spec, with a private copy of ckgen that a test may change."""
     for name in ("ckgen", "templates"):
         shutil.copytree(ROOT / name, tmp_path / "tool" / name, ignore=shutil.ignore_patterns("__pycache__"))
     ckgen = tmp_path / "tool" / "run-ckgen"
@@ -204,7 +206,7 @@ def test_a_library_made_from_a_spec_follows_spec_and_generator(client: Path) -> 
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
 def test_amd_library_builds_and_says_so(installed: Installed, tmp_path: Path) -> None:
-    """Two architectures; the xdl instance has no code for gfx1100, the generic one has for both."""
+    """Build for two architectures: the xdl instance has no code for gfx1100, the generic instance has code for both."""
     build(installed.tree, "amd", tmp_path / "build", archs=("gfx90a", "gfx1100"))
     script = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); l.ckgen_platform.restype = ctypes.c_char_p;"
     script += "print(l.ckgen_platform().decode(), l.ckgen_instance_count())"
@@ -217,7 +219,7 @@ def test_amd_library_builds_and_says_so(installed: Installed, tmp_path: Path) ->
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
 def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) -> None:
-    """An installed AMD library asks a g++ client for HIP's package, and says so where there is none."""
+    """An installed AMD library requires HIP's package from a g++ client, and reports if it is missing."""
     writer.apply(render_tree([GENERIC], context()), tmp_path / "generated")
     build(tmp_path / "generated", "amd", tmp_path / "build", archs=("gfx90a",))
     cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
@@ -238,7 +240,8 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
 
 
 def test_examples_of_backward_data_run(tmp_path: Path) -> None:
-    """Dense with CK's argument list, and fused with a residual; the example of backward weight is left out."""
+    """Run the dense example with CK's argument list and the fused one with a residual, without the backward-weight
+    example."""
     plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
     writer.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
     build(tmp_path / "generated", "host", tmp_path / "build")
@@ -268,7 +271,7 @@ def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
 def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
-    """Only configured: which sources a library has is decided there."""
+    """Configure only, because configuring already selects the sources of a library."""
     assert TOOLS.hipcc is not None
     amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
     writer.apply(render_tree((TMA, XDL), context()), tmp_path / "both")
@@ -283,7 +286,7 @@ def test_what_is_for_nvidia_alone_is_left_out_for_amd(tmp_path: Path) -> None:
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
 @pytest.mark.parametrize("name", ["GPU_TARGETS", "AMDGPU_TARGETS", "CMAKE_HIP_ARCHITECTURES"])
 def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name: str) -> None:
-    """Whichever name it comes by; CMake's own was ignored, so that a library for gfx90a came out."""
+    """Both names of the option are checked. CMake's own name used to be ignored, which built a library for gfx90a."""
     assert TOOLS.hipcc is not None
     amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}")
     writer.apply(render_tree((XDL,), context()), tmp_path / "tree")

@@ -1,4 +1,4 @@
-"""build: the library comes out, what compilers complain about becomes diagnostics, options do not linger."""
+"""Test build: it produces the library, compiler errors become diagnostics, and options do not persist."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ add_library(ckgen_conv SHARED a.cpp)
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A library of one line, so that building costs nothing."""
+    """A library of one line, which builds quickly."""
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(CMAKELISTS)
@@ -144,7 +144,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=lambda value: value if isinstance(value, str) else "generic" if value.generic else value.family,
 )
 def test_single_instances_become_device_code(sample: Path, tmp_path: Path, instance: Instance, arch: str) -> None:
-    """Without ROCm: each family for each architecture that its instance names, as an ELF with its kernel."""
+    """Compile each family without ROCm for each architecture that its instance names, to an ELF file with its
+    kernel."""
     try:
         TOOLS.device_compiler(arch)
     except CkgenError as error:
@@ -167,7 +168,8 @@ def test_device_code_of_an_unknown_architecture_is_refused(sample: Path, tmp_pat
 def test_code_for_an_architecture_that_the_headers_do_not_know_is_an_error(
     sample: Path, tmp_path: Path, arch: str
 ) -> None:
-    """It would be the portable multiply-add, or read through a buffer resource of another form."""
+    """Without the error, the code would use the portable multiply-add, or read through an incompatible buffer
+    resource."""
     if TOOLS.clang is None:
         pytest.skip("clang is not here")
     source = sample / f"src/{GENERIC.operation}/xdl/{GENERIC.name}.cpp"
@@ -192,7 +194,7 @@ WAITING = (
 
 @pytest.mark.parametrize("moment", ["-- ", "started"], ids=["while CMake configures", "while a compiler runs"])
 def test_an_interrupted_build_leaves_no_process_behind(tree: Path, tmp_path: Path, moment: str) -> None:
-    """Not even for a moment: who starts the build again must not meet the old one in the same folder."""
+    """No process may remain even briefly: a new build must not meet the old one in the same folder."""
     (tree / "CMakeLists.txt").write_text(WAITING)
 
     def stop(line: str) -> None:
@@ -222,5 +224,5 @@ def test_an_interrupted_build_leaves_no_process_behind(tree: Path, tmp_path: Pat
 def test_what_is_in_a_library(
     archs: tuple[str, ...], platform: Platform, targets: tuple[str, ...], expected: bool
 ) -> None:
-    """It decides as templates/cmake/CkgenGroups.cmake does."""
+    """The function agrees with templates/cmake/CkgenGroups.cmake."""
     assert is_built(archs, platform, targets) == expected

@@ -1,4 +1,6 @@
-"""Platform nvidia without a GPU: the tree compiles without warnings, a library plans and says why it cannot run."""
+"""Test platform nvidia without a GPU: the tree compiles without warnings, and a library plans and reports why it cannot
+run.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,8 @@ def library(folder: Path) -> Library:
 
 @pytest.mark.parametrize("instance", WGMMA, ids=lambda i: f"{i.operation}-{i.family}-{i.dtype}")
 def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: Instance) -> None:
-    """ptxas says where it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight
-    spilled bytes have taken 6 percent."""
+    """ptxas reports if it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight
+    spilled bytes cost 6 percent."""
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
     writer.apply(render_tree((instance,), context()), tmp_path / "tree")
@@ -86,7 +88,7 @@ def test_the_library_plans_without_a_gpu(library: Library) -> None:
 
 
 def test_a_copy_engine_copies_outputs_whose_rows_it_cannot_read(library: Library) -> None:
-    """Rows of 819 elements become 832; partials lie in front, and ckgen_plan cannot tell all of it."""
+    """Rows of 819 elements become 832; partials precede them, and ckgen_plan cannot see all of this."""
     odd = make_problem(batch=8, k=819, c=64, filter=(3, 3), input=(14, 14), pad=1)
     copy, partials = 8 * 14 * 14 * 832 * 2, 3 * (7 * 3) * 128 * 256 * 4  # whole tiles
     assert library.unsupported_reason(TMA.name, odd) is None
@@ -109,15 +111,15 @@ def test_a_copy_engine_copies_outputs_whose_rows_it_cannot_read(library: Library
 
 
 def test_long_sums_are_cut(library: Library) -> None:
-    """The matrix units round toward zero: -1 splits 320,000 terms into 7 or more, even where one split would fill the
-    GPU; a copy engine's kernel cuts inside a split and needs partials for that."""
+    """Tensor cores round toward zero, so split_k -1 cuts 320,000 terms into 7 or more splits, even if one split would
+    fill the GPU. A TMA kernel cuts inside a split and needs partials for that."""
     long = make_problem(batch=32, k=2048, c=2048, filter=(1, 1), input=(100, 100))
     assert library.split_k(XDL.name, long) == 7
-    assert library.workspace_size(TMA.name, long, split_k=1) == 132 * 128 * 256 * 4  # a tile a multiprocessor
+    assert library.workspace_size(TMA.name, long, split_k=1) == 132 * 128 * 256 * 4  # one tile per multiprocessor
 
 
 def test_every_architecture_has_every_kernel(folder: Path) -> None:
-    """The fat binary names architectures in its headers; the kernels' host symbols come from nvcc."""
+    """The fat binary names its architectures in its headers; the kernels' host symbols come from nvcc."""
     data = (folder / "build" / "libckgen_conv.so").read_bytes()
     for instance in (WAVELET, XDL, GENERIC, TMA):
         assert f"{instance.name}_kernel".encode() in data
@@ -145,14 +147,14 @@ def test_what_a_machine_without_a_gpu_cannot_do_is_said(library: Library) -> Non
 
 
 def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
-    """For clients whose own sources are .cu files and include the library's headers in a device pass."""
+    """Clients may have .cu sources, which include the library's headers in a device pass."""
     assert TOOLS.nvcc is not None
     tree, include = folder / "generated", folder / "build" / "include"
     flags = ["-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{include}", f"-I{tree / 'include'}"]
     warnings = WARNINGS["CMAKE_CUDA_FLAGS"].split()
     sources = [path for room in ("kernels", "op", "plan") for path in sorted((tree / "src" / room).glob("[br]*.cpp"))]
     sources.append(tree / "src/library/c_api.cpp")
-    for data in (False, True):  # the operations' sources have helpers of the same names
+    for data in (False, True):  # both operations' sources have helpers of the same names
         chosen = [path for path in sources if path.name.startswith("bwd_data") == data]
         source = folder / "all.cu"
         source.write_text(
@@ -179,7 +181,7 @@ def test_architectures_that_are_none_are_refused(folder: Path, tmp_path: Path, a
 
 
 def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> None:
-    """Only configured: which sources a library has is decided there."""
+    """Configure only, because configuring already selects the sources of a library."""
     said = cmake("-S", folder / "generated", "-B", tmp_path, "-DCKGEN_PLATFORM=nvidia", "-DGPU_TARGETS=sm_80")
     assert "left out: 1 instances that are for sm_90a alone" in said
     assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "config.h").read_text()
@@ -206,7 +208,7 @@ def fake_driver(folder: Path) -> Path:
     ],
 )
 def test_a_fault_is_no_refusal_of_a_tensor_map(fake_driver: Path, status: int, capability: int, said: str) -> None:
-    """The driver tells of a kernel that faulted (700) in whatever is called next; taken for a refusal, another instance
-    would be chosen. The calling thread has no context, in which the driver encodes nothing (201)."""
+    """The driver reports the fault of a kernel (700) in whatever call comes next; treated as a refusal, it would select
+    another instance. With no context on the calling thread (201), the driver encodes nothing."""
     done = subprocess.run([fake_driver, str(status), str(capability)], capture_output=True, text=True, check=True)
     assert done.stdout == f"{said}\n"

@@ -1,4 +1,6 @@
-"""Names of architectures on the command line: nothing is built for one that is unknown, foreign or undeclared."""
+"""Test architecture names on the command line: unknown, foreign or undeclared ones are refused before anything is
+built.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tests.support.specs import WAVELET, spec_text
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a spec of one wavelet instance, where nothing may be compiled."""
+    """A folder with a spec of one wavelet instance, in which compilers must not run."""
 
     def build(*_: object, **__: object) -> None:
         raise AssertionError("a build was started")

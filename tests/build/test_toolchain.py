@@ -1,4 +1,4 @@
-"""toolchain: what is found, what is preferred, and what is said when something is missing."""
+"""Test toolchain: programs found, preferences among them, and messages about missing ones."""
 
 from __future__ import annotations
 

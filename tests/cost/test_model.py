@@ -1,4 +1,4 @@
-"""The cost model: its arithmetic by hand, what limits which kernel, and the page about the H200."""
+"""Test the cost model: its arithmetic by hand, the limiting resource per kernel, and the page about the H200."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def halo_bound(made: Instance, rates: Rates, strides: tuple[int, int]) -> Bound:
 
 
 def test_the_arithmetic_of_the_page() -> None:
-    """docs/isa.md: the 128x128x32 f16 wavelet on gfx942."""
+    """Check the example of docs/isa.md: the 128x128x32 f16 wavelet on gfx942."""
     bound = tile_bound(WAVELET, MI300X, WAVELET_ROLES, 2)
     cycles = dict(bound.resources)
     assert cycles["matrix"] == 2 * 128 * 128 * 32 / 2048 == 512
@@ -77,7 +77,7 @@ def test_rates_of_matrix_instructions() -> None:
 
 
 def test_a_row_of_a_table_gives_what_the_report_gave() -> None:
-    """Made-up numbers: four waves a SIMD are two workgroups of eight."""
+    """With made-up numbers: four waves per SIMD are two workgroups of eight waves."""
     made = report(WAVELET.name)
     row = row_of(made)
     assert roles_of_row(row, WAVELET) == WAVELET_ROLES[:1] + (RoleLoad("load", 123, 4, 0, 168),)
@@ -95,7 +95,7 @@ def book(arch: str = "gfx942") -> CodeBook:
 
 
 def test_a_prediction_is_the_busiest_units_time() -> None:
-    """One tile of the output for each of 18 x 2 workgroups: one workgroup a unit, 2500 tiles of GEMM-K."""
+    """One tile of the output for each of 18 x 2 workgroups: one workgroup per compute unit, 2500 tiles of GEMM-K."""
     code = Code(WAVELET_ROLES, 2)
     made = predict(WAVELET, LAYER, 1, code, MI300X)
     cycles = tile_bound(WAVELET, MI300X, WAVELET_ROLES, 1).cycles
@@ -108,7 +108,8 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
 
 
 def test_halos_tile_by_hand() -> None:
-    """16 channels a group: 64 positions, 4 warps of 16 channels each 4 times, nine taps by two blocks of 8 columns."""
+    """16 channels per group: 64 positions, 4 warps of 16 channels each 4 times, nine taps by two blocks of 8
+    columns."""
     halo = next(i for i in instances_of(BWD_WEIGHT) if i.family == "halo" and i.n_per_block == 16 and i.dtype == "f16")
     assert (halo.k_per_block, halo.units, halo.shares, halo.m_per_block) == (16 * halo.shares, 4, halo.shares, 16)
     rates, warps = RATES["sm_90a"], 4 * halo.shares
@@ -154,7 +155,8 @@ def test_large_tiles_win_on_large_layers_and_every_instance_can_be_ranked() -> N
 
 
 def test_code_that_is_not_in_the_table_is_scaled_from_the_nearest() -> None:
-    """Three loads of a thread for four: as much less address arithmetic; the matrix instructions of its own tile."""
+    """Three loads per thread instead of four reduce the address arithmetic in proportion; matrix instructions follow
+    the tile."""
     small = replace(XDL, m_per_block=64)
     known, other = book().code_of(XDL), book().code_of(small)
     (main,), (scaled,) = known.roles, other.roles

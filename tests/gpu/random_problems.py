@@ -1,10 +1,11 @@
-"""Random valid problems in tensors of every kind of memory: an instance refuses one by name or computes it right.
+"""Run random valid problems on tensors in every kind of memory: an instance refuses a problem by name or computes it
+right.
 
     python -m tests.gpu.random_problems LIBRARY --problems 5000 --seed 1
 
 Runs on the device of the library: a GPU with PyTorch's CUDA or HIP, or the host. Each problem is run by some of the
-instances that are for its layout and data type, and by the one that the library selects, with split_k and workspace at
-random. Results lie between guards and are poisoned before; they are compared with float64 by the project's tolerance.
+instances of its layout and data type, and by the one that the library selects, with random split_k and workspace.
+Results lie between guards and are poisoned beforehand; they are compared with float64 by the project's tolerance.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MOST_PRODUCTS = 30_000_000
 
 @dataclass
 class Outcome:
-    """What came of all runs: how many were right, how many refused by which rule, and the wrong ones."""
+    """Result of all runs: the number of correct ones, the number of refusals per rule, and the wrong ones."""
 
     right: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -82,7 +83,7 @@ def draw_problem(draw: random.Random, ndim: int, most_products: int) -> ConvProb
 
 
 def placed(torch: Any, draw: random.Random, packed: Any) -> tuple[Any, str]:
-    """The tensor in memory of some kind, with the kind's name."""
+    """A copy of the tensor in a random kind of memory, and the kind's name."""
     kind = draw.choice(("packed", "packed", "wide", "wide", "shifted", "units", "expanded", "reversed-axes"))
     if kind == "wide":  # a slice of a larger tensor, along any axis
         axis = draw.randrange(packed.dim())
@@ -91,15 +92,15 @@ def placed(torch: Any, draw: random.Random, packed: Any) -> tuple[Any, str]:
         shape = [edge + (more if at == axis else 0) for at, edge in enumerate(packed.shape)]
         wide = torch.full(shape, float("nan"), dtype=packed.dtype, device=packed.device)
         return wide.narrow(axis, before, packed.shape[axis]).copy_(packed), kind
-    if kind == "shifted":  # an address that is a multiple of little
+    if kind == "shifted":  # an address with little alignment
         offset = draw.choice((1, 2, 4, 8))
         flat = torch.empty(packed.numel() + offset, dtype=packed.dtype, device=packed.device)[offset:]
         return flat.as_strided(packed.shape, packed.stride()).copy_(packed), kind
-    if kind == "units":  # any stride where the length is 1
+    if kind == "units":  # an arbitrary stride for lengths of 1
         pairs = zip(packed.shape, packed.stride(), strict=True)
         strides = [step if edge > 1 else draw.choice((0, 1, 5, 1000)) for edge, step in pairs]
         return packed.as_strided(packed.shape, strides), kind
-    if kind == "expanded":  # all images, or all of another axis, are one
+    if kind == "expanded":  # all images, or all entries along another axis, share memory
         axis = draw.randrange(packed.dim())
         return packed.narrow(axis, 0, 1).expand(packed.shape), kind if packed.shape[axis] > 1 else "packed"
     if kind == "reversed-axes":
@@ -109,7 +110,7 @@ def placed(torch: Any, draw: random.Random, packed: Any) -> tuple[Any, str]:
 
 
 class Trial:
-    """One problem in one data type on a device, and the runs of it."""
+    """One problem in one data type on a device, and its runs."""
 
     def __init__(self, torch: Any, library: Library, problem: ConvProblem, like: Instance, draw: random.Random) -> None:
         self._torch, self._library, self.problem, self._like, self._draw = torch, library, problem, like, draw
@@ -122,14 +123,14 @@ class Trial:
         self.kinds: dict[TensorName, str] = {}
         for tensor in self.data.read:
             packed = self.data.in_layout(tensor, like.layout)
-            # Expanded tensors repeat values, which the expected result does not know: they may only be refused.
+            # Expanded tensors repeat values, but the expected result ignores that: a run may only refuse them.
             self.tensors[tensor], self.kinds[tensor] = (
                 (packed, "packed") if tensor == "wei" else placed(torch, draw, packed)
             )
         self._ds = self.data.d_tensors(d_slots(like, function))
 
     def selected(self) -> str | None:
-        """The instance that the library selects for these very tensors; None where it refuses all by name."""
+        """The instance that the library selects for exactly these tensors; None if it refuses all by name."""
         described = CProblem.make(self.problem, self._like.layout, 1)
         for tensor, value in self.tensors.items():
             axes = to_logical(tensor, self._like.layout)
@@ -144,7 +145,7 @@ class Trial:
         return found[0].name
 
     def run(self, name: str) -> str:
-        """Empty if the run was right, the rule's name in brackets if it was refused, else what was wrong."""
+        """Empty if the run was correct, the rule's name in brackets if it was refused, else the fault."""
         torch, instance = self._torch, self._library.instance(name)
         split_k = self._draw.choice((1, 1, -1, 2, 3, 7))
         kind = torch_type(torch, instance.dtype, self._written)
@@ -177,7 +178,7 @@ class Trial:
 
 
 def kinds_of(library: Library) -> dict[tuple[Any, ...], list[Instance]]:
-    """Instances by what a problem must agree in: operation, layout, data type, function."""
+    """Instances by the properties that must match a problem: operation, layout, data type, function."""
     found: dict[tuple[Any, ...], list[Instance]] = {}
     for one in library.instances:
         found.setdefault((one.operation, one.layout, one.dtype, one.function), []).append(one)
@@ -187,7 +188,7 @@ def kinds_of(library: Library) -> dict[tuple[Any, ...], list[Instance]]:
 def trials(
     torch: Any, library: Library, problems: int, seed: int, most_products: int
 ) -> Iterator[tuple[Trial, Sequence[Instance]]]:
-    """Random problems, each with the instances that are for its kind."""
+    """Random problems, each with the instances of its kind."""
     draw, kinds = random.Random(seed), kinds_of(library)
     keys = sorted(kinds)
     for _ in range(problems):
@@ -197,7 +198,7 @@ def trials(
 
 
 def run_all(torch: Any, library: Library, problems: int, seed: int, *, most_products: int = MOST_PRODUCTS) -> Outcome:
-    """Run random problems. Nothing raises: what is wrong stands in the outcome."""
+    """Run random problems. Nothing raises: the outcome reports every fault."""
     outcome = Outcome()
     for trial, instances in trials(torch, library, problems, seed, most_products):
         names = [one.name for one in instances]

@@ -1,7 +1,9 @@
-"""A library for platform nvidia on an NVIDIA GPU: set `ci` is right, tensors are not copied, faults are told.
+"""Test a library for platform nvidia on an NVIDIA GPU: set `ci` is correct, tensors are not copied, faults are
+reported.
 
-Needs a GPU and a built library, `build/ci/nvidia/libckgen_conv.so` or what CKGEN_NVIDIA_LIBRARY names; without, every
-test is skipped and says so. Needs no pydantic, so that it runs on a machine that only has what a GPU job brings.
+Needs a GPU and a built library, `build/ci/nvidia/libckgen_conv.so` or the one that CKGEN_NVIDIA_LIBRARY names;
+otherwise every test is skipped with a message. Needs no pydantic, so that it runs on a machine with only the packages
+of a GPU job.
 """
 
 from __future__ import annotations
@@ -56,13 +58,13 @@ def library() -> Library:
 
 
 def names_of(library: Library, dtype: str) -> list[str]:
-    """Instances of backward weight in layout NHWGC that take PLANE in any split."""
+    """Instances of backward weight in layout NHWGC that take PLANE with any split-K factor."""
     takers = [library.instance(name) for name in library.supporting(PLANE)]
     return [instance.name for instance in takers if (instance.dtype, instance.layout) == (dtype, LAYOUT)]
 
 
 def first_of(library: Library, dtype: str) -> str:
-    """The first of those; skips the test where a library of few instances has none."""
+    """The first of ``names_of``; skips the test if a library of few instances has none."""
     names = names_of(library, dtype)
     return names[0] if names else pytest.skip(f"{PATH} has no {dtype} instance in {LAYOUT}")
 
@@ -109,7 +111,7 @@ def test_pytorch_tensors_run_where_they_lie(library: Library, dtype: str) -> Non
     kind = {"f16": torch.float16, "bf16": torch.bfloat16}[dtype]
     arrays = arrays_of(PLANE, "f32")
     to_gpu = {t: torch.from_numpy(arrays[t]).to(device="cuda", dtype=kind) for t in ("in", "out")}
-    # As autograd has them, G * C channels last in memory but second in shape.
+    # As autograd creates them: channels last in memory, G * C second in shape.
     seen = {t: tensor.flatten(3).permute(0, 3, 1, 2) for t, tensor in to_gpu.items()}
     shape = (PLANE.groups * PLANE.k, PLANE.c, *PLANE.filter)
     expected = torch.nn.grad.conv2d_weight(
@@ -135,7 +137,7 @@ def test_pytorch_tensors_run_where_they_lie(library: Library, dtype: str) -> Non
 
 
 class ByDLPack:
-    """A PyTorch tensor that shows nothing but DLPack."""
+    """A PyTorch tensor that supports only DLPack."""
 
     def __init__(self, tensor: Any) -> None:
         self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
@@ -152,8 +154,8 @@ def test_dlpack_tensors_run_where_they_lie(library: Library) -> None:
 
 
 def test_a_kernel_that_faults_is_told(library: Library) -> None:
-    """In a process of its own, because a fault takes the process's GPU context with it."""
-    first_of(library, "f16")  # skips where there is none
+    """Runs in a separate process, because a fault destroys the process's GPU context."""
+    first_of(library, "f16")  # skips if there is none
     command = [sys.executable, "-c", FAULT, str(PATH)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "raised: " in done.stderr, done.stderr
@@ -171,7 +173,7 @@ COPIED = [
 @pytest.mark.parametrize("problem", COPIED, ids=str)
 @pytest.mark.parametrize("split_k", [1, 3])
 def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, problem: ConvProblem, split_k: int) -> None:
-    """They are copied into the workspace first; with split_k the partials lie there too."""
+    """They are copied to the workspace first; with split_k the workspace also holds the partials."""
     takers = library.supporting(problem, split_k=split_k)
     copying = [i for i in library.instances if i.uses_tma and i.dtype == "f16" and i.name in takers]
     names = [i.name for i in copying if i.operation == BWD_WEIGHT]
@@ -183,7 +185,7 @@ def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, proble
     for name in names:
         size = library.workspace_size(name, problem, split_k=split_k)
         partials = split_k * 4 * data.expected.size if split_k > 1 else 0
-        if library.instance(name).family == "wavelet_tma":  # halo has a tile that takes rows as they are
+        if library.instance(name).family == "wavelet_tma":  # halo has a tile that reads such rows directly
             assert size >= partials + positions * problem.groups * problem.k * 2
         wei = np.full(problem.shape("wei", LAYOUT), np.nan, np.float16)
         library.run(name, problem, in_, wei, out, split_k=split_k)
@@ -203,8 +205,8 @@ DATA_PROBLEMS = [
 @pytest.mark.parametrize("problem", DATA_PROBLEMS, ids=str)
 @pytest.mark.parametrize("split_k", [1, 3, 9, -1])
 def test_backward_data_of_the_copy_engine(library: Library, problem: ConvProblem, split_k: int) -> None:
-    """Copied outputs, tiles that workgroups share, groups, positions without taps; a position of the input at a time in
-    another order than the output's."""
+    """The problems cover copied outputs, tiles that workgroups share, groups, positions without taps, and an input
+    traversed in another order than the output."""
     takers = library.supporting(problem, split_k=split_k)
     copying = [i for i in library.instances if i.uses_tma and i.operation == BWD_DATA and i.name in takers]
     plain = [i for i in copying if i.dtype == "f16" and i.function == PASS_THROUGH]
@@ -221,8 +223,8 @@ def test_backward_data_of_the_copy_engine(library: Library, problem: ConvProblem
 
 
 def test_a_kernel_for_another_architecture_is_refused_by_name() -> None:
-    """The library that CKGEN_NVIDIA_FOREIGN_LIBRARY names must hold machine code for an architecture that the GPU is
-    not, and no PTX."""
+    """The library that CKGEN_NVIDIA_FOREIGN_LIBRARY names must hold machine code for another architecture than the
+    GPU's, and no PTX."""
     path = os.environ.get("CKGEN_NVIDIA_FOREIGN_LIBRARY")
     if path is None:
         pytest.skip("CKGEN_NVIDIA_FOREIGN_LIBRARY does not name a library for another architecture")

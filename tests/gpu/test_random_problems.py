@@ -1,5 +1,6 @@
-"""Random valid problems in tensors of every kind of memory are refused by name or right: some on the host, many on the
-GPU whose library CKGEN_NVIDIA_LIBRARY names."""
+"""Test that random valid problems on tensors in every kind of memory are refused by name or computed correctly: some on
+the host, many on the GPU whose library CKGEN_NVIDIA_LIBRARY names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LDS bank conflicts: none in the main loop of any instance, and planted ones are counted."""
+"""Test LDS bank conflicts: the main loop of every instance has none, and planted ones are counted."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.specs import default_expansion
 
 pytestmark = pytest.mark.compiles
 
-# Conflicts outside of main loops, by the most times as long as without them that the accesses take: the epilogue undoes
-# the deal of columns over slots word by word, eight columns in one bank; reads of halo's products pass the end of a
-# line; halo of backward data stores its weights once per workgroup, in pairs.
+# Allowed conflicts outside of main loops, by the factor by which they prolong the accesses. The epilogue reorders
+# columns between slots word by word, eight columns in one bank; reads of halo's products cross the end of a line; halo
+# of backward data stores its weights once per workgroup, in pairs.
 ALLOWED = {
     ("epilogue/cshuffle.hpp", "lds_load<float>"): 8.0,
     ("pipeline/halo.hpp", "lds_load<Vec<float, 4>>"): 1.5,
@@ -29,7 +29,7 @@ ALLOWED = {
 
 
 def lds_classes(*families: str) -> tuple[Instance, ...]:
-    """Every instance of the repository's spec once but for what its LDS does not depend on."""
+    """One instance of the repository's spec per combination of the properties that LDS accesses depend on."""
     classes: dict[Instance, Instance] = {}
     for instance in default_expansion().instances:
         if instance.family in families and instance.function == PASS_THROUGH:
@@ -46,7 +46,7 @@ HOPPER = tuple(i for i in lds_classes("wavelet_tma", "stationary", "halo") if i.
 
 
 def on_hopper(instance: Instance) -> ConvProblem:
-    """A small problem, for family halo one whose steps begin at an odd number of positions from each other."""
+    """A small problem; for family halo, one whose steps begin at an odd number of positions from each other."""
     channels = instance.n_per_block if instance.family == "halo" else 64
     return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
 
@@ -67,7 +67,8 @@ def hopper(tmp_path_factory: pytest.TempPathFactory) -> Counting:
 
 
 def check(name: str, found: Iterable[Count]) -> set[tuple[str, bool]]:
-    """No conflicts but ALLOWED ones. Gives the files that were seen to access LDS, and whether they write."""
+    """Fail for conflicts other than ALLOWED ones. Return the files whose LDS accesses were seen, and whether they
+    write."""
     seen = set()
     for count in found:
         allowed = [times for (file, text), times in ALLOWED.items() if file == count.file and text in count.text]
@@ -89,7 +90,7 @@ def test_tiles_have_no_conflict(tiles: Counting, arch: str) -> None:
 
 
 def test_tiles_of_gfx950_have_no_conflict(tiles: Counting, rows: Counting) -> None:
-    """Those of 16 bits lie by rows and are read transposed; others are as on the other architectures."""
+    """Tiles of 16-bit types are stored by rows and read transposed; others are as on the other architectures."""
     assert len(ROWS) > 50
     copies = set()
     for instance in TILES:
@@ -101,7 +102,7 @@ def test_tiles_of_gfx950_have_no_conflict(tiles: Counting, rows: Counting) -> No
 
 
 def test_hopper_has_no_conflict(hopper: Counting) -> None:
-    """Copies and wgmma, which work on their own, do not count."""
+    """TMA copies and wgmma run asynchronously and are not counted."""
     for instance in HOPPER:
         seen = check(instance.name, hopper.run(instance.name, on_hopper(instance), "sm_90a"))
         files = {file for file, _ in seen}
@@ -115,7 +116,8 @@ def test_hopper_has_no_conflict(hopper: Counting) -> None:
 
 @dataclass(frozen=True)
 class Plant:
-    """Replace ``old`` by ``new`` in ``header``: ``access`` of ``file`` must then take ``times`` as long as it could."""
+    """Replace ``old`` by ``new`` in ``header``: ``access`` of ``file`` must then take ``times`` as long as the
+    minimum."""
 
     id: str
     header: str
@@ -207,7 +209,7 @@ def test_a_planted_conflict_is_counted(plant: Plant, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arch", "beside", "apart"), [("gfx942", 20, 4), ("gfx90a", 21, 7), ("gfx950", 12, 28)])
 def test_phases_are_those_of_the_architecture(tiles: Counting, arch: str, beside: int, apart: int) -> None:
-    """All lanes but 0 and another want one word. Where both are in one phase, one phase takes longer, else two."""
+    """All lanes but 0 and another read one word. If both are in one phase, one phase takes longer, else two."""
 
     def extra(lane: int) -> int:
         lanes = [0] * 64

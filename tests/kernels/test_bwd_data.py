@@ -1,5 +1,7 @@
-"""Kernels of backward data on the host, hand-made instances of both families: against float64 over all small parameters
-of one dimension and at random in two and three, with every function and layout of D; and what they refuse."""
+"""Test kernels of backward data on the host with hand-made instances of both families: compared with float64 for all
+small parameters in one dimension and random ones in two and three, with every function and layout of D; and their
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ LAYOUTS = {
     "generic_ngcdhw_f32": "NGCDHW/GKZYXC/NGKDHW",
 }
 
-# Name, dimensions, type, and what K and C are multiples of.
+# Name, dimensions, type, and the divisor of K and C.
 PLAIN = [
     ("generic_1d_f16", 1, "f16", 1),
     ("generic_2d_f16", 2, "f16", 1),
@@ -82,7 +84,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> DataLibrary:
 
 
 def random_problem(rng: random.Random, ndim: int, multiple: int, pointwise: bool) -> ConvProblem:
-    """Small sizes of every kind; K and C from one slot to several tiles."""
+    """A problem with small random sizes; K and C range from one slot to several tiles."""
     channels = [multiple * rng.choice((1, 2, 3, 5, 96 // multiple)) for _ in range(2)]
     while True:
         batch, groups = rng.randint(1, 4), rng.randint(1, 3)
@@ -131,7 +133,7 @@ def test_functions_and_d_tensors(
     layouts: Sequence[tuple[str, str]],
     scalars: dict[str, float],
 ) -> None:
-    """Residuals are added in place half of the time: D is then the input itself."""
+    """Half of the runs add the residual in place: D is then the input itself."""
     rng = random.Random(name)
     for seed in range(24):
         problem = random_problem(rng, ndim, 4 if dtype == "f32" else 8, "pointwise" in name)
@@ -193,7 +195,7 @@ def test_pointers_must_be_aligned_for_their_vectors(library: DataLibrary) -> Non
 
 
 def d_problem(**changes: object) -> tuple[object, list[object]]:
-    """PROBLEM for `residual_f16` with a full D; ``changes`` are to the tensor's fields."""
+    """PROBLEM for `residual_f16` with a full D; ``changes`` apply to the tensor's fields."""
     array = np.zeros(PROBLEM.shape("in", LAYOUT), np.float16)
     c = c_problem(PROBLEM, LAYOUT)
     alive = add_fusion(c, PROBLEM, Fused(BUILTINS["AddResidual"], {"d0": Given(array, "f16", "NHWGC")}), array)
@@ -225,7 +227,7 @@ def test_d_tensors_are_checked(library: DataLibrary) -> None:
 
 
 def test_a_length_of_one_repeats_a_value(library: DataLibrary) -> None:
-    """One value for all images: length 1, whatever its stride says."""
+    """A length of 1 means one value for all images, for any stride."""
     rng = np.random.default_rng(3)
     whole = np.repeat(random_storage(rng, (1, 7, 6, 2, 16), "f16"), 2, axis=0)
     one = np.ascontiguousarray(whole[:1])
@@ -256,7 +258,8 @@ def test_the_dense_operator_is_the_grouped_one_of_one_group(library: DataLibrary
 
 
 def test_tensors_over_two_gigabytes(library: DataLibrary) -> None:
-    """Images 256 MiB apart in both tensors: offsets pass 2^31 bytes. Only the pages that hold an image are touched."""
+    """Images lie 256 MiB apart in both tensors, so offsets exceed 2^31 bytes. Only the pages that hold an image are
+    touched."""
     problem = make_problem(batch=17, k=8, c=8, filter=[3, 3], input=[6, 7], pad=1)
     distance, rng = 1 << 27, np.random.default_rng(3)  # elements
 
@@ -283,7 +286,8 @@ VARIANTS = {"lds that transposes": "-DCKGEN_HOST_TRANSPOSING_LDS=1", "portable a
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_other_hardware(tmp_path: Path, variant: str) -> None:
-    """As gfx950, where LDS reads transpose B; and as hardware without matrix cores and with waves of half width."""
+    """Run as on gfx950, where LDS reads transpose B, and as on hardware without matrix cores and with waves of half
+    width."""
     other = DataLibrary(build(tmp_path, ("-O1", VARIANTS[variant]), leave_out=("fused",)))
     rng = random.Random(variant)
     for name, ndim, dtype, multiple in PLAIN:

@@ -1,5 +1,6 @@
-"""Family halo of backward data on the host platform: right on edge cases, with and without D tensors, and bugs of the
-kind that a GPU hides are reported with the lines that have them."""
+"""Test family halo of backward data on the host platform: edge cases are correct, with and without D tensors, and bugs
+that a GPU hides are reported with their source lines.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +51,14 @@ PROBLEMS = {
 
 
 def problem_of(instance: Instance, name: str) -> ConvProblem:
-    """One of PROBLEMS with channels that the instance takes: groups that do not fill the last workgroup."""
+    """One of PROBLEMS with a number of channels that the instance takes; its groups do not fill the last workgroup."""
     channels = instance.n_per_block
     return make_problem(groups=64 // channels + 1, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
 
 
 def run(library: Library, name: str, problem: ConvProblem, *, in_place: bool = False) -> None:
-    """An instance on random data into a poisoned input gradient, against the float64 reference; ``in_place``: its D
-    tensor is the input itself."""
+    """Run an instance on random data into a poisoned input gradient and compare with the float64 reference; with
+    ``in_place`` its D tensor is the input itself."""
     instance, function = library.instance(name), library.function_of(name)
     data = make_data(problem, instance.dtype, 3, BWD_DATA, function)
     element = element_of(instance.dtype, "in")
@@ -97,7 +98,7 @@ def test_a_d_tensor_may_be_the_input(library: Library, name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_schedule_is_right(library: Library, seed: int) -> None:
-    """Whatever order threads run in, and whenever copies are done."""
+    """Vary the order of threads and the completion of copies."""
     library.configure_host(seed=seed)
     for instance in (HALO_8, HALO_32, FUSED[0]):
         run(library, instance.name, problem_of(instance, "strides"))

@@ -1,5 +1,6 @@
-"""Family wavelet_tma of backward data on the host platform: right on edge cases, with splits and functions, and bugs of
-the kind that a GPU hides are reported with the lines that have them."""
+"""Test family wavelet_tma of backward data on the host platform: edge cases are correct, with splits and functions, and
+bugs that a GPU hides are reported with their source lines.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
 
 
 def test_an_output_with_gaps_may_need_a_copy_of_it(library: Library) -> None:
-    """Its workspace is that of the tensors that are given, not of gap-free ones: too small a one is refused."""
+    """The required workspace depends on the given tensors, not on gap-free ones: one that is too small is refused."""
     problem = PROBLEMS["plain"]
     shape = problem.shape("out", SMALL.layout)
     wide = np.ones((*shape[:-1], shape[-1] + 1), np.float16)
@@ -119,7 +120,7 @@ def test_splits_are_reproducible_to_the_bit_and_told(library: Library) -> None:
 
 
 def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
-    """128 KiB hold 512 rows of 128 columns: of 9 taps of 136 channels in tiles of 48, ten tiles each."""
+    """128 KiB hold 512 rows of 128 columns; the weight has 9 taps of 136 channels in tiles of 48, ten tiles each."""
     assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 1) == 3
     assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 2) == 3
     assert library.split_k(STATIONARY.name, PROBLEMS["ragged"], 5) == 5
@@ -127,7 +128,7 @@ def test_a_weight_that_stays_is_split_until_it_fits(library: Library) -> None:
 
 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
-    """As on a unit that truncates, but for every 64 terms instead of many thousands."""
+    """Simulate a matrix unit that truncates, but cut every 64 terms instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, PINGPONG))
     replace_once(header(tree, "problem_checks.hpp"), "bool kTruncates = false", "bool kTruncates = true")
     replace_once(source(tree, "problem_checks.cpp"), "root / 90.", "root * root / 64.")
@@ -157,7 +158,7 @@ def test_what_tensor_maps_cannot_describe_is_refused(
     assert reason is not None and all(word in reason for word in words), reason
 
 
-# More steps than the rings hold, and more tiles than there are workgroups.
+# There are more steps than ring stages, and more tiles than workgroups.
 STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
     "expects-too-little": Bug(
@@ -259,7 +260,7 @@ def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(BUGS[name], PINGPONG, run, tmp_path)
 
 
-# More columns than a tile has, so that the weight changes, and more units than workgroups.
+# There are more columns than in a tile, so that the weight changes, and more units of work than workgroups.
 COLUMNS = make_problem(batch=3, k=136, c=264, filter=[1, 1], input=[19, 20])
 STATIONARY_BUGS = {
     "a-weight-is-not-awaited": Bug(

@@ -1,5 +1,6 @@
-"""Kernels of backward data under AddressSanitizer and UndefinedBehaviorSanitizer: accesses stay inside the tensors that
-a run was given."""
+"""Run kernels of backward data under AddressSanitizer and UndefinedBehaviorSanitizer: accesses stay inside the tensors
+of a run.
+"""
 
 from __future__ import annotations
 

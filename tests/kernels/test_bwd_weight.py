@@ -1,4 +1,4 @@
-"""Paths of the kernels that ordinary problems do not reach: moving windows, tensors over 2 GiB, the portable atom."""
+"""Test kernel paths that ordinary problems do not reach: moving windows, tensors over 2 GiB, the portable atom."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INSTANCES = (XDL, POINTWISE, F32, WAVELET)
 
 @pytest.mark.compiles
 def test_windows_move_on(tmp_path: Path) -> None:
-    """With 64 KiB instead of 1 GiB a window, every workgroup moves its windows several times."""
+    """With windows of 64 KiB instead of 1 GiB, every workgroup moves its windows several times."""
     tree = write_tree(tmp_path, INSTANCES)
     plan = source(tree, "bwd_weight_plan.cpp")
     replace_once(plan, "constexpr int64 kMaxChunkBytes = int64{1} << 30;", "constexpr int64 kMaxChunkBytes = 65536;")
@@ -43,7 +43,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 @pytest.mark.compiles
 def test_input_over_two_gigabytes(library: Library) -> None:
-    """Images 256 MiB apart: offsets pass 2^31 bytes. Only the pages that hold an image are ever touched."""
+    """Images lie 256 MiB apart, so offsets exceed 2^31 bytes. Only the pages that hold an image are touched."""
     problem = make_problem(batch=17, k=8, c=8, filter=[3, 3], input=[6, 7], pad=1)
     distance = 1 << 27  # elements
     memory = np.empty(16 * distance + 6 * 7 * 8, np.float16)
@@ -65,7 +65,7 @@ def test_input_over_two_gigabytes(library: Library) -> None:
 
 @pytest.mark.compiles
 def test_images_over_two_gigabytes(library: Library) -> None:
-    """One row of an image 256 MiB from the next, so that a single image has 2 GiB: a tile still spans few of them."""
+    """Rows of an image lie 256 MiB apart, so that a single image spans 2 GiB; a tile still spans few of them."""
     problem = make_problem(batch=2, k=8, c=8, filter=[2, 3], input=[8, 40], pad=[0, 1])
     row = 1 << 27  # elements
     image = 8 * row
@@ -97,7 +97,7 @@ def test_a_tile_that_reaches_too_far_is_refused_by_name(library: Library) -> Non
 
 @pytest.mark.compiles
 def test_portable_atom_agrees(tmp_path: Path) -> None:
-    """The atom that architectures without MFMA use, on the same tiles."""
+    """Use the atom of architectures without MFMA on the same tiles."""
     library = Library(link(tmp_path, write_tree(tmp_path, INSTANCES), ["-DCKGEN_HOST_PORTABLE_ATOM=1"]))
     default = make_problem(groups=2, batch=3, k=24, c=16, filter=[3, 3], input=[9, 11], pad=1)
     pointwise = make_problem(batch=3, k=72, c=16, filter=[1, 1], input=[9, 11])
@@ -107,8 +107,8 @@ def test_portable_atom_agrees(tmp_path: Path) -> None:
 
 @pytest.mark.compiles
 def test_transposing_lds_agrees(tmp_path: Path) -> None:
-    """Tiles by rows, read transposed, as gfx950 has them, and copied to LDS through no register where load waves have
-    16 bytes a lane; f32 and single elements stay in slots."""
+    """Tiles are stored by rows and read transposed, as on gfx950; they are copied directly to LDS if load waves have 16
+    bytes per lane. f32 and single elements stay in slots."""
     mixed = replace(XDL, a_vector=1, stages=2)
     wide = replace(XDL, n_per_block=128, b_vector=8)
     narrow = replace(XDL, m_per_block=32, math_waves=1, a_vector=8, b_vector=8)

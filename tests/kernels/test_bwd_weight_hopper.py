@@ -1,5 +1,6 @@
-"""Hopper's families, wavelet_tma and halo, on the host platform: right on edge cases, and bugs of the kind that a GPU
-hides are reported with the lines that have them."""
+"""Test Hopper's families, wavelet_tma and halo, on the host platform: edge cases are correct, and bugs that a GPU hides
+are reported with their source lines.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ HALO_HEAD = replace(HALO_8, m_per_block=40, n_per_block=64, m_per_xdl=64, math_w
 HALO_ALL = (HALO_8, HALO_16, HALO_32)
 
 TMA_PROBLEMS = {
-    # Ten tiles for four workgroups, long enough that two workgroups share each of the last two.
+    # Ten tiles for four workgroups, long enough that two workgroups share each of the last two tiles.
     "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
     "ragged": make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[9, 10], pad=1),
     "groups": make_problem(groups=3, batch=2, k=72, c=64, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
@@ -59,7 +60,8 @@ HALO_PROBLEMS = {
 
 
 def halo_problem(instance: Instance, name: str) -> ConvProblem:
-    """One of HALO_PROBLEMS with channels that the instance takes: groups that do not fill the last workgroup."""
+    """One of HALO_PROBLEMS with a number of channels that the instance takes; its groups do not fill the last
+    workgroup."""
     groups = 64 // instance.n_per_block + 1
     return make_problem(
         groups=groups, k=instance.n_per_block, c=instance.n_per_block, filter=[3, 3], **HALO_PROBLEMS[name]
@@ -92,7 +94,7 @@ def test_halo_is_right(library: Library, name: str) -> None:
 
 
 def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> None:
-    """PyTorch gives dimensions of length 1 any stride, which the driver would refuse in a tensor map."""
+    """PyTorch gives dimensions of length 1 arbitrary strides, which the driver would refuse in a tensor map."""
     problem = make_problem(batch=3, k=40, c=64, filter=[3, 3], input=[1, 1], pad=1)
     described = CProblem.make(problem, LAYOUT, 1)
     for tensor, channels in (("in", problem.c), ("out", problem.k)):
@@ -110,7 +112,7 @@ def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_schedule_is_right(library: Library, seed: int) -> None:
-    """Whatever order threads run in, and whenever copies are done."""
+    """Vary the order of threads and the completion of copies."""
     library.configure_host(seed=seed)
     for instance in (TMA, HALO_8, HALO_32):
         problem = TMA_PROBLEMS["ragged"] if instance.family == "wavelet_tma" else halo_problem(instance, "plain")
@@ -124,7 +126,7 @@ def test_rows_too_long_for_the_rings_are_refused(library: Library) -> None:
 
 
 def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> None:
-    """Tiles of family halo on wgmma: they are planned, and run on GPUs alone."""
+    """Tiles of family halo on wgmma can be planned, but run only on GPUs."""
     head = make_problem(batch=1, k=36, c=64, filter=[3, 3], input=[9, 9], pad=1)
     reason = library.unsupported_reason(HALO_HEAD.name, head)
     assert reason is not None and reason.startswith("[host]")
@@ -133,7 +135,7 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
 
 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
-    """As on a unit that truncates, but for every 64 positions of GEMM-K instead of many thousands."""
+    """Simulate a matrix unit that truncates, but cut every 64 positions of GEMM-K instead of many thousands."""
     tree = write_tree(tmp_path, (TMA, HALO_16))
     replace_once(header(tree, "problem_checks.hpp"), "bool kTruncates = false", "bool kTruncates = true")
     replace_once(source(tree, "problem_checks.cpp"), "root / 90.", "root * root / 64.")
@@ -141,7 +143,7 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     problem = TMA_PROBLEMS["ragged"]
     assert problem.gemm[2] == 270
     for split_k in (1, 2, 3):
-        slots = 2 * 5 * split_k if split_k > 1 else 4  # of a tile, by unit; else of each workgroup
+        slots = 2 * 5 * split_k if split_k > 1 else 4  # per tile and split; if there is one split, per workgroup
         assert (
             library.workspace_size(TMA.name, problem, split_k=split_k) == slots * TMA.m_per_block * TMA.n_per_block * 4
         )
@@ -149,7 +151,7 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
         run_instance(library, HALO_16.name, halo_problem(HALO_16, "plain"), split_k)
 
 
-# More steps than the rings hold, and more tiles than there are workgroups.
+# There are more steps than ring stages, and more tiles than workgroups.
 TMA_STEPS = make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 HALO_STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
 FEW_STEPS = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[9, 11], pad=1)

@@ -1,4 +1,4 @@
-"""What validates compiles: random instances of every kind, on the host and as device code of AMD's architectures.
+"""Test that valid random instances of every kind compile, on the host and as device code for AMD's architectures.
 
 `python -m tests.support.compile_sweep` and `python -m tests.support.run_sweep` do the same for other seeds and for more
 instances.
@@ -57,7 +57,7 @@ def test_what_validates_compiles(arch: str) -> None:
 @pytest.mark.compiles
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here, nor its older clang")
 def test_what_validates_compiles_with_hipcc() -> None:
-    """Of HIP 5.2 too, whose clang 15 knows gfx90a and none of the newer architectures."""
+    """Includes HIP 5.2, whose clang 15 knows gfx90a and none of the newer architectures."""
     assert compile_sweep.refused(EXPANSION, ["gfx90a"], hipcc=True) == []
 
 
@@ -78,7 +78,7 @@ def test_what_validates_compiles_for_nvidia() -> None:
     ids=["class", "function"],
 )
 def test_an_assert_without_a_rule_is_seen(tmp_path: Path, arch: str, header: str, place: str, of: str) -> None:
-    """Also one in a function, which a compiler that only checks syntax has to instantiate."""
+    """Covers an assert inside a function, which a compiler must instantiate even if it only checks syntax."""
     expansion = random_instances(SEED, 11)
     tree = compile_sweep.write_tree(expansion, tmp_path)
     sources = [
@@ -94,7 +94,8 @@ def test_an_assert_without_a_rule_is_seen(tmp_path: Path, arch: str, header: str
     assert "planted" in compile_sweep.complaint(tree, arch, sources, SYNTAX)
 
 
-# They take several tables of rows, waves that begin inside a plane, columns in groups of fewer than 8 x vector.
+# These instances need several tables of rows, waves that begin inside a plane, and columns in groups of fewer than 8 x
+# vector.
 AWKWARD = (
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x32x128_w0x1_xdl32_v2x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x32x64_w0x1_xdl16_v1x1x1_s1_generic",

@@ -1,6 +1,8 @@
-"""The host platform finds what a GPU hides: each bug is planted in a copy of the headers and must be reported.
+"""Test that the host platform finds bugs that a GPU hides: each is planted in a copy of the headers and must be
+reported.
 
-A planted bug is one textual change. If the text it replaces is gone, the test fails rather than passing on sound code.
+A planted bug is one textual change. If the replaced text does not exist, the test fails instead of passing on sound
+code.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 64, 64, 32, 32, 4, 4, 2,
 PROBLEM = make_problem(groups=2, batch=3, k=24, c=16, filter=[3, 3], input=[9, 11], pad=1)
 
 
-# A kernel whose threads meet at mbarriers, then one with more threads and more LDS in the same workgroup.
+# A kernel whose threads synchronise through mbarriers, then one with more threads and more LDS in the same workgroup.
 REUSED = """#include "ckgen/platform/host_lds.hpp"
 int main() {
     ckgen::platform::CheckedLds lds;
@@ -194,7 +196,7 @@ def test_planted_bug_is_reported(plant: Plant, tmp_path: Path) -> None:
 
 
 def test_sound_kernels_run_in_any_order(tmp_path: Path) -> None:
-    """No report without a bug, whatever order the waves and lanes run in."""
+    """Sound kernels give no report in any order of waves and lanes."""
     instances = (WAVELET, XDL, XDL_TWO_STAGES)
     library = build(tmp_path, instances)
     for instance in instances:

@@ -1,6 +1,8 @@
-"""Machine code on a CPU: the package's own parts always; real kernels where TINYGRAD_SRC names a checkout of tinygrad.
+"""Test machine code on a CPU: the package's own parts always; real kernels if TINYGRAD_SRC names a checkout of
+tinygrad.
 
-The checkout is of github.com/tinygrad/tinygrad, and CC must name a clang. All of set `ci`: python -m tests.machine.
+The checkout is of github.com/tinygrad/tinygrad, and CC must name a clang. `python -m tests.machine` runs all of set
+`ci`.
 """
 
 from __future__ import annotations
@@ -114,7 +116,7 @@ def test_half_a_register_is_written_and_a_byte_is_extended() -> None:
 
 
 def test_a_transposing_read_gives_columns() -> None:
-    """Sixteen lanes hold four rows of sixteen; a lane gets its column."""
+    """Sixteen lanes read four rows of sixteen; each lane gets its column."""
     halves = np.arange(256, dtype=np.uint16).reshape(64, 4)
     columns = _transposed(halves.view(np.uint8), np.arange(64)).view(np.uint16)
     assert columns[1].tolist() == [1, 17, 33, 49]
@@ -171,7 +173,7 @@ def test_the_committed_table_is_of_the_code_as_it_is() -> None:
         for name in digests
         if (arch, name) in rows and not is_current(rows[arch, name], digests)
     ]
-    if stale:  # an hour of emulation, so that it is told and not asked for
+    if stale:  # a new run takes an hour of emulation, so warn instead of failing
         pytest.skip(
             f"{len(stale)} rows of docs/machine_code_runs.csv are of older code: python -m tests.machine --changed"
         )
@@ -221,7 +223,7 @@ def test_kernels_are_right_as_machine_code(campaign_of: Callable[[str], Campaign
 
 @needs_tinygrad
 def test_a_read_past_a_tensor_is_found(campaign_of: Callable[[str], Campaign]) -> None:
-    """The plan is for twice the images that the input holds."""
+    """The plan is for twice as many images as the input holds."""
     campaign = campaign_of("gfx942")
     data = make_data(PLANE, "f16", 1)
     half = dataclasses.replace(data, tensors={**data.tensors, "in": np.ascontiguousarray(data.in_[:, :2])})
@@ -243,7 +245,8 @@ def test_a_read_past_a_tensor_is_found(campaign_of: Callable[[str], Campaign]) -
 def test_missing_waits_and_barriers_are_found(
     campaign_of: Callable[[str], Campaign], tmp_path: Path, arch: str, name: str, removed: str, instead: str, lazy: bool
 ) -> None:
-    """The same code without the waits for LDS or for loads to it, or without the barriers, is wrong."""
+    """The code becomes wrong without its waits for LDS, without its waits for loads to LDS, and without its
+    barriers."""
     campaign, data = campaign_of(arch), make_data(PLANE, "f16", 1)
     text = (tmp_path / "k.s", tmp_path / "broken.s", tmp_path / "broken.co")
     source = next(campaign.tree.rglob(f"{name}.cpp"))

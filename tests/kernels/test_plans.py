@@ -1,5 +1,6 @@
-"""What all backward-weight operators share, called from C++ on the host: planning, the split-K sum, the copy of outputs
-for TMA, and how often an argument is checked."""
+"""Test the host code that all backward-weight operators share, called from C++: planning, the split-K sum, the copy of
+outputs for TMA, and the number of checks per argument.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def pointer(array: np.ndarray) -> ctypes.c_void_p:  # type: ignore[type-arg]
 @pytest.mark.parametrize("elements", [1, 3, 4, 127, 512, 4096, 4099])
 @pytest.mark.parametrize("splits", [2, 3, 7, 8, 9, 16, 29])
 def test_partials_are_summed_in_the_order_of_the_splits(core: ctypes.CDLL, elements: int, splits: int) -> None:
-    """To the bit, in 16-byte accesses and, where the weight is not aligned for them, in single ones."""
+    """The sum equals the expected one to the bit, in 16-byte accesses and, if the weight is not aligned for them, in
+    single-element ones."""
     partial = np.random.default_rng(splits).standard_normal((splits, elements)).astype(np.float32)
     expected = np.zeros(elements, np.float32)
     for row in partial:
@@ -99,16 +101,16 @@ def tiles(sizes: Sequence[int]) -> ctypes.Array[ctypes.c_int]:
 
 
 def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL) -> None:
-    """Only for a kernel with a copy engine, and only then; the partials of split_k lie in front."""
+    """Only a TMA kernel needs it, and only for such rows; the partials of split_k precede the copy."""
     of = [make_problem(batch=2, k=k, c=64, filter=(3, 3), input=(5, 5), pad=1) for k in (819, 36, 40)]
-    pitches = (832, 40, 0)  # whole lines of 64 where they cost at most an eighth
+    pitches = (832, 40, 0)  # whole lines of 64 if the padding costs at most an eighth
     for problem, pitch in zip(of, pitches, strict=True):
         assert core.workspace(c_problem(problem), tiles((128, 256, 64))) == 50 * pitch * 2
         partial = 3 * tile_count(problem, (128, 256)) * 128 * 256 * 4
         offset = divide_up(partial, 256) * 256
         expected = offset + 50 * pitch * 2 if pitch else partial
         assert core.workspace(c_problem(problem, 3), tiles((128, 256, 64))) == expected
-    # 24 and 32 elements a position; the copy engine cannot begin at a group's 6.
+    # 24 and 32 elements per position; TMA cannot begin at a group's 6.
     for k, expected in ((6, 50 * 4 * 8 * 2), (8, 0)):
         grouped = make_problem(groups=4, batch=2, k=k, c=64, filter=(1, 1), input=(5, 5))
         assert core.workspace(c_problem(grouped), tiles((128, 256, 64))) == expected
@@ -118,7 +120,7 @@ def test_rows_that_are_no_multiple_of_16_bytes_need_workspace(core: ctypes.CDLL)
     ("groups", "k", "pitch"), [(1, 36, 0), (1, 40, 0), (1, 35, 40), (1, 44, 48), (2, 36, 80), (2, 40, 0), (1, 4, 0)]
 )
 def test_a_head_of_an_odd_number_of_8_bytes_needs_no_copy(core: ctypes.CDLL, groups: int, k: int, pitch: int) -> None:
-    """Its rows pass through shared memory, where one group of a tile's outputs is all that they hold."""
+    """The rows pass through shared memory, which holds only one group of a tile's outputs."""
     problem = make_problem(groups=groups, batch=2, k=k, c=64, filter=(3, 3), input=(5, 5), pad=1)
     assert core.head_workspace(c_problem(problem)) == 50 * pitch * 2
 
@@ -130,7 +132,7 @@ def test_a_head_of_an_odd_number_of_8_bytes_needs_no_copy(core: ctypes.CDLL, gro
 def test_strips_hold_what_their_steps_read(
     core: ctypes.CDLL, k: int, dilation: int, pad: int, edges: tuple[int, int]
 ) -> None:
-    """And rows are so wide that a tap which leaves the output reads zeros, not the next row."""
+    """Rows are also wide enough that a tap outside the output reads zeros, not the next row."""
     problem = make_problem(batch=2, k=k, c=64, filter=(3, 3), input=edges, dilation=dilation, pad=pad)
     found = (ctypes.c_int * 10)()
     core.head_strips(c_problem(problem), found)
@@ -140,11 +142,11 @@ def test_strips_hold_what_their_steps_read(
     assert stage >= inside * 128 + out * 80 and stages >= 2
     assert stages * (stage + 16) + buffer + 16 + 1024 <= 227 * 1024
     assert (buffer > 0) == (k == 36)
-    width, first = problem.output[1], pad - 2 * dilation  # the output's column that a strip's rows begin with
+    width, first = problem.output[1], pad - 2 * dilation  # the output column at which a strip's rows begin
     for column in range(edges[1]):
         for tap in range(3):
             place = column + (2 - tap) * dilation
-            x = first + place if place < plane else first + place - plane  # in the row, else in the next one
+            x = first + place if place < plane else first + place - plane  # in this row or the next
             real = column + pad - tap * dilation
             assert x == real if 0 <= real < width else not 0 <= x < width
 
@@ -200,7 +202,7 @@ def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, unit
 @pytest.mark.parametrize("k", [256, 819, 2376])
 @pytest.mark.parametrize("edge", [7, 25, 100])
 def test_persistent_kernels_get_the_cheapest_split(core: ctypes.CDLL, tile: tuple[int, int], k: int, edge: int) -> None:
-    """Against a search over every factor."""
+    """Compare with a search over every factor."""
     problem = make_problem(batch=32, k=k, c=256, filter=(3, 3), input=(edge, edge), pad=1)
     chosen = core.split_k(c_problem(problem, -1), tiles((*tile, 64)), 132)
     k_tiles = divide_up(problem.gemm[2], 64)
@@ -212,7 +214,7 @@ def test_persistent_kernels_get_the_cheapest_split(core: ctypes.CDLL, tile: tupl
 @pytest.mark.parametrize("split_k", [1, 2, 3, 7, 16])
 @pytest.mark.parametrize("edge", [10, 50, 100, 200])
 def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge: int, split_k: int) -> None:
-    """Every split is cut into sums, so that all of them are sqrt(terms) / 90 or more, and no more than needed; a
+    """Every split is cut into sums: their number is at least sqrt(terms) / 90 in total, and no larger than needed. A
     single split that is cut needs memory for partials."""
     problem = make_problem(batch=32, k=256, c=256, filter=(1, 1), input=(edge, edge))
     terms = problem.gemm[2]
@@ -221,7 +223,7 @@ def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge
     summed = core.summed_tiles(c_problem(problem, split_k), tiles((128, 256, 64)))
     cut = divide_up(a_split, summed)
     assert cut * split_k >= wanted and (cut == 1 or (cut - 1) * split_k < wanted)
-    units = 4  # of the host platform; each has a slot where a whole tile is cut
+    units = 4  # of the host platform; each has a slot if a whole tile is cut
     slots = 2 * split_k if split_k > 1 else units if cut > 1 else 0
     assert core.workspace(c_problem(problem, split_k), tiles((128, 256, 64))) == slots * 128 * 256 * 4
     many = make_problem(batch=32, k=4096, c=4096, filter=(1, 1), input=(edge, edge))
@@ -229,19 +231,20 @@ def test_a_unit_that_truncates_never_sums_too_many_terms(core: ctypes.CDLL, edge
 
 
 def test_one_launch_checks_the_problem_once(core: ctypes.CDLL) -> None:
-    """Making the argument does; asking for support, the workspace's size and running look it up."""
+    """Creating the argument checks; the support query, the workspace size and the run reuse the result."""
     problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
     assert core.launch_twice(c_problem(problem, 2), tiles((128, 256, 64))) == 1
 
 
 def test_an_argument_of_another_operator_is_planned_anew(core: ctypes.CDLL) -> None:
-    """The first kernel takes the problem, the second, with wider vectors, does not."""
+    """The first kernel takes the problem; the second, with wider vectors, does not."""
     problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
     assert core.foreign_argument(c_problem(problem), tiles((128, 256, 64))) == 1
 
 
 def test_tensor_maps_that_the_driver_refuses_are_a_refusal_by_name(core: ctypes.CDLL) -> None:
-    """Known when the argument is made, from addresses that stand for memory that is not allocated yet."""
+    """The refusal is known when the argument is created, from placeholder addresses of memory that is not allocated
+    yet."""
     problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)
     assert core.refused_maps(c_problem(problem), tiles((128, 256, 64))) == 1
 
@@ -261,7 +264,8 @@ def addresses(begin: int, tensor: Tensor, bytes: int) -> set[int]:
 
 
 def slice_of(draw: random.Random, whole: Sequence[int]) -> tuple[int, Tensor]:
-    """Part of a tensor of 6 axes without gaps, axes in any order: the first element's place, lengths and strides."""
+    """A part of a gap-free tensor of 6 axes, with the axes in any order: the offset of its first element, lengths and
+    strides."""
     packed = [math.prod(whole[at + 1 :]) for at in range(6)]
     first = [draw.randrange(length) for length in whole]
     lengths = [draw.randint(1, length - at) for length, at in zip(whole, first, strict=True)]
@@ -271,7 +275,7 @@ def slice_of(draw: random.Random, whole: Sequence[int]) -> tuple[int, Tensor]:
 
 
 def test_overlap_is_told_for_slices_of_one_tensor(core: ctypes.CDLL) -> None:
-    """Never missed; and disjoint slices along one axis, as of a concatenation, are told to be disjoint."""
+    """Overlap is never missed, and disjoint slices along one axis, as in a concatenation, are reported as disjoint."""
     draw = random.Random(5)
     for _ in range(2000):
         whole = [draw.choice((1, 1, 2, 3, 4)) for _ in range(6)]
@@ -299,7 +303,7 @@ def test_overlap_is_told_for_slices_of_one_tensor(core: ctypes.CDLL) -> None:
 def test_dimensions_of_length_one_have_the_strides_of_packed_tensors(
     core: ctypes.CDLL, order: tuple[int, int], axes: str
 ) -> None:
-    """Whatever the caller gave: PyTorch gives an image of one position any strides."""
+    """The caller's strides are ignored: PyTorch gives an image of one position arbitrary strides."""
     place = {axis: at for at, axis in enumerate("GNCDHW")}
     draw = random.Random(7)
     for _ in range(200):
@@ -323,13 +327,14 @@ def test_dimensions_of_length_one_have_the_strides_of_packed_tensors(
 
 
 def test_a_process_may_fork_while_kernels_run(core: ctypes.CDLL) -> None:
-    """The child finds no lock that a thread of its parent holds."""
+    """The child must not inherit a lock that a thread of its parent holds."""
     assert core.forked_children_that_hang(200) == 0
 
 
 @pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 1, 4), (2, 5, 1)])
 def test_tensors_that_repeat_elements_are_refused(core: ctypes.CDLL, sizes: tuple[int, int, int]) -> None:
-    """As PyTorch expands them, with stride 0; also where all other dimensions have length 1."""
+    """PyTorch's expand gives such tensors a stride of 0; they are refused even if all other dimensions have length
+    1."""
     batch, *edges = sizes
     problem = make_problem(batch=batch, k=64, c=64, filter=(1, 1), input=edges)
     for tensor in ("in", "out"):

@@ -1,5 +1,6 @@
-"""Every planted bug has its place in today's headers. Whether it is reported is for the tests that compile it; that a
-change moved its place from under it is known here, for all of them at once and without a compiler."""
+"""Test that the text of every planted bug exists in the current headers. Other tests compile the bugs and check the
+reports; this one finds all outdated bugs at once, without a compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/porting.md: where CK's template arguments are said to be is where they are, and type strings are CK's."""
+"""Test docs/porting.md: the listed positions of CK's template arguments are correct, and type strings equal CK's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_RULE = "by our rule"
 
 
 def rows(name: str) -> Iterator[tuple[range, str, list[str]]]:
-    """The table of a class: positions of arguments, where they went, names that `ckgen explain` gives them."""
+    """The table of a class: positions of arguments, their new places, and the names that `ckgen explain` prints."""
     for line in PAGE.split(f"### {name}\n")[1].split("\n#")[0].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if re.match(r"\d", cells[0]):
@@ -41,7 +41,7 @@ def of_the_page() -> Instance:
 
 
 def arguments() -> list[str]:
-    """Those of the page's class, first to last."""
+    """The template arguments of the page's class, first to last."""
     block = re.search(
         r"^    DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<\n(.*?)>$", PAGE, re.DOTALL | re.MULTILINE
     )
@@ -89,7 +89,7 @@ def test_the_program_of_the_page_compiles(tmp_path: Path) -> None:
 
 
 def type_string(made: Instance) -> str:
-    """What CK prints of such an instance."""
+    """The type string that CK prints for such an instance."""
     wavelet = "WaveletModel_" if made.load_waves else ""
     tile = [made.block_size, made.m_per_block, made.n_per_block]
     atoms = [made.m_xdl_per_wave, made.n_xdl_per_wave]
@@ -107,7 +107,8 @@ def type_string(made: Instance) -> str:
 
 @pytest.mark.parametrize("operation", [BWD_WEIGHT, BWD_DATA])
 def test_type_strings_are_cks(host_library: Library, operation: str) -> None:
-    """As its GetTypeString puts them together; of wavelet data, which CK lacks, as of its neighbours."""
+    """The string is composed as in CK's GetTypeString; for wavelet of backward data, which CK lacks, as in similar
+    classes."""
     made = [host_library.instance(name) for name in host_library.names]
     mine = [instance for instance in made if instance.operation == operation and instance.family in ("xdl", "wavelet")]
     assert {instance.family for instance in mine} == {"xdl", "wavelet"}

@@ -1,5 +1,6 @@
-"""The host platform under AddressSanitizer and UndefinedBehaviorSanitizer: sound kernels are clean, and a global access
-that slips past the platform's own checks is caught."""
+"""Run the host platform under AddressSanitizer and UndefinedBehaviorSanitizer: sound kernels are clean, and a global
+access that the platform's own checks miss is caught.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined
 
 
 def run_sanitized(library: Path, script: str = "tests.support.sanitized_run") -> subprocess.CompletedProcess[str]:
-    """The runs in a process that has the sanitizers' runtime from the start; Python's own leaks are not looked for."""
+    """Run the script in a process that loads the sanitizers' runtime at the start; Python's own leaks are ignored."""
     runtime = [
         subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so")

@@ -1,7 +1,6 @@
-"""The C API and ckgen.library of the real host library.
+"""Test the C API and ckgen.library with the real host library.
 
-Wrong calls are answered, runs without a workspace are right, and a result that would be written over what is read is
-refused.
+Wrong calls get an error, runs without a workspace are correct, and a result that would overwrite an operand is refused.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def test_a_workspace_may_not_overlap_a_tensor(host_library: Library) -> None:
 
 
 def test_slices_of_one_tensor_do_not_overlap(host_library: Library) -> None:
-    """The gradient of a part of a concatenation is written next to memory that is read."""
+    """The gradient of a part of a concatenation is written next to memory that the run reads."""
     instance = generic(host_library, BWD_DATA)
     problem = make_problem(groups=2, batch=2, k=8, c=8, filter=(1, 1), input=(5, 4))
     wide = np.zeros((2, 5, 4, 2, 16), np.float32)

@@ -1,4 +1,4 @@
-"""The selector in a library and in Python: the same candidates, and always one that runs."""
+"""Test the selector in a library and in Python: both find the same candidates, and one of them always runs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""AMD machine code on a CPU: the instances as a compiler made them, without a GPU.
+"""Run AMD machine code on a CPU: the instances as a compiler built them, without a GPU.
 
-A code object's kernels run on the register semantics of tinygrad's AMD emulator, which are generated from AMD's
-machine-readable instruction descriptions. Loader, memory, matrix instructions, waits and the schedule of waves are
-here: memory is checked to the byte, loads can be held back until the wait that asks for them, and waves take turns in a
-shuffled order. Nothing is timed, and no register hazard is modelled.
+The kernels of a code object run on the register semantics of tinygrad's AMD emulator, which are generated from AMD's
+machine-readable instruction descriptions. This package adds loader, memory, matrix instructions, waits and the schedule
+of waves. Memory accesses are checked to the byte, loads can be delayed until the wait that requires them, and waves run
+in a shuffled order. It models neither time nor register hazards.
 
     TINYGRAD_SRC=<a checkout of github.com/tinygrad/tinygrad> CC=clang-19 python -m tests.machine --help
 

@@ -37,7 +37,7 @@ def main() -> int:
         parser.error("name a checkout of tinygrad with --tinygrad or TINYGRAD_SRC")
     archs = options.arch or ARCHS
     for arch in archs:
-        find_toolchain().device_compiler(arch)  # what is missing is said before minutes of building
+        find_toolchain().device_compiler(arch)  # report a missing tool before minutes of building
     results = [result for arch in archs for result in _results_on(arch, options)]
     runs, wrong = sum(item.runs for item in results), sum(item.wrong for item in results)
     if not (options.arch or options.filters):
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _results_on(arch: str, options: argparse.Namespace) -> Iterator[Result]:
-    """The results of an architecture's instances, each told as it comes."""
+    """The results of an architecture's instances; each is printed when it is known."""
     library = Library(build_host_library())
     expansion = default_expansion()
     chosen = filtered(expansion.instances, ("set=ci", *options.filters), sets=expansion.sets)

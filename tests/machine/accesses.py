@@ -1,4 +1,4 @@
-"""Memory instructions: which lanes move which bytes. Fields: AMD's "CDNA3 ISA" and "RDNA3 ISA", chapter 15."""
+"""Memory instructions: the lanes and bytes that they move. Fields: AMD's "CDNA3 ISA" and "RDNA3 ISA", chapter 15."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from tests.machine.memory import Bytes, Fault
 from tests.machine.wave import M0, Wave
 
-Action = Callable[[Wave, bool], None]  # the second argument: hold loads back until a wait asks for them
+Action = Callable[[Wave, bool], None]  # the second argument: delay loads until a wait requires them
 _SIZES = {"DWORDX4": 16, "B128": 16, "DWORDX3": 12, "B96": 12, "DWORDX2": 8, "B64": 8, "DWORD": 4, "B32": 4}
 _SIZES |= {"USHORT": 2, "SSHORT": 2, "SHORT": 2, "U16": 2, "I16": 2, "B16": 2, "UBYTE": 1, "SBYTE": 1, "BYTE": 1}
 _SIZES |= {"U8": 1, "I8": 1, "B8": 1}
 _SIGNED = {"SSHORT", "I16", "SBYTE", "I8"}
 _MASK = 0xFFFFFFFF  # LDS addresses wrap: compilers put a negative base before a positive offset
-_NO_SADDR = 124  # and above: no scalar base
+_NO_SADDR = 124  # this value and larger ones: no scalar base
 
 
 @dataclass(frozen=True)
 class Width:
-    """Bytes a lane moves, and what becomes of less than a register: `half` is 0 or 1 where one half alone changes."""
+    """Bytes per lane, and the treatment of less than a register: `half` is 0 or 1 if only that half changes."""
 
     size: int
     signed: bool
@@ -31,7 +31,7 @@ class Width:
 
 
 def width_of(name: str) -> Width:
-    """The width in an instruction's name."""
+    """The access width that an instruction's name contains."""
     words = name.split("_")
     known = [word for word in words if word in _SIZES]
     if not known or not {"LOAD", "STORE", "READ", "WRITE", "READ2", "WRITE2", "READ2ST64", "WRITE2ST64"} & set(words):
@@ -88,7 +88,7 @@ def buffer_access(name: str, raw: int, is_cdna: bool) -> Action:
 
 
 def global_access(name: str, raw: int, is_cdna: bool) -> Action:
-    """GLOBAL, and FLAT where the address is one of memory."""
+    """GLOBAL instructions, and FLAT ones whose address is in memory."""
     width, store = width_of(name), "STORE" in name
     address, source, target = bits(raw, 32, 39), bits(raw, 40, 47), bits(raw, 56, 63)
     scalar, offset = bits(raw, 48, 54), signed(bits(raw, 0, 12), 13)
@@ -114,7 +114,7 @@ def global_access(name: str, raw: int, is_cdna: bool) -> Action:
 
 
 def lds_access(name: str, raw: int, is_cdna: bool) -> Action:
-    """DS reads and writes, of one address or of two."""
+    """DS reads and writes, with one address or two."""
     width, store = width_of(name), "WRITE" in name or "STORE" in name
     two = bool(re.search(r"(READ2|WRITE2|_2ADDR)", name))
     address, first, second, target = (bits(raw, low, low + 7) for low in (32, 40, 48, 56))
@@ -151,7 +151,7 @@ def lds_access(name: str, raw: int, is_cdna: bool) -> Action:
 
 
 def scalar_load(name: str, raw: int, is_cdna: bool) -> Action:
-    """SMEM loads, which arrive at once: their order among each other is open, so code waits for all of them."""
+    """SMEM loads, which arrive at once. The hardware may reorder them, so code waits for all of them."""
     match = re.fullmatch(r"S_LOAD_(?:DWORD(?:X(\d+))?|B(\d+))", name)
     if match is None:
         raise NotImplementedError(name)
@@ -169,7 +169,7 @@ def scalar_load(name: str, raw: int, is_cdna: bool) -> Action:
 
 
 def _nothing() -> None:
-    """What a store delivers: it counts, but nothing arrives."""
+    """Do nothing, on behalf of a store: waits count it, but no data arrives."""
 
 
 def _deliver_load(
@@ -182,7 +182,7 @@ def _deliver_load(
     accumulators: int,
     lds_offset: int | None,
 ) -> None:
-    """Into registers, or into LDS at M0 + offset + lane * size."""
+    """Deliver a load into registers, or into LDS at M0 + offset + lane * size."""
     lds_base = int(wave.scalar[M0]) + (lds_offset or 0)
 
     def deliver() -> None:
@@ -195,7 +195,7 @@ def _deliver_load(
 
 
 def _from_registers(file: NDArray[np.uint32], register: int, lanes: NDArray[np.intp], width: Width) -> Bytes:
-    """The bytes that lanes store, a row a lane."""
+    """The bytes that lanes store, one row per lane."""
     count = -(-width.size // 4)
     rows = np.ascontiguousarray(file[register : register + count, lanes].T).view(np.uint8)
     start = 2 if width.half == 1 else 0
@@ -216,7 +216,7 @@ def _to_registers(
 
 
 def _widened(values: Bytes, width: Width) -> Bytes:
-    """Rows of whole registers: less than four bytes are extended by their sign or by zeros."""
+    """Rows of whole registers: values of less than four bytes are extended with their sign or zeros."""
     if width.size >= 4:
         return values
     out = np.zeros((len(values), 4), np.uint8)
@@ -227,7 +227,8 @@ def _widened(values: Bytes, width: Width) -> Bytes:
 
 
 def _transposed(values: Bytes, lanes: NDArray[np.intp]) -> Bytes:
-    """ds_read_b64_tr_b16: what 16 lanes read, lane by lane, is a matrix of 4 x 16 halves; each lane gets a column.
+    """ds_read_b64_tr_b16: the data that 16 lanes read, in lane order, is a matrix of 4 x 16 halves; each lane gets a
+    column.
 
     "AMD Instinct CDNA4 ISA", DS_READ_B64_TR_B16.
     """

@@ -1,4 +1,4 @@
-"""Which instances run as machine code on which problems, and the table of what came out."""
+"""Select instances and problems to run as machine code, and collect the table of results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.machine.engine import Engine, load_tinygrad
 from tests.machine.memory import Fault
 
 SPLIT_KS = (1, 2, 3)
-# Loads that arrive at once and waves in order; loads that arrive at their waits and waves in a shuffled order.
+# First mode: loads arrive at once, waves run in order. Second: loads arrive at their waits, waves in shuffled order.
 MODES = ((False, 0), (True, 1))
 SEED = 1
 
@@ -28,7 +28,7 @@ SEED = 1
 class Result:
     """One instance on one architecture: its runs, the worst element of all, and the first fault's text.
 
-    `code` is a digest of what the table of machine code says of the instance, empty where there is none.
+    `code` is a digest of the instance's row in the table of machine code, empty if there is none.
     """
 
     arch: str
@@ -43,7 +43,8 @@ class Result:
     fault: str
 
 
-# Of backward data an instance of each path; an emulated instance takes minutes, and the loops are backward weight's.
+# For backward data, one instance per path: an emulated instance takes minutes, and the loops are those of backward
+# weight.
 DATA_SAMPLE = (
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
@@ -55,13 +56,13 @@ DATA_SAMPLE = (
 
 
 def in_table(instance: Instance) -> bool:
-    """Whether the committed table holds an instance of set `ci`."""
+    """True if the committed table has a row for this instance of set `ci`."""
     return instance.operation != BWD_DATA or instance.name in DATA_SAMPLE
 
 
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
-    """Small problems for an instance: few positions with a tile that hangs over every edge, and many, so that its
-    ring of LDS stages goes round. Channels are multiples of its vectors and, but for those, odd."""
+    """Small problems for an instance: one with few positions and a tile that exceeds every edge, and one with many, so
+    that its ring of LDS stages wraps around. Channels are multiples of its vectors and otherwise odd."""
     ndim = instance.ndim
     k, c = (step * (7 if step == 1 else 5 if step < 8 else 3) for step in _channel_steps(instance))
     if instance.pointwise:
@@ -88,12 +89,12 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
 
 
 def _channel_steps(instance: Instance) -> tuple[int, int]:
-    """What K and C must be multiples of."""
+    """Divisors that K and C must have."""
     return instance.a_vector, max(instance.b_vector, instance.c_vector)
 
 
 class Campaign:
-    """Runs instances of one architecture. `folder` is for code objects, `tree` the library's sources."""
+    """Runner of the instances of one architecture. `folder` is for code objects, `tree` the library's sources."""
 
     def __init__(self, tinygrad: Path, library: Library, tree: Path, arch: str, compiler: str, folder: Path) -> None:
         self.library, self.tree, self.arch, self.compiler, self.folder = library, tree, arch, compiler, folder
@@ -113,7 +114,7 @@ class Campaign:
     def outcomes(
         self, name: str, problems: Sequence[ConvProblem] = (), split_ks: Sequence[int] = SPLIT_KS
     ) -> Iterator[Outcome]:
-        """Each run of an instance: every problem, split-K factor and mode. Fault ends it."""
+        """Each run of an instance: every problem, split-K factor and mode. A Fault ends it."""
         code = self.code_of(name)
         instance = parse(name)
         for problem in problems or problems_of(instance):
@@ -123,7 +124,7 @@ class Campaign:
                     yield self.machine.run(code, name, problem, data, split_k, lazy=lazy, seed=seed)
 
     def result_of(self, name: str, code: str = "") -> Result:
-        """All runs of an instance as one line."""
+        """All runs of an instance as one result."""
         found: list[Outcome] = []
         fault = ""
         try:

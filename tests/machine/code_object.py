@@ -1,4 +1,4 @@
-"""An AMD code object in memory: its segments where the machine code can be read, its kernels by name.
+"""An AMD code object in memory: its segments, in which the machine code can be read, and its kernels by name.
 
 Formats: LLVM's "User Guide for AMDGPU Backend", sections "ELF Code Object" and "Code Object V3 Kernel Descriptor".
 """
@@ -19,7 +19,7 @@ _USER_SGPRS = (
     2,
     2,
     1,
-)  # of the descriptor's property bits: buffer, dispatch, queue, kernarg, id, flat, size
+)  # for the descriptor's property bits: buffer, dispatch, queue, kernarg, id, flat, size
 _KERNARG_BIT = 3
 _GFX90A = 0x3F  # EF_AMDGPU_MACH
 _CDNA_MACHINES = (_GFX90A, 0x4C, 0x4F)  # gfx942 and gfx950
@@ -27,19 +27,19 @@ _CDNA_MACHINES = (_GFX90A, 0x4C, 0x4F)  # gfx942 and gfx950
 
 @dataclass(frozen=True)
 class Kernel:
-    """Where a kernel begins (an address of this process) and what its descriptor says."""
+    """The address of a kernel's first instruction (in this process) and the fields of its descriptor."""
 
     name: str
     entry: int
     lds_bytes: int
     scratch_bytes: int
     wave_size: int
-    kernarg_register: int  # of the two SGPRs that hold the arguments' address
-    user_registers: int  # SGPRs before the workgroup's number
+    kernarg_register: int  # the first of the two SGPRs that hold the arguments' address
+    user_registers: int  # SGPRs before the one with the workgroup's number
 
 
 class CodeObject:
-    """A loaded code object. The memory lives as long as this does."""
+    """A loaded code object. The memory lives as long as this object."""
 
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""One convolution on emulated machine code: the launch that the library would do, and its result against float64."""
+"""One convolution on emulated machine code: the same launch as the library's, and its result compared with float64."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ POISON = 0xFFFD  # NaN in every type, alone or doubled
 
 @dataclass(frozen=True)
 class Outcome:
-    """The element nearest to its tolerance or furthest beyond it, the split-K factor, and instructions run."""
+    """Result of a run: the element closest to its tolerance or furthest beyond it, the split-K factor, and instructions
+    run."""
 
     error: float
     tolerance: float
@@ -37,16 +38,17 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether every element is within its tolerance (NaN is not)."""
+        """True if every element is within its tolerance (NaN is not)."""
         return self.error <= self.tolerance
 
 
 @dataclass(frozen=True)
 class Reducer:
-    """The kernel that sums the partials of split-K: its code and, from its header, the threads of a workgroup. That of
-    backward data, which an instance has itself, has as many.
+    """The kernel that sums the split-K partials: its code and, from its header, the threads per workgroup. The
+    reduction kernel that each backward-data instance contains has the same number.
 
-    It is given a workgroup for as many elements as it has threads; one that does more a thread leaves some idle.
+    The launch has one thread per element of the sum; if the code sums several elements per thread, some workgroups are
+    idle.
     """
 
     code: CodeObject
@@ -63,7 +65,7 @@ class Reducer:
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything but the instance: the engine, the host library that plans launches, and the reducer."""
+    """Everything except the instance: the engine, the host library that plans launches, and the reducer."""
 
     engine: Engine
     library: Library
@@ -72,7 +74,7 @@ class Machine:
     def run(
         self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, *, lazy: bool, seed: int
     ) -> Outcome:
-        """Run an instance and compare. Fault when the machine code does what it must not."""
+        """Run an instance and compare. Raise Fault if the machine code does something forbidden."""
         instance = self.library.instance(name)
         layout, dtype, written = instance.layout, instance.dtype, OPERATIONS[instance.operation].written
         memory, element = Memory(), element_of(dtype, written)
@@ -92,7 +94,7 @@ class Machine:
         self.engine.forget()
         done = launch(self.engine, code, f"{name}_kernel", blocks, threads, arguments, memory, **how)  # type: ignore[arg-type]
         used = self.library.split_k(name, problem, split_k)
-        if used > 1 and instance.operation == BWD_DATA:  # a kernel of the instance's own, with the same arguments
+        if used > 1 and instance.operation == BWD_DATA:  # the instance's own kernel, with the same arguments
             blocks = -(-(result.size // min(4, instance.c_vector)) // self.reducer.threads)
             kernel = f"{name}_reduce_kernel"
             self.engine.forget()
@@ -106,7 +108,7 @@ class Machine:
         return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
 
     def _fuse(self, c_problem: CProblem, name: str, problem: ConvProblem, data: Data, memory: Memory) -> None:
-        """D tensors and scalars of an instance's function."""
+        """Add the D tensors and scalars of an instance's function."""
         function = self.library.function_of(name)
         slots = d_slots(self.library.instance(name), function)
         fuse(c_problem, problem, slots)
@@ -118,7 +120,7 @@ class Machine:
     def _plan(
         self, name: str, c_problem: CProblem, address: dict[TensorName, int], partials: int
     ) -> tuple[bytes, int, int]:
-        """The kernel's arguments, workgroups and threads: `ckgen_plan` of the C API."""
+        """The kernel's arguments, workgroups and threads, from `ckgen_plan` of the C API."""
         space = (ctypes.c_char * 4096)()
         size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
         pointers = [ctypes.c_void_p(address[tensor]) for tensor in ("in", "wei", "out")]

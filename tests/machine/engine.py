@@ -1,4 +1,4 @@
-"""Instructions -> actions on a wave: memory and matrix instructions are this package's, all others tinygrad's."""
+"""Bind instructions to actions on a wave: memory and matrix instructions are this package's, all others tinygrad's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.machine.wave import Wave
 _PAUSES = ("S_NOP", "S_CLAUSE", "S_DELAY_ALU", "S_SETPRIO", "S_SLEEP", "S_SENDMSG", "S_INST_PREFETCH")
 _PAUSES += ("S_SET_INST_PREFETCH", "S_ICACHE_INV", "S_DCACHE_INV", "S_WAITCNT_VSCNT", "S_WAITCNT_DEPCTR")
 _PAUSES += ("S_SET_GPR_IDX_OFF", "S_TTRACEDATA", "BUFFER_GL0_INV", "BUFFER_GL1_INV", "BUFFER_INV", "BUFFER_WBL2")
-# gfx90a's matrix instructions under numbers that later CDNA gave to others, which is what tinygrad decodes.
+# gfx90a's matrix instructions whose numbers later CDNA reuses for other instructions; tinygrad decodes the later ones.
 _GFX90A_NAMES = {0x66: "V_MFMA_F32_32X32X8_BF16_1K", 0x67: "V_MFMA_F32_16X16X16_BF16_1K"}
 _VOP3P = 0b110100
 _DS, _FLAT, _MUBUF, _SMEM = 0b110110, 0b110111, 0b111000, {"cdna": 0b110000, "rdna3": 0b111101}
@@ -31,30 +31,31 @@ _DS, _FLAT, _MUBUF, _SMEM = 0b110110, 0b110111, 0b111000, {"cdna": 0b110000, "rd
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction bound to its place: what it does, its bytes, and whether the wave stops after it."""
+    """An instruction bound to its address: its action, its bytes, and whether the wave stops after it."""
 
     name: str
     size: int
     action: Action
-    stop: str  # "barrier", "end" or nothing
+    stop: str  # "barrier", "end" or empty
 
 
 def load_tinygrad(source: Path) -> ModuleType:
-    """tinygrad's emulator module from a checkout. ImportError when the folder is none."""
+    """tinygrad's emulator module from a checkout. Raise ImportError if the folder is not one."""
     if not (source / "test" / "mockgpu" / "amd" / "emu.py").is_file():
         raise ImportError(f"{source} is no checkout of tinygrad with test/mockgpu/amd/emu.py")
-    # Its own modules are called `test`, as Python's are: the checkout must come first.
+    # tinygrad and Python both have modules called `test`: the checkout must come first.
     sys.path.insert(0, os.fspath(source))
     try:
         sys.modules.pop("test", None)
         return importlib.import_module("test.mockgpu.amd.emu")
     finally:
         sys.path.remove(os.fspath(source))
-        sys.path.append(os.fspath(source))  # what tinygrad imports later is called tinygrad
+        sys.path.append(os.fspath(source))  # later imports of tinygrad use the package name tinygrad
 
 
 class Engine:
-    """Decodes and binds instructions of one architecture family, "cdna" or "rdna3"; what is bound is kept."""
+    """Decoder and binder of instructions of one architecture family, "cdna" or "rdna3"; it caches bound
+    instructions."""
 
     def __init__(self, emulator: ModuleType, arch: str, is_gfx90a: bool) -> None:
         self.emulator, self.arch, self.is_gfx90a = emulator, arch, is_gfx90a
@@ -70,13 +71,13 @@ class Engine:
         return known
 
     def forget(self) -> None:
-        """Another code object may lie at the same addresses."""
+        """Clear the cache: another code object may be loaded at the same addresses."""
         self._steps.clear()
 
     def _bind(self, pc: int) -> Step:
         data = ctypes.string_at(pc, 16)
         raw, kind = int.from_bytes(data[:8], "little"), data[3] >> 2
-        if kind == _MUBUF and self.arch == "rdna3":  # which tinygrad does not decode
+        if kind == _MUBUF and self.arch == "rdna3":  # tinygrad does not decode these
             name = self._rdna3.MUBUFOp(bits(raw, 18, 25)).name
             if name in _PAUSES:
                 return Step(name, 8, _nothing, "")
@@ -121,11 +122,11 @@ class Engine:
 
 
 def _nothing(wave: Wave, lazy: bool) -> None:
-    """Pauses, hints and cache control: nothing that a model without time can see."""
+    """Ignore pauses, hints and cache control, which have no effect in a model without time."""
 
 
 def _wait(immediate: int, is_cdna: bool) -> Action:
-    """s_waitcnt: until at most so many loads from memory and from LDS are on their way."""
+    """s_waitcnt: wait until at most the given numbers of memory and LDS operations are pending."""
     if is_cdna:
         loads, lds_loads = bits(immediate, 0, 3) | bits(immediate, 14, 15) << 4, bits(immediate, 8, 11)
     else:
@@ -139,7 +140,7 @@ def _wait(immediate: int, is_cdna: bool) -> Action:
 
 
 def land(waiting: deque[Callable[[], None]], left: int) -> None:
-    """Let the oldest of what is on its way arrive until `left` are left."""
+    """Complete the oldest pending operations until `left` are left."""
     while len(waiting) > left:
         waiting.popleft()()
 
@@ -171,7 +172,8 @@ def _mfma(name: str, raw: int) -> Action:
 
 
 def run_step(wave: Wave, step: Step, pc: int, lazy: bool) -> None:
-    """Execute one instruction; tinygrad's move the program counter themselves. Fault with the instruction's name."""
+    """Execute one instruction; tinygrad's actions advance the program counter themselves. Raise Fault with the
+    instruction's name."""
     try:
         step.action(wave, lazy)
     except Fault as fault:

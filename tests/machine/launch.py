@@ -1,4 +1,4 @@
-"""A kernel launch: workgroups one after the other, their waves in turns."""
+"""A kernel launch: workgroups run one after another, their waves alternately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.machine.engine import Engine, run_step
 from tests.machine.memory import Fault, Lds, Memory
 from tests.machine.wave import Wave
 
-MAX_STEPS = 20_000_000  # of one workgroup: more is a loop without end
+MAX_STEPS = 20_000_000  # per workgroup; more means an endless loop
 
 
 def launch(
@@ -24,11 +24,11 @@ def launch(
     lazy: bool,
     seed: int,
 ) -> int:
-    """Run `blocks` workgroups of `threads` threads; how many instructions of waves that were.
+    """Run `blocks` workgroups of `threads` threads and return the number of wave instructions executed.
 
-    `memory` holds all that the arguments point to. With `lazy`, loads arrive when a wait asks for them and not before.
-    Seed 0 runs each wave up to a barrier, in order; others shuffle the order and the length of turns. Fault, with
-    workgroup, wave and instruction, for whatever the code must not do.
+    `memory` holds all arrays that the arguments point to. With `lazy`, loads arrive only when a wait requires them.
+    Seed 0 runs each wave up to a barrier, in order; other seeds shuffle the order and the number of steps between
+    switches. Raise Fault, with workgroup, wave and instruction, for everything that the code must not do.
     """
     kernel = code.kernels[name]
     if kernel.scratch_bytes:
@@ -70,13 +70,14 @@ def _run_workgroup(
             running.pop(index)
         if stop == "barrier":
             at_barrier.append(wave)
-        if not running:  # all that have not ended are at the barrier
+        if not running:  # all waves that have not ended are at the barrier
             running, at_barrier = at_barrier, []
     return steps
 
 
 def _take_turn(engine: Engine, wave: Wave, turn: int, lazy: bool, where: str, entry: int) -> tuple[str, int]:
-    """Up to `turn` instructions of a wave: why it stopped (nothing: its turn is over), and how many it took."""
+    """Run up to `turn` instructions of a wave; return the reason why it stopped (empty: `turn` is reached) and their
+    number."""
     for used in range(1, turn + 1):
         pc = wave.pc
         try:

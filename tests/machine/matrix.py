@@ -1,8 +1,8 @@
 """MFMA: D = A B + C of a wave, from the register maps of AMD's instruction set documents.
 
-"AMD Instinct MI300 CDNA3 ISA", 7.1.4: A[i][k] and B[k][j] lie in lane i + size * (k / k_per_lane), the inputs of a
-lane in ascending k; D[i][j] in lane j + size * (i / 4 % (64 / size)), register i % 4 + 4 * (i / 4 / (64 / size)). Only
-instructions of one block.
+"AMD Instinct MI300 CDNA3 ISA", 7.1.4: A[i][k] and B[k][j] are in lane i + size * (k / k_per_lane), the inputs of a lane
+in ascending k; D[i][j] is in lane j + size * (i / 4 % (64 / size)), register i % 4 + 4 * (i / 4 / (64 / size)). Only
+instructions with one block are supported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ F32 = NDArray[np.float32]
 
 
 def shape_of(name: str) -> tuple[int, int, str] | None:
-    """Size, depth and input type of an MFMA that is emulated, None for others."""
+    """Size, depth and input type of an emulated MFMA, None for other instructions."""
     match = _SHAPE.match(name)
     if match is None or match[1] != match[2] or match[4] == "XF32" or (match[1], match[3], match[4]) in _BLOCKS:
         return None
@@ -29,7 +29,7 @@ _BLOCKS = {
     (size, k, kind)
     for size, kinds in (("32", {"1": "F32", "4": "F16"}), ("16", {"1": "F32", "4": "F16"}))
     for k, kind in kinds.items()
-}  # their shortest depths are several products at once
+}  # their shortest depths compute several products at once
 _BLOCKS |= {("32", "4", "BF16"), ("16", "4", "BF16"), ("32", "2", "BF16"), ("16", "2", "BF16")}
 
 
@@ -43,7 +43,7 @@ _PLACES = {size: _places(size) for size in (16, 32)}
 
 
 def multiply(shape: tuple[int, int, str], a: U32, b: U32, c: U32) -> U32:
-    """The registers of D, [register][lane], of those of A, B and C."""
+    """The registers of D, [register][lane], from those of A, B and C."""
     size, depth, kind = shape
     rows = _operand(a, size, depth, kind).astype(np.float64)
     columns = _operand(b, size, depth, kind).astype(np.float64)

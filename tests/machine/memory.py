@@ -1,4 +1,4 @@
-"""The memory that a kernel sees: named arrays at their real addresses. Every access is checked to the byte."""
+"""The memory of a kernel: named arrays at their real addresses. Every access is checked to the byte."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Addresses = NDArray[np.int64]
 
 
 class Fault(Exception):
-    """Machine code did what it must not do; the message says which instruction, when it has passed the wave."""
+    """Machine code did something forbidden; the message gets the instruction when it passes through the wave."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Memory:
         self._regions: list[Region] = []
 
     def add(self, name: str, array: NDArray[Any], *, writable: bool) -> int:
-        """Make a contiguous array visible; its address."""
+        """Make a contiguous array accessible and return its address."""
         assert array.flags.c_contiguous
         data = array.reshape(-1).view(np.uint8)
         self._regions.append(Region(name, data.ctypes.data, data, writable))
@@ -45,7 +45,8 @@ class Memory:
         return region.bytes[first[:, None] + np.arange(size)]
 
     def store(self, addresses: Addresses, values: Bytes) -> None:
-        """Write a row of bytes to each address; where lanes meet, the last one wins, as the hardware leaves open."""
+        """Write a row of bytes to each address. If lanes collide, the last one wins; the hardware leaves the order
+        open."""
         region, first = self._find(addresses, values.shape[1], writes=True)
         region.bytes[first[:, None] + np.arange(values.shape[1])] = values
 
@@ -64,7 +65,7 @@ class Memory:
 
 
 class Lds:
-    """One workgroup's LDS, which begins as junk."""
+    """One workgroup's LDS, which initially holds junk."""
 
     def __init__(self, size: int, junk: np.random.Generator) -> None:
         self.bytes: Bytes = junk.integers(0, 256, max(size, 16), dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""The committed table of runs: docs/machine_code_runs.csv, and which of its rows are of code that has changed since.
+"""The committed table of runs, docs/machine_code_runs.csv, and the check for rows whose code has changed since.
 
-A row holds a digest of its instance's row in docs/isa/, which `ckgen isa --check` holds against the machine code. There
-is none for gfx1100, whose rows cannot be told to be stale.
+A row holds a digest of its instance's row in docs/isa/, which `ckgen isa --check` compares with the machine code.
+docs/isa/ lacks gfx1100, so stale rows of gfx1100 are not detected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLUMNS = tuple(field.name for field in fields(Result))
 
 
 def code_digests(arch: str, folder: Path = ROOT / "docs" / "isa") -> dict[str, str]:
-    """What an architecture's table of machine code says of each instance, as a digest."""
+    """Digests of the instances' rows in an architecture's table of machine code."""
     table = folder / f"{arch}.csv"
     lines = table.read_text(encoding="utf-8").splitlines()[2:] if table.exists() else []
     return {line.partition(",")[0]: hashlib.sha256(line.encode()).hexdigest()[:12] for line in lines}
@@ -39,7 +39,7 @@ def table_text(results: Sequence[Result]) -> str:
 
 
 def read_table(text: str) -> dict[tuple[str, str], Result]:
-    """The rows by architecture and instance; none where the columns are others."""
+    """The rows by architecture and instance; none if the columns differ."""
     reader = csv.DictReader(io.StringIO(text))
     if tuple(reader.fieldnames or ()) != COLUMNS:
         return {}
@@ -62,5 +62,5 @@ def _result(row: Mapping[str, str]) -> Result:
 
 
 def is_current(row: Result | None, digests: Mapping[str, str]) -> bool:
-    """Whether a row is of the code that the table of machine code tells of."""
+    """True if a row was measured with the code in the table of machine code."""
     return row is not None and row.code == digests.get(row.instance) and not row.wrong

@@ -1,4 +1,6 @@
-"""One wave: its registers, in the form in which tinygrad's compiled instructions take them, and what is on its way."""
+"""State of one wave: its registers, in the form that tinygrad's compiled instructions take, and its pending
+operations.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from numpy.typing import NDArray
 from tests.machine.memory import Lds, Memory
 
 EXEC, M0 = 126, 124
-FILE = 256  # vector registers of a file
+FILE = 256  # vector registers per file
 
 
 class Wave:
-    """Registers begin as junk (vector) or zero (scalar). `lanes` threads of number `first` and up are active."""
+    """State of a wave. Vector registers are initially junk, scalar ones zero. `lanes` threads from number `first` on
+    are active."""
 
     def __init__(
         self, emulator: Any, size: int, first: int, lanes: int, memory: Memory, lds: Lds, junk: np.random.Generator
@@ -40,9 +43,10 @@ class Wave:
         self._exec = self.scalar[EXEC : EXEC + size // 32].view(np.uint8)
         zero = ctypes.c_uint64(0)
         pointers = [ctypes.c_uint64(file.ctypes.data) for file in files]
-        # What a compiled instruction takes by number: scalar, vector, memory (from 0), LDS, scratch, accumulators.
+        # The arguments of a compiled instruction, by position: scalar, vector, memory (from 0), LDS, scratch,
+        # accumulators.
         self.buffers = [pointers[0], pointers[1], zero, zero, zero, pointers[-1]]
-        self.loads: deque[Callable[[], None]] = deque()  # on their way from memory, oldest first
+        self.loads: deque[Callable[[], None]] = deque()  # pending loads from memory, oldest first
         self.lds_loads: deque[Callable[[], None]] = deque()
 
     @property
@@ -63,5 +67,5 @@ class Wave:
         return int(self.scalar[register]) | int(self.scalar[register + 1]) << 32
 
     def file(self, accumulators: int) -> NDArray[np.uint32]:
-        """The register file that an instruction's bit chooses."""
+        """The register file that an instruction's bit selects."""
         return self.accumulators if accumulators else self.vector

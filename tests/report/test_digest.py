@@ -1,4 +1,4 @@
-"""README's table and plot of a run."""
+"""Test README's table and plot of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ckgen.report.page and ckgen.report.summary: the right numbers, on a page that needs nothing else."""
+"""Test ckgen.report.page and ckgen.report.summary: correct numbers on a page that needs no other file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def summary() -> Summary:
 
 
 class Page(HTMLParser):
-    """Checks that tags close in order and collects what a browser would load."""
+    """Parser that checks that tags close in order and collects everything that a browser would load."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def test_the_floor_does_not_count_input_that_is_not_read() -> None:
 
 
 def fused_rows() -> list[ResultRow]:
-    """Two shapes with a residual, that of the first beside its plain ones, and an f32 one on the same problem."""
+    """Two shapes with a residual, the first also measured without one, and an f32 shape on the same problem."""
     residual = {"operation": BWD_DATA, "function": "AddResidual", "d_bytes": PLANE.problem.elements("in") * 2}
     plain = {"operation": BWD_DATA}
     return [

@@ -1,6 +1,6 @@
-"""Specs of a given size that ask for as much work as their kind can: what must be answered all the same, and quickly.
+"""Specs of a given size that cause as much work as possible: each must still get an answer quickly.
 
-Each maker takes a size in bytes and returns a text of about that size. Most of them are wrong many times.
+Each maker takes a size in bytes and returns a text of about that size. Most of them have many errors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ GROUP = "groups:\n- {name: g, family: xdl}\n"
 
 
 def fill(start: str, part: Callable[[int], str], end: str, size: int) -> str:
-    """``start``, as many parts as fit into ``size`` characters (but one at least), ``end``."""
+    """``start``, as many parts as fit into ``size`` characters (but at least one), ``end``."""
     parts: list[str] = []
     length = len(start) + len(end)
     for number in count():
@@ -47,14 +47,14 @@ def _repeated_alias(key: str, word: str) -> Callable[[int], str]:
 
 
 def _products(size: int) -> str:
-    """Every axis as wide as it may be."""
+    """A spec in which every axis has as many values as possible."""
     tiles = fill("", lambda n: f"{16 * (n % 40 + 1)}x{16 * (n // 40 + 1)}, ", "", size // 2)
     k = ", ".join(str(8 * (n + 1)) for n in range(64))
     return f"{HEAD}groups:\n- {{name: g, family: xdl, tile: [{tiles}], k_per_block: [{k}], stages: [1, 2, 3, 4]}}\n"
 
 
 def _allowed_products(size: int) -> str:
-    """Nearly as many combinations as are allowed, nearly all of which break a rule."""
+    """A spec with nearly as many combinations as allowed, nearly all of which break a rule."""
     tiles = ", ".join(f"{8 * m + 4}x{8 * n + 4}" for m in range(12) for n in range(12))
     k = ", ".join(str(8 * (n + 1)) for n in range(16))
     group = f"family: xdl, tile: [{tiles}], k_per_block: [{k}], stages: [1, 2, 3, 4], vector: [full, small]"
@@ -72,7 +72,7 @@ def _combinations_by_excludes(size: int) -> str:
 
 
 def _many_instances(tiles: int) -> str:
-    """What is wrong with none of them: as many shapes as there are tiles, for both operations' data types."""
+    """A spec without errors: as many shapes as there are tiles, for both operations' data types."""
     pairs = [(16 * m, 16 * n) for m in range(1, 60) for n in range(1, 60)][:tiles]
     listed = ", ".join(f"{m}x{n}" for m, n in pairs)
     return f"{{name: g, family: xdl, generic: true, invalid: skip, dtype: [f16, bf16, f32], tile: [{listed}]"

@@ -1,4 +1,4 @@
-"""Small pieces of AMDGPU assembly, in the form in which LLVM prints it."""
+"""Small pieces of AMDGPU assembly, formatted as LLVM prints it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ amdhsa.version:
 
 
 def kernel_text(body: str, name: str = "k", *, agprs: int = 0, vgprs: int = 88, lds: int = 32768) -> str:
-    """An assembly file with one kernel of these instructions and labels."""
+    """An assembly file with one kernel that has these instructions and labels."""
     return (
         f"\t.text\n\t.globl\t{name}\n\t.p2align\t8\n{name}:{' ' * 20}; @{name}\n; %bb.0:\n{body}"
         f'\ts_endpgm\n\t.section\t.rodata,"a",@progbits\n\t.amdhsa_kernel {name}\n'
@@ -41,8 +41,8 @@ def kernel_text(body: str, name: str = "k", *, agprs: int = 0, vgprs: int = 88, 
     )
 
 
-# A loop as the wavelet's load waves have it: stores to LDS, then (but for the last time) loads; where a counter has run
-# out, a window is moved, which is arithmetic alone.
+# A loop like that of the wavelet's load waves: stores to LDS, then (except in the last iteration) loads. When a counter
+# expires, it moves a window, which is arithmetic alone.
 LOAD_LOOP = """\
 	s_mov_b32 s0, 0
 .LBB0_1:                                ; =>This Inner Loop Header: Depth=1

@@ -1,4 +1,4 @@
-"""LDS bank conflicts of instances, counted by the host platform while it runs them."""
+"""Count LDS bank conflicts of instances while the host platform runs them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ckgen.operations.operation import BWD_WEIGHT
 from tests.support.cxx import ROOT, link, write_tree
 
 SHIM = ROOT / "tests/data/bank_conflicts/shim.cpp"
-TRANSPOSING = "-DCKGEN_HOST_TRANSPOSING_LDS=1"  # the kernels as on gfx950
+TRANSPOSING = "-DCKGEN_HOST_TRANSPOSING_LDS=1"  # the kernels as built for gfx950
 Lanes = ctypes.c_int * 64
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The LDS accesses of one line of a kernel, `text`: how many, their cycles and how few those could be."""
+    """The LDS accesses of one line of a kernel, `text`: their number, their cycles and the minimum of these."""
 
     file: str
     text: str
@@ -35,7 +35,7 @@ class Count:
 
 
 class Counting:
-    """A library of instances whose runs are counted."""
+    """A library whose instances' LDS accesses are counted."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Counting:
         self._api.bank_conflicts.restype = ctypes.c_char_p
 
     def run(self, name: str, problem: ConvProblem, arch: str) -> list[Count]:
-        """Run an instance on zeros; what its waves did to LDS, by the rules of an architecture."""
+        """Run an instance on zeros and count the LDS accesses of its waves by the rules of an architecture."""
         instance = self.library.instance(name)
         tensors = [
             np.zeros(problem.shape(tensor, instance.layout), element_of(instance.dtype, tensor).storage)
@@ -66,7 +66,7 @@ class Counting:
         return [self._count(*line.split()) for line in self._api.bank_conflicts().decode().splitlines()]
 
     def cycles(self, arch: str, offsets: Sequence[int], size: int, writes: bool) -> tuple[int, int]:
-        """The cycles of one access of a wave, and how few they can be."""
+        """The cycles of one access of a wave, and their minimum."""
         used, least = ctypes.c_int(), ctypes.c_int()
         self._api.bank_cycles(arch.encode(), Lanes(*offsets), size, writes, ctypes.byref(used), ctypes.byref(least))
         return used.value, least.value
@@ -78,7 +78,7 @@ class Counting:
 
 
 def _join_sources(tree: Path) -> None:
-    """Make one source of the instances of an operation and family: they compile five times as fast together."""
+    """Merge the instances of each operation and family into one source: they compile five times as fast together."""
     for folder in tree.glob("src/grouped_conv_*/*"):
         if folder.name != "factory":
             sources = sorted(folder.glob("*.cpp"))
@@ -89,7 +89,7 @@ def _join_sources(tree: Path) -> None:
 
 
 def one_tile(instance: Instance) -> ConvProblem:
-    """A problem of filter 1 whose GEMM is one tile of an instance wide and high, and a few deep."""
+    """A problem with a 1x1 filter whose GEMM is one tile of an instance wide and high, and a few tiles deep."""
     depth, ones = 2 * instance.k_per_block, (1,) * instance.ndim
     edges = (*ones[1:], instance.m_per_block if instance.operation != BWD_WEIGHT else depth)
     rows = instance.m_per_block if instance.operation == BWD_WEIGHT else depth

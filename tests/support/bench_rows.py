@@ -1,4 +1,4 @@
-"""Results as if they had been measured on a GPU, and libraries whose instances take their process down."""
+"""Rows as if they had been measured on a GPU, and libraries whose instances crash their process."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def row(
     dtype: str = "f16",
     **work: Any,
 ) -> ResultRow:
-    """A row with a time, or with a verdict that has none; the name `cudnn` makes it a reference's. ``work``: operation,
-    function and bytes of D tensors, where it is not backward weight."""
+    """A row with a time, or with a verdict without one; the name `cudnn` makes it a reference's. ``work`` is operation,
+    function and bytes of D tensors, if it is not backward weight."""
     kind = "reference" if name == "cudnn" else "instance"
     job = Job(kind, name, dtype, problem, None if kind == "reference" else split_k, **work)  # type: ignore[arg-type]
     spread = (ms * 0.9, ms * 0.95, ms * 1.05) if ms else (None, None, None)
@@ -56,7 +56,7 @@ def row(
 
 
 def rows(run_id: int = 1) -> list[ResultRow]:
-    """Two shapes: on one the wavelet instance wins and beats cudnn, on the other there is none and cudnn
+    """Two shapes: on one, the wavelet instance wins and beats cudnn; the other has no wavelet instance and cudnn
     wins."""
     return [
         row(0.5, "cudnn", run_id=run_id),

@@ -1,5 +1,6 @@
-"""Hand-made instances of backward data (tests/data/bwd_data_host), compiled for the host, and one run of them against
-the float64 reference."""
+"""Hand-made instances of backward data (tests/data/bwd_data_host), compiled for the host, and a run of one of them that
+is compared with the float64 reference.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
-# Argument, plan and run of both operations.
+# Argument, plan and run functions of both operations.
 PLANNED_SOURCES = (
     *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
@@ -59,7 +60,7 @@ class CProblem(ctypes.Structure):
 
 
 def build(folder: Path, flags: Sequence[str] = ("-O1",), leave_out: Sequence[str] = ()) -> Path:
-    """The shared library of the hand-made instances, without those of the sources called ``leave_out``."""
+    """The shared library of the hand-made instances, without those of the sources named in ``leave_out``."""
     compiler = shutil.which("g++")
     assert compiler, "this test compiles C++ and needs g++"
     (folder / "ckgen").mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,7 @@ def build(folder: Path, flags: Sequence[str] = ("-O1",), leave_out: Sequence[str
 
 
 def _registry(sources: Sequence[Path]) -> str:
-    """Every instance of the sources by name."""
+    """A registry of every instance of the sources by name."""
     names = [name for path in sources for name in re.findall(r"^CKGEN_TEST_INSTANCE\((\w+),", path.read_text(), re.M)]
     return "\n".join(
         [
@@ -97,7 +98,7 @@ def _registry(sources: Sequence[Path]) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """A D tensor for a run: storage array in the axis order of ``layout``, of element type ``dtype``."""
+    """A D tensor for a run: storage array in the axis order of ``layout``, with element type ``dtype``."""
 
     array: np.ndarray[Any, Any]
     dtype: str
@@ -126,7 +127,7 @@ class DataLibrary:
         self._api.schedule(ctypes.c_uint64(seed), threads)
 
     def reason(self, name: str, problem: CProblem, *pointers: int) -> str:
-        """Why the instance refuses the problem, "" if it does not."""
+        """The reason why the instance refuses the problem, "" if it takes it."""
         places = [ctypes.c_void_p(pointer) for pointer in pointers or (0, 0, 0)]
         status = self._api.refused(name.encode(), ctypes.byref(problem), *places)
         assert status in (0, 1), self._sentence()
@@ -146,7 +147,7 @@ class DataLibrary:
         assert status == 0, f"{name}: {self._sentence()}"
 
     def run_dense(self, c: CProblem, in_: Any, wei: Any, out: Any, short_lengths: bool = False) -> int:
-        """A two-dimensional problem of one group through the dense operator; its status."""
+        """Run a two-dimensional problem of one group through the dense operator and return its status."""
         places = [ctypes.c_void_p(array.ctypes.data) for array in (in_, wei, out)]
         return int(self._api.run_dense(ctypes.byref(c), *places, int(short_lengths)))
 
@@ -166,7 +167,7 @@ def c_problem(problem: ConvProblem, layout: str, split_k: int = 1) -> CProblem:
 
 
 def add_fusion(c: CProblem, problem: ConvProblem, fusion: Fused, in_: Any) -> list[Any]:
-    """Puts D tensors and scalars into a problem; gives what must live as long as it is used."""
+    """Set the D tensors and scalars of a problem; return the objects that must outlive its use."""
     axes = storage_axes("in", problem.ndim)
     lengths = dict(zip(axes, problem.lengths("in"), strict=True))
     tensors = (CTensor * max(1, len(fusion.function.tensors)))()

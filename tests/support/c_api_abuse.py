@@ -2,8 +2,9 @@
 
 Usage: `python -m tests.support.c_api_abuse LIBRARY`.
 
-A process of its own, because what it looks for is a signal. Each case is printed before it runs, so that the last line
-names the one that died. A call must give a status and, unless it is 0, a sentence; what cannot be right may not give 0.
+It runs in a separate process, because the failure to find is a fatal signal. Each case is printed before it runs, so
+that the last line names the one that crashed. A call must return a status and, unless it is 0, set an error message;
+calls that cannot be valid must not return 0.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ NULL = None
 
 
 class Caller:
-    """The typed functions of a library, each call of which is printed and judged."""
+    """Caller of the typed functions of a library, which prints and checks each call."""
 
     def __init__(self, path: str) -> None:
         self.api = bind(ctypes.CDLL(path))
@@ -36,7 +37,8 @@ class Caller:
         self.cases = 0
 
     def call(self, may_succeed: bool, function: str, *arguments: Any) -> int:
-        """The status of a call. Raises AssertionError where it is none, or 0 where the call cannot be right."""
+        """Return the status of a call. Raise AssertionError if it is not a status, or if it is 0 and the call cannot be
+        valid."""
         self.cases += 1
         print(function, *("NULL" if value is None else value for value in arguments), flush=True)
         status = int(getattr(self.api, function)(*arguments))
@@ -48,7 +50,7 @@ class Caller:
 
 
 def _bind_plan(api: ctypes.CDLL) -> None:
-    """Type the function that ckgen.library.c_api does not use."""
+    """Type the function that ckgen.library.c_api does not bind."""
     number = ctypes.c_int64
     api.ckgen_plan.restype = ctypes.c_int32
     api.ckgen_plan.argtypes = [
@@ -61,7 +63,7 @@ def _bind_plan(api: ctypes.CDLL) -> None:
 
 
 def problems(layouts: Sequence[str]) -> Iterator[CProblem]:
-    """Good problems, then each with one field after the other set to garbage, then random ones."""
+    """Valid problems, then each with one field at a time set to garbage, then random ones."""
     for layout in layouts:
         yield CProblem.make(PROBLEM, layout, 1)
     for layout in layouts:
@@ -85,7 +87,7 @@ def problems(layouts: Sequence[str]) -> Iterator[CProblem]:
 
 
 def no_convolutions(layout: str) -> Iterator[CProblem]:
-    """Problems whose parts disagree or are too large. (Others are what they are: their memory would be read.)"""
+    """Problems whose parts disagree or are too large. (Garbage that happens to be valid would access memory.)"""
     for field, place, values in (
         ("ndim", None, (-(2**31), -1, 0, 4, 2**31 - 1)),
         ("strides", 0, (-(2**63), -1, 0)),
@@ -170,7 +172,7 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
 
 
 def beyond_memory(layout: str) -> CProblem:
-    """Three numbers, which strides of 0 repeat, whose weight gradient has more sums than memory can hold."""
+    """A problem of three numbers, repeated by strides of 0, whose weight gradient has more sums than fit in memory."""
     long, channels = 2**26, 2**31 - 1
     many = make_problem(k=1, c=1, filter=(1, long), input=(1, long))
     made = CProblem.make(many, layout, 1)
@@ -182,7 +184,8 @@ def beyond_memory(layout: str) -> CProblem:
 
 
 def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[int]) -> None:
-    """The references, which run whatever they take: only memory as large as the strides say is theirs."""
+    """Call the references. They run every problem that they accept, so only memory as large as the strides say is
+    passed."""
     for function, layout in zip(("ckgen_reference", "ckgen_reference_bwd_data"), layouts, strict=True):
         good = CProblem.make(PROBLEM, layout, 1)
         for dtype in (NULL, b"", b"x", b"f64"):
@@ -191,7 +194,7 @@ def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[in
         for missing in range(3):
             gone = [NULL if at == missing else address for at, address in enumerate(tensors)]
             caller.call(False, function, b"f32", ctypes.byref(good), *gone)
-        caller.call(False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3)  # the result over what is read
+        caller.call(False, function, b"f32", ctypes.byref(good), *tensors[:1] * 3)  # would overwrite an operand
         for made in no_convolutions(layout):
             caller.call(False, function, b"f32", ctypes.byref(made), *tensors)
         for problem in problems((layout,)):
@@ -202,7 +205,7 @@ def abuse_reference(caller: Caller, layouts: Sequence[str], tensors: Sequence[in
 
 
 def abuse_memory(caller: Caller, at: int) -> None:
-    """Device memory, waiting and the host's options."""
+    """Call the functions for device memory, waiting and the host's options."""
     made, number = ctypes.c_void_p(), ctypes.c_int32()
     for size in (-1, -(2**63), 2**63 - 1, 2**62):
         caller.call(False, "ckgen_device_malloc", size, ctypes.byref(made))

@@ -2,8 +2,8 @@
 
     python -m tests.support.compile_sweep --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
 
-prints each instance that a compiler refuses, with its first error, and exits with 1 if there is one. Checking syntax
-instantiates every template, which is where a rule that is missing shows; `--codegen` also makes machine code.
+prints each instance that a compiler refuses, with its first error, and exits with 1 if there is one. A syntax check
+instantiates every template, which reveals missing rules; `--codegen` also produces machine code.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ckgen.spec.expand import Expansion
 from tests.support.random_instances import random_instances
 
 HOST = "host"
-_SHARD = 12  # instances of a translation unit
+_SHARD = 12  # instances per translation unit
 _HOST_FLAGS = ("-std=c++17", "-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-x", "c++")
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An instance that validates and does not compile."""
+    """An instance that validates but does not compile."""
 
     name: str
     arch: str
@@ -43,14 +43,14 @@ class Refused:
 
 @dataclass(frozen=True)
 class Way:
-    """How device code is compiled: to machine code or no further than to check it, by hipcc or by the newest clang."""
+    """Options for compiling device code: to machine code or only a syntax check, by hipcc or by the newest clang."""
 
     codegen: bool
     hipcc: bool
 
 
 def write_tree(expansion: Expansion, folder: Path) -> Path:
-    """The rendered tree of an expansion, with a config.h that leaves all to macros."""
+    """The rendered tree of an expansion, with a config.h that leaves all settings to macros."""
     tree = folder / "tree"
     context = load_context("random.yaml", "", "ckgen generate", {}, expansion.spec.own_functions)
     for path, text in render_tree(expansion.instances, context).items():
@@ -62,7 +62,7 @@ def write_tree(expansion: Expansion, folder: Path) -> Path:
 
 
 def refused(expansion: Expansion, archs: Sequence[str], *, codegen: bool = False, hipcc: bool = False) -> list[Refused]:
-    """The instances that do not compile for what they are valid for, among ``archs`` (HOST is one)."""
+    """The instances that fail to compile for one of ``archs`` (which may include HOST) that they are valid for."""
     way = Way(codegen, hipcc)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         tree = write_tree(expansion, Path(folder))
@@ -73,19 +73,19 @@ def refused(expansion: Expansion, archs: Sequence[str], *, codegen: bool = False
 def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[tuple[str, list[Path]]]:
     sources = {path.stem: path for path in (tree / "src").glob("*/*/grouped_conv*.cpp")}
     for arch in archs:
-        everywhere = arch == HOST or arch in NVIDIA_ARCHES  # but what is for sm_90a alone
+        everywhere = arch == HOST or arch in NVIDIA_ARCHES  # except instances for sm_90a only
         own = [sources[i.name] for i in expansion.instances if arch in i.archs or (everywhere and _is_built(i, arch))]
         for first in range(0, len(own), _SHARD):
             yield arch, own[first : first + _SHARD]
 
 
 def _is_built(instance: Instance, arch: str) -> bool:
-    """Whether a library for the host or for an NVIDIA architecture has an instance."""
+    """True if a library for the host or for an NVIDIA architecture has the instance."""
     return is_built(instance.archs, "host" if arch == HOST else "nvidia", (arch,))
 
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
-    """One compiler for all; where it finds fault, one for each."""
+    """Run one compiler for all sources; if it reports an error, one for each."""
     if complaint(tree, arch, sources, way) == "":
         return []
     said = {source: complaint(tree, arch, [source], way) for source in sources}
@@ -93,12 +93,12 @@ def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refus
 
 
 def complaint(tree: Path, arch: str, sources: Sequence[Path], way: Way) -> str:
-    """What the compiler says against a translation unit of these sources; empty if it takes it."""
+    """The compiler's errors for a translation unit of these sources; empty if it compiles."""
     action = ("-S", "-o", os.devnull) if way.codegen else ("-fsyntax-only",)
     if arch in NVIDIA_ARCHES:
         action = ("-ptx", "-o", os.devnull)
     with tempfile.TemporaryDirectory() as folder:
-        unit = Path(folder) / "unit.hip"  # hipcc heeds --offload-arch for named files alone
+        unit = Path(folder) / "unit.hip"  # hipcc applies --offload-arch to named files only
         unit.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
         command = (*_compiler(arch, way), *action, f"-I{tree / 'include'}", str(unit))
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

@@ -1,4 +1,4 @@
-"""Keep compilers to the tests with the marker `compiles`. A test without it fails when it starts one."""
+"""Restrict compilers to tests with the marker `compiles`. A test without it fails when it starts one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import PurePath
 
 import pytest
 
-# Programs that compile or start what compiles, with a version behind the name or without.
+# Programs that compile or start compilers, with or without a version after the name.
 _PROGRAM = re.compile(r"(g\+\+|gcc|cc|c\+\+|clang|clang\+\+|hipcc|nvcc|cmake|ninja|make|zig|ziglang)(-[0-9.]+)?$")
-_QUESTION = re.compile(r"(--version|-dump|-print-|--print-)")  # arguments with which a compiler only tells of itself
-_LAUNCHERS = 4  # words that may stand before the compiler, as in `env HIP_PLATFORM=amd hipcc`, `python -m ziglang c++`
+_QUESTION = re.compile(r"(--version|-dump|-print-|--print-)")  # arguments with which a compiler only prints information
+_LAUNCHERS = 4  # words that may precede the compiler, as in `env HIP_PLATFORM=amd hipcc`, `python -m ziglang c++`
 _watched: list[pytest.Item] = []  # the test that runs now
 
 
 def compiler_in(command: Sequence[object]) -> str:
-    """The compiler that a command starts, "" if it starts none or only asks for its version."""
+    """The compiler that a command starts, "" if it starts none or only prints its version."""
     words = [os.fsdecode(word) for word in command if isinstance(word, (str, bytes, os.PathLike))]
     if any(_QUESTION.match(word) for word in words[1:]):
         return ""
@@ -27,12 +27,12 @@ def compiler_in(command: Sequence[object]) -> str:
 
 
 def watch(item: pytest.Item | None) -> None:
-    """Take note of the test that runs from now on; None: no test does."""
+    """Note the test that runs from now on; None: no test runs."""
     _watched[:] = [item] if item else []
 
 
 def install() -> None:
-    """Refuse compilers to tests without the marker, in this process and for as long as it lives."""
+    """Refuse compilers to tests without the marker, in this process until it ends."""
     sys.addaudithook(_refuse)
 
 

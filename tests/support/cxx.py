@@ -1,4 +1,4 @@
-"""Small libraries compiled with g++ straight from a rendered tree, without CMake, and runs of single instances."""
+"""Compile small libraries with g++ directly from a rendered tree, without CMake, and run single instances."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ckgen.verify.reference import tolerance
 from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without a word
+CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without warnings
 
 
 def compile_with(folder: Path, arguments: Sequence[str]) -> None:
-    """Run g++ in ``folder``; fails with how it ended and what it printed, which is nothing where it was killed."""
+    """Run g++ in ``folder``. If it fails, report its exit and its output, which is empty if it was killed."""
     compiler = shutil.which("g++")
     assert compiler, "this test compiles C++ and needs g++"
     command = [compiler, "-std=c++17", "-O1", "-fPIC", *arguments]
@@ -36,7 +36,7 @@ def compile_with(folder: Path, arguments: Sequence[str]) -> None:
 
 
 def ending(status: int) -> str:
-    """How a process ended, by the status that ``subprocess`` gives: a negative one is the signal that killed it."""
+    """The end of a process in words, from the status of ``subprocess``: a negative one is the signal that killed it."""
     if status >= 0:
         return f"ended with status {status}"
     return f"was killed by {signal.Signals(-status).name}; did memory run out?"
@@ -49,29 +49,29 @@ def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host executes what is for that architecture too
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host also executes code for that architecture
     config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
     (tree / "include/ckgen/config.h").write_text(config)
     return tree
 
 
 def header(tree: Path, name: str) -> Path:
-    """The header of a tree with a file name, in whatever folder it lies; fails unless there is one."""
+    """The header of a tree with this file name, in any folder; fails unless there is exactly one."""
     found = sorted((tree / "include").rglob(name))
     assert len(found) == 1, f"{len(found)} headers are called {name}: {found}"
     return found[0]
 
 
 def source(tree: Path, name: str) -> Path:
-    """The C++ source of a tree's runtime with a file name, in whatever folder it lies; fails unless there is one."""
+    """The C++ source of a tree's runtime with this file name, in any folder; fails unless there is exactly one."""
     found = sorted((tree / "src").rglob(name))
     assert len(found) == 1, f"{len(found)} sources are called {name}: {found}"
     return found[0]
 
 
 def place_of(file: Path, old: str) -> tuple[int, int]:
-    """Begin and end of a piece of C++ in a file, however its lines are broken and indented; fails unless it is there
-    exactly once."""
+    """Begin and end of a piece of C++ in a file, with any line breaks and indentation; fails unless the file contains
+    it exactly once."""
     words = re.findall(r"\w+|[^\w\s]", old)
     pattern = r"\s*".join(re.escape(word) for word in words)
     found = list(re.finditer(rf"(?<!\w){pattern}" if words[0][0].isalnum() else pattern, file.read_text()))
@@ -80,8 +80,8 @@ def place_of(file: Path, old: str) -> tuple[int, int]:
 
 
 def replace_once(file: Path, old: str, new: str) -> None:
-    """Change a piece of C++ in a file; fails where ``old`` is not in it exactly once. How its lines are broken and
-    indented does not count."""
+    """Replace a piece of C++ in a file; fails unless the file contains ``old`` exactly once. Line breaks and
+    indentation are ignored."""
     begin, end = place_of(file, old)
     text = file.read_text()
     file.write_text(text[:begin] + new.strip() + text[end:])
@@ -94,7 +94,7 @@ def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:
 
 
 def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> Path:
-    """Compile sources to a shared library; objects that another one has too are taken from the store."""
+    """Compile sources to a shared library; objects that an earlier library compiled are taken from the store."""
     options = ("-std=c++17", "-O1", "-fPIC", *flags)
     try:
         objects = [str(compiled("g++", source, options, include).path) for source in sources]

@@ -1,4 +1,4 @@
-"""Random texts of the expression language and what they mean to Python itself, for tests."""
+"""Random texts of the expression language and their values in Python, for tests."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NAN = float("nan")
 
 
 def random_text(rng: random.Random, depth: int = 4, inputs: Sequence[str] = INPUTS) -> str:
-    """An expression with more parentheses than it needs in some places and no more than it needs in others. Its numbers
-    are exact in f32, so that Python's arithmetic is about the same expression."""
+    """An expression with redundant parentheses in some places and only the necessary ones in others. Its numbers are
+    exact in f32, so that Python evaluates the same expression."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice([*inputs, *inputs, str(rng.randint(0, 9)), f"{rng.randint(1, 99) / 8}"])
     part = [random_text(rng, depth - 1, inputs) for _ in range(4)]
@@ -42,7 +42,7 @@ def _value(text: str) -> str:
 
 
 def clamp(x: Any, lo: Any, hi: Any) -> Any:
-    """CK's and PyTorch's order: the upper limit wins."""
+    """Clamp in CK's and PyTorch's order: the upper limit wins."""
     return np.minimum(np.maximum(x, lo), hi)
 
 
@@ -60,10 +60,10 @@ PYTHON: dict[str, Any] = {
 
 
 def python_value(text: str, inputs: dict[str, float]) -> float:
-    """What Python makes of a text, one element at a time."""
+    """The value of a text in Python, for one element."""
     with np.errstate(all="ignore"):
         values = {name: np.float64(value) for name, value in inputs.items()}
-        # Python divides by an integer 0 with an exception; numpy's numbers give infinity as C++ does.
+        # Division by an integer 0 raises an exception in Python; numpy's numbers give infinity as C++ does.
         try:
             return float(eval(text, {"__builtins__": {}}, PYTHON | values))
         except ZeroDivisionError:

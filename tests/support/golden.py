@@ -25,7 +25,7 @@ def cases() -> list[str]:
 
 
 def rendered(case: str) -> dict[str, str]:
-    """What a case's spec renders to now."""
+    """The rendered text of a case's spec with the current code."""
     spec = FOLDER / case / "instances.yaml"
     document = load(spec)
     expansion = expand_document(document)
@@ -43,7 +43,7 @@ def rendered(case: str) -> dict[str, str]:
 
 
 def write() -> None:
-    """Bring every expected/ folder up to date, without files that are no longer made."""
+    """Update every expected/ folder and remove obsolete files."""
     for case in cases():
         folder = FOLDER / case / "expected"
         tree = rendered(case)

@@ -1,8 +1,7 @@
-"""The real library: set `ci` of instances.yaml, generated and built for the host below build/ci/, as by
-`ckgen build --platform host --set ci`, so that the one has nothing left to compile after the other.
+"""The real library: set `ci` of instances.yaml, generated and built for the host below build/ci/, with the same result
+as `ckgen build --platform host --set ci`, so that neither has to compile after the other.
 
-The folder is kept between runs and between test processes; what has not changed is neither rendered anew nor
-compiled.
+The folder is kept between runs and shared by test processes; unchanged files are neither rendered nor compiled again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def selection_of(set_name: str) -> Selection:
-    """What the command line makes of `--set`: the place of its tree too, which its manifest names."""
+    """The selection of the command line's `--set`, including the place of its tree, which its manifest names."""
     return Selection(DEFAULT_SPEC, set_name, (), BUILD / set_name / "tree")
 
 
@@ -36,13 +35,13 @@ def tree_of(set_name: str = "ci") -> Path:
 
 
 def names_of(library: Library, operation: str) -> list[str]:
-    """The instances of a library that are of one operation, in its order."""
+    """The instances of a library that compute one operation, in the library's order."""
     return [instance.name for instance in library.instances if instance.operation == operation]
 
 
 def build_host_library(set_name: str = "ci") -> Path:
-    """The path of the library. Raises CkgenError with the reason when a compiler is missing or a compilation
-    fails; one process builds while others wait."""
+    """The path of the library. Raise CkgenError with the reason if a compiler is missing or a compilation fails. One
+    process builds while others wait."""
     selection = selection_of(set_name)
     tree = tree_of(set_name)
     tree.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ _KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number"
 
 
 def accepts(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value is valid."""
+    """True if a value is valid."""
     return _valid(schema, value, schema["$defs"])
 
 

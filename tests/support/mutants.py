@@ -1,4 +1,4 @@
-"""Texts that are nearly right: mutants of YAML files and of filters, by a seed."""
+"""Texts with small errors: mutants of YAML files and of filters, reproducible by a seed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TOKENS = (
 
 
 def mutant(text: str, seed: int, others: tuple[str, ...] = ()) -> str:
-    """A text with some characters, tokens or lines removed, doubled, moved, or put in from the others."""
+    """A text with some characters, tokens or lines removed, doubled, moved, or inserted from the others."""
     chosen = Random(seed)
     for _ in range(chosen.randint(1, 5)):
         text = _mutate(text, chosen, others)
@@ -59,7 +59,7 @@ def mutant(text: str, seed: int, others: tuple[str, ...] = ()) -> str:
 
 
 def _with_another_word(text: str, chosen: Random, others: tuple[str, ...]) -> str:
-    """With a word in the place of another: what is left is mostly YAML, and wrong further on."""
+    """A text with one word replaced: the result is mostly valid YAML, with errors in a later stage."""
     words = list(_WORD.finditer(text))
     if not words:
         return text

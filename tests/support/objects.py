@@ -1,8 +1,8 @@
 """Compiled objects that tests share, across processes and runs.
 
-The libraries that tests link differ in an instance, or in a header where a bug is planted, and seldom in the runtime.
-An object is taken again where the compiler, its options, the source and every header it read are the same to the byte
-and the include folders have headers of the same names: one that was missing would be read now.
+The libraries that tests link differ in an instance, or in a header with a planted bug, and seldom in the runtime. An
+object is reused if the compiler, its options, the source and every header it read are equal to the byte and the include
+folders have headers of the same names: a new header might shadow one that was read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEPT_SECONDS = 7 * 24 * 3600
 
 
 class Failed(Exception):
-    """A compilation that ended with another status than 0, and what it printed."""
+    """A compilation that ended with a status other than 0, and its output."""
 
     def __init__(self, status: int, said: str) -> None:
         super().__init__(said)
@@ -34,7 +34,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Object:
-    """A compiled object and the headers that it was made from, but for the system's."""
+    """A compiled object and the headers that it was made from, without the system's."""
 
     path: Path
     headers: tuple[Path, ...]
@@ -43,8 +43,8 @@ class Object:
 def compiled(
     compiler: str, source: Path, options: Sequence[str], include: Sequence[Path], folder: Path | None = None
 ) -> Object:
-    """The object of a source, compiled if there is none in ``folder``, by default FOLDER. ``options`` say nothing of
-    inputs, outputs and include folders. Raises Failed."""
+    """The object of a source, compiled if ``folder`` (default: FOLDER) does not have it. ``options`` must not name
+    inputs, outputs or include folders. Raise Failed."""
     folder = folder or FOLDER
     roots = (source.parent, *include)
     place = folder / _key(compiler, source, options, include)
@@ -73,15 +73,15 @@ def _key(compiler: str, source: Path, options: Sequence[str], include: Sequence[
 
 
 def _digest(path: Path) -> str:
-    """Empty where there is no such file."""
+    """The digest of a file; empty if there is none."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def _below(path: Path, roots: Sequence[Path]) -> tuple[int, str]:
-    """Which root a header lies below, the innermost one, and its path there."""
+    """Number of the innermost root that contains a header, and the header's path below it."""
     inside = [number for number, root in enumerate(roots) if path.is_relative_to(root)]
     number = max(inside, key=lambda at: len(roots[at].parts), default=0)
-    return number, str(path.relative_to(roots[number]) if inside else path)  # a whole path stays one below any root
+    return number, str(path.relative_to(roots[number]) if inside else path)  # an absolute path is kept
 
 
 def _compile(compiler: str, source: Path, options: Sequence[str], include: Sequence[Path], target: Path) -> Object:
@@ -97,6 +97,6 @@ def _compile(compiler: str, source: Path, options: Sequence[str], include: Seque
 
 def _forget_old(folder: Path) -> None:
     for place in folder.iterdir():
-        with contextlib.suppress(FileNotFoundError):  # another process forgets too
+        with contextlib.suppress(FileNotFoundError):  # another process may remove it at the same time
             if time.time() - place.stat().st_mtime > _KEPT_SECONDS:
                 shutil.rmtree(place)

@@ -1,3 +1,3 @@
-"""How long a test waits for what should come at once: no test asks how fast a machine is, a hang alone ends it."""
+"""Time limit for events that should come at once: only a hang exceeds it, so no test depends on the machine's speed."""
 
 HANG_GUARD = 1800.0  # seconds

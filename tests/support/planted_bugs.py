@@ -1,4 +1,4 @@
-"""Bugs planted into a copy of the headers: the host platform has to report them."""
+"""Plant bugs in a copy of the headers: the host platform has to report them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tests.support.cxx import header, link, replace_once, write_tree
 
 @dataclass(frozen=True)
 class Bug:
-    """Replace ``old`` by ``new`` in the header with the file name ``header``, whatever folder it lies in and however
-    its lines are broken; ``words`` name headers without folders. In some schedules the report may be about another
-    consequence of the same bug, so all must report and one must have all of ``words``; a bug without words leaves every
-    access in order, and only the result can tell."""
+    """Replace ``old`` by ``new`` in the header with the file name ``header``, in any folder and with any line breaks;
+    ``words`` name headers without folders. In some schedules the report may be about another consequence of the same
+    bug, so every schedule must report and one report must have all of ``words``. A bug without words leaves every
+    access in order; only the result shows it.
+    """
 
     header: str
     old: str
@@ -30,13 +31,13 @@ class Bug:
 
 
 def without_folders(report: str) -> str:
-    """A report of the host platform with the file names of headers alone."""
+    """A report of the host platform, with headers named without their folders."""
     return re.sub(r"ckgen/(?:\w+/)+(\w+\.hpp)", r"\1", report)
 
 
 def check_bug(bug: Bug, instance: Instance, run: Callable[[Library, str, ConvProblem], None], folder: Path) -> Library:
     """Build ``instance`` with the bug in ``folder`` and fail unless ``run`` shows it in every schedule; ``run`` raises
-    AssertionError for a wrong result. Gives the library."""
+    AssertionError for a wrong result. Return the library."""
     tree = write_tree(folder, (instance,))
     replace_once(header(tree, bug.header), bug.old, bug.new)
     library = Library(link(folder, tree))

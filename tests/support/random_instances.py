@@ -1,7 +1,7 @@
-"""Random instances that keep every rule, drawn from all that a spec may ask for.
+"""Random instances that satisfy every rule, drawn from everything that a spec may request.
 
-They are drawn as groups of a spec and pass through its front door, so that what these tests compile is what
-`ckgen validate` accepts. A seed stands for the same instances everywhere.
+They are drawn as groups of a spec and validated like any spec, so that these tests compile instances that `ckgen
+validate` accepts. A seed gives the same instances everywhere.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _COPY_TILES = {
     "stationary": ((64, 128), (128, 256)),
     "halo": ((8, 16, 32, 40, 64), (8, 16, 32, 64)),
 }
-_DRAWS = 20_000  # of one kind before it counts as having no valid instance
+_DRAWS = 20_000  # per kind, before the kind counts as having no valid instance
 
 
 def kinds() -> list[Kind]:
-    """Operation, family and whether the instances are generic, of all that exist."""
+    """All existing combinations of operation, family and whether the instance is generic."""
     return [
         Kind(operation.name, family, generic)
         for operation in OPERATIONS.values()
@@ -63,7 +63,7 @@ def kinds() -> list[Kind]:
 
 
 def random_instances(seed: int, count: int) -> Expansion:
-    """``count`` valid instances with different names, the kinds by turns, as the spec of one group each."""
+    """``count`` valid instances with different names, in rotation over the kinds, as the spec with one group each."""
     rng, checker = random.Random(seed), Checker()
     groups: list[dict[str, Any]] = []
     names: set[str] = set()
@@ -83,7 +83,7 @@ def random_instances(seed: int, count: int) -> Expansion:
 
 
 def _valid(kind: Kind, rng: random.Random, checker: Checker) -> Iterator[tuple[dict[str, Any], Instance]]:
-    """A group's keys and its instance, of a kind, for ever."""
+    """Yield keys of a group and its instance, of one kind, without end."""
     while True:
         for _ in range(_DRAWS):
             values = _draw(kind, rng)
@@ -96,7 +96,7 @@ def _valid(kind: Kind, rng: random.Random, checker: Checker) -> Iterator[tuple[d
 
 
 def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
-    """Keys of a group; each that may be absent sometimes is."""
+    """Keys of a group; each optional key is sometimes absent."""
     operation = OPERATIONS[kind.operation]
     values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
     if operation.fused:
@@ -141,7 +141,7 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
 
 
 def _as_read(axis: str, value: Any) -> Any:
-    """What the spec's models make of a value of an axis."""
+    """A value of an axis as the spec's models read it."""
     if axis == "tile":
         return Tile(**value)
     if axis == "vector":

@@ -2,8 +2,8 @@
 
     python -m tests.support.run_sweep --seed 3 --count 40 [--like gfx950]
 
-The host can do as an architecture does (LIKE). Prints what failed, or was not taken by any problem, and exits with 1 if
-something failed.
+The host can imitate an architecture (LIKE). Prints the instances that failed or that no problem suited, and exits with
+1 if one failed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tests.support.cxx import link
 from tests.support.random_instances import random_instances
 
 _FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-w")
-# By rows in LDS on gfx950; with half as many lanes to exchange values on gfx1201, and on NVIDIA's.
+# gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes.
 LIKE = {"gfx942": (), "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",), "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1",)}
 
 
 def problems(ndim: int) -> list[ConvProblem]:
-    """Small ones of each kind: several ragged tiles, strides and groups, single channels, filters of one tap, and what
-    the families for few channels take."""
+    """Small problems of each kind: several ragged tiles, strides and groups, single channels, filters of one tap, and
+    problems for the families for few channels."""
     edge = {1: (37,), 2: (9, 7), 3: (5, 4, 6)}[ndim]
     three, two, one = (3,) * ndim, (2,) * ndim, (1,) * ndim
     kept = [
@@ -60,8 +60,8 @@ def plan_of(library: Library, instances: Sequence[Instance]) -> Plan:
 
 
 def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] = ()) -> list[Row]:
-    """The rows of all runs of ``count`` random instances and of others; those that take no problem have a row that says
-    why."""
+    """The rows of all runs of ``count`` random instances and of ``others``; an instance that takes no problem has a row
+    with the reason."""
     expansion = random_instances(seed, count)
     instances = (*expansion.instances, *others)
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] 
 
 
 def _refusals(library: Library, row: Row) -> str:
-    """Why an instance takes no problem of its number of dimensions."""
+    """The reason why an instance takes no problem of its number of dimensions."""
     own = problems(library.instance(row.instance).ndim)
     reasons = {library.check(row.instance, library.describe(row.instance, problem)) for problem in own}
     gpu_only = any(reason and reason.startswith("[host]") for reason in reasons)

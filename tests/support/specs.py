@@ -51,7 +51,7 @@ def spec_text(*groups: dict[str, Any], **top: Any) -> str:
 
 
 def expand_groups(*groups: dict[str, Any], **top: Any) -> Expansion:
-    """What a spec of these groups stands for; CkgenError if it is wrong."""
+    """The expansion of a spec with these groups; raise CkgenError if it is wrong."""
     return expand_document(loads(spec_text(*groups, **top)))
 
 
@@ -62,12 +62,12 @@ def default_expansion() -> Expansion:
 
 
 def instances_of(operation: str) -> tuple[Instance, ...]:
-    """The instances of the repository's own instances.yaml that are of one operation."""
+    """The instances of the repository's own instances.yaml for one operation."""
     return tuple(made for made in default_expansion().instances if made.operation == operation)
 
 
 def instance(**fields: Any) -> Instance:
-    """A sound xdl instance with some fields changed."""
+    """A valid xdl instance with some fields changed."""
     base: dict[str, Any] = {
         "family": "xdl",
         "layout": "NHWGC/GKYXC/NHWGK",

@@ -11,8 +11,8 @@ from ckgen.conv.problem import ConvProblem
 def problems(
     draw: st.DrawFn, ndims: tuple[int, ...] = (1, 2, 3), max_channels: int = 70, max_groups: int = 32
 ) -> ConvProblem:
-    """Problems with any stride (also beyond the filter), dilation and pads that differ by side; one-pixel
-    outputs are as likely as larger ones. Sizes stay small enough for plain loops when ``max_channels`` is."""
+    """Problems with any stride (even larger than the filter), dilation and pads that differ by side; one-pixel outputs
+    are as likely as larger ones. Sizes stay small enough for plain loops if ``max_channels`` is."""
     ndim = draw(st.sampled_from(ndims))
     groups = draw(st.sampled_from([g for g in (1, 2, 3, 5, 8, 16, 32) if g <= max_groups]))
     channels = st.integers(1, max_channels if groups <= 3 else max(1, max_channels // 8))

@@ -1,4 +1,4 @@
-"""Compiles tests/data/stub_library/stub.c: the C API over plain loops, correct or with one planted bug."""
+"""Compile tests/data/stub_library/stub.c: the C API over plain loops, correct or with one planted bug."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCE = ROOT / "tests" / "data" / "stub_library" / "stub.c"
 
 
 def compile_stub(folder: Path, bug: str = "NONE", platform: str = "host") -> Path:
-    """The path of the library; compiled once a folder, bug and platform. Fails without a C compiler."""
+    """The path of the library; compiled once per folder, bug and platform. Fails without a C compiler."""
     path = folder / f"{bug.lower()}-{platform}.so"
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler, "the tests need a C compiler, cc or gcc, on PATH"

@@ -1,6 +1,6 @@
-"""What the tests of ckgen.torch share: tensors of small convolutions, and PyTorch's own results to compare with.
+"""Helpers of the tests of ckgen.torch: tensors of small convolutions, and PyTorch's own results to compare with.
 
-On the CPU they run the host library, on a GPU the library that CKGEN_NVIDIA_LIBRARY names (fixture ``torch_library``).
+On the CPU they use the host library, on a GPU the library that CKGEN_NVIDIA_LIBRARY names (fixture ``torch_library``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHAPES = [
     (16, 8, 2, (3,), (17,), 2, 1, 1),
     (8, 16, 2, (3, 1, 2), (5, 4, 6), 1, (1, 0, 1), 1),
 ]
-# A problem of few products for each number of dimensions, with everything that may differ from the default.
+# A problem with few products for each number of dimensions, with a value other than the default in every setting.
 TINY = [
     (4, 6, 2, (3,), (5,), 2, 1, 1),
     (4, 6, 2, (2, 3), (4, 5), (2, 1), (0, 1), (1, 2)),
@@ -35,20 +35,20 @@ TINY = [
 
 
 def channels_last(tensor: Any) -> Any:
-    """The tensor if it is channels-last in memory, else a copy that is."""
+    """The tensor if it is channels-last in memory, else a channels-last copy."""
     if tensor.dim() == 3:
         return tensor.transpose(1, 2).contiguous().transpose(1, 2)
     return tensor.contiguous(memory_format=FORMATS[tensor.dim()])
 
 
 def uniform(*shape: int, seed: int = 3, dtype: Any = torch.float32) -> Any:
-    """Values between -1/2 and 1/2, the same each time, on the device under test."""
+    """Values between -1/2 and 1/2, the same in each call, on the device under test."""
     made = torch.rand(*shape, generator=torch.Generator().manual_seed(seed + sum(shape))) - 0.5
     return made.to(device=DEVICE, dtype=dtype)
 
 
 def make(shape: tuple[Any, ...], dtype: Any = torch.float32) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Channels-last input and gradient, a weight of the size in question, the settings."""
+    """Channels-last input and gradient, a weight of the given size, the settings."""
     c, k, groups, filter, edges, stride, padding, dilation = shape
     settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     input, weight = uniform(2, c, *edges, dtype=dtype), uniform(k, c // groups, *filter, dtype=dtype)
@@ -69,7 +69,7 @@ def leaves(*tensors: Any) -> list[Any]:
 
 
 def derivatives(function: Callable[..., Any], tensors: list[Any], order: int) -> list[Any]:
-    """The function's value and, order by order, the gradients of a function of all values of the order before."""
+    """The function's value and, order by order, the gradients of a function of all values of the previous order."""
     values = [function(*tensors)]
     found = list(values)
     for at in range(order):
@@ -80,7 +80,7 @@ def derivatives(function: Callable[..., Any], tensors: list[Any], order: int) ->
 
 
 def assert_close(found: Any, known: Any, tolerance: float = 1e-4) -> None:
-    """Each tensor within a part of the largest value of the other, which is in double precision or not."""
+    """Fail unless each tensor is within a fraction of the largest value of the other, whose type may be double."""
     pairs = list(zip(found, known, strict=True)) if isinstance(found, list | tuple) else [(found, known)]
     for at, (one, two) in enumerate(pairs):
         assert one.shape == two.shape, at

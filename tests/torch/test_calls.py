@@ -1,4 +1,6 @@
-"""What is given to the functions of ckgen.torch beside tensors, and what PyTorch's tools see of them."""
+"""Test arguments of ckgen.torch's functions other than tensors, and the view that PyTorch's tools have of the
+functions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ flop_counter: Any = pytest.importorskip("torch.utils.flop_counter")
 
 @pytest.mark.parametrize("number", [np.int64, torch.tensor], ids=["numpy", "tensor"])
 def test_settings_in_other_integers(torch_library: Library, number: Any) -> None:
-    """A single one, and one for each dimension."""
+    """Pass a single value, and one per dimension."""
     input, weight, gradient, settings = make(SHAPES[2])
     groups = {"groups": settings.pop("groups")}
     given = {name: tuple(map(number, edges)) for name, edges in settings.items()} | groups
@@ -52,7 +54,7 @@ def test_too_many_or_few_settings(torch_library: Library, entries: int) -> None:
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("shape", [SHAPES[0], SHAPES[1], SHAPES[5]], ids=str)
 def test_operations_are_counted_as_pytorchs(torch_library: Library, shape: tuple[Any, ...], both: bool) -> None:
-    """By FlopCounterMode, for functions and operators."""
+    """FlopCounterMode counts functions and operators like PyTorch's."""
     input, weight, _, settings = make(shape)
     policy, ndim = (torch_library.path, both, False), weight.dim() - 2
     geometry = [[edges] * ndim if isinstance(edges, int) else [*edges] for edges in shape[5:]]
@@ -71,7 +73,8 @@ def test_operations_are_counted_as_pytorchs(torch_library: Library, shape: tuple
 def test_a_relative_path_is_of_the_directory_where_it_was_given(
     torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though the backward pass comes after a change to a directory where the path names something else."""
+    """The path stays valid if the working directory changes before the backward pass to one where it names another
+    file."""
     path, tensors = Path(torch_library.path).resolve(), leaves(uniform(2, 3, 5, 5), uniform(4, 3, 3, 3))
     monkeypatch.chdir(path.parent)
     given = (path.name, Path(path.name), f"./{path.name}", f"../{path.parent.name}/{path.name}")

@@ -1,4 +1,4 @@
-"""The operators of ckgen.torch as torch.library checks them, and models that are compiled, traced and exported."""
+"""Test the operators of ckgen.torch with the checks of torch.library, and compiled, traced and exported models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ nn = torch.nn
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """What one test compiled is not in the way of another."""
+    """Reset the compiler, so that tests do not share compiled code."""
     torch.compiler.reset()
     yield
     torch.compiler.reset()
@@ -26,7 +26,7 @@ def fresh() -> Iterator[None]:
 
 @pytest.mark.parametrize("shape", TINY, ids=str)
 def test_the_operators_are_sound(torch_library: Library, shape: tuple[Any, ...]) -> None:
-    """Schema, autograd kernel, and the fake kernel's shapes and strides beside the real one's, also symbolic ones."""
+    """Compare schema, autograd kernel, and the shapes and strides of fake and real kernel, symbolic ones included."""
     input, weight, gradient, settings = make(shape)
     ndim = weight.dim() - 2
     edges = [[value] * ndim if isinstance(value, int) else list(value) for value in list(settings.values())[:3]]
@@ -42,7 +42,7 @@ def test_the_operators_are_sound(torch_library: Library, shape: tuple[Any, ...])
 
 
 def model(library: Library | None, both: bool) -> Any:
-    """Without a normalisation behind a bias, whose gradient would be rounding errors alone."""
+    """A model without normalisation after a bias, because that bias would have a gradient of rounding errors alone."""
     torch.manual_seed(1)
     made = nn.Sequential(
         *(nn.Conv2d(3, 4, 3, padding="same"), nn.Tanh(), nn.Conv2d(4, 4, (2, 3), padding="same", groups=2)),
@@ -87,7 +87,7 @@ def test_a_compiled_model_with_dynamic_shapes(torch_library: Library) -> None:
 
 
 def test_a_compiled_backward_pass(torch_library: Library) -> None:
-    """Compiled autograd traces the backward pass as well, as DDP asks it to."""
+    """Compiled autograd also traces the backward pass, as DDP requests."""
     made, plain, images = model(torch_library, True), model(None, True), uniform(2, 3, 5, 6)
     run = torch.compile(lambda x: made(x).square().mean().backward(), backend="aot_eager")
     with torch._dynamo.config.patch(compiled_autograd=True):
@@ -101,7 +101,7 @@ def test_a_compiled_backward_pass(torch_library: Library) -> None:
 
 
 def test_compiled_transforms_and_calls(torch_library: Library) -> None:
-    """torch.func inside a compiled function, a library object in place of its path, a gradient alone."""
+    """Compile torch.func inside a function, a library object in place of its path, and a gradient alone."""
     input, weight, gradient, settings = make(TINY[1])
     path = torch_library.path
 
@@ -159,7 +159,7 @@ def test_traced_models(torch_library: Library) -> None:
 
 
 def test_meta_tensors(torch_library: Library) -> None:
-    """Shapes and strides without a run, also of the calls for one gradient."""
+    """Shapes and strides are known without a run, even for the calls for one gradient."""
     input, weight, gradient, settings = (part if isinstance(part, dict) else part.to("meta") for part in make(TINY[1]))
     pair = input.requires_grad_(), weight.requires_grad_()
     out = ct.conv(*pair, **settings, library=torch_library, input_gradient=True)

@@ -1,5 +1,6 @@
-"""ckgen.torch against PyTorch's own gradients: on the CPU with the host library, on a GPU where CKGEN_NVIDIA_LIBRARY
-names a library for it."""
+"""Compare ckgen.torch with PyTorch's own gradients: on the CPU with the host library, on a GPU with the library that
+CKGEN_NVIDIA_LIBRARY names.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def test_bfloat16_can_give_float32(torch_library: Library) -> None:
 
 
 def test_strides_that_skip_are_taken_as_they_are(torch_library: Library) -> None:
-    """Half of the channels of a wider tensor: positions are further apart than they are long."""
+    """Use half of the channels of a wider tensor: the distance between positions exceeds their length."""
     input, weight, gradient, settings = make(SHAPES[1], torch.float32)
     wide = channels_last(torch.cat((input, input + 1), 1))
     part = wide[:, : input.shape[1]]
@@ -99,9 +100,9 @@ def test_addresses_of_any_alignment_are_taken(torch_library: Library) -> None:
 
 
 def test_a_problem_is_prepared_once(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For each kind of tensors: shapes, strides, alignment, types."""
+    """One preparation serves one combination of shapes, strides, alignment and types."""
     c, k, groups, filter, _, *rest = SHAPES[0]
-    input, weight, gradient, settings = make((c, k, groups, filter, (5, 4), *rest))  # of a size that no other test has
+    input, weight, gradient, settings = make((c, k, groups, filter, (5, 4), *rest))  # of a size that no other test uses
     calls: list[int] = []
     real = Library.candidates_for
     monkeypatch.setattr(Library, "candidates_for", lambda self, *a, **k: calls.append(1) or real(self, *a, **k))
@@ -114,7 +115,7 @@ def test_a_problem_is_prepared_once(torch_library: Library, monkeypatch: pytest.
     assert len(calls) == 1
     run(gradient[:1], input[:1], weight.shape)
     assert len(calls) == 2
-    # An image has the same strides whatever stride PyTorch says that the only one has.
+    # The strides of an image of length 1 are derived, whatever stride PyTorch reports for that length.
     run(gradient[:1].as_strided((1, *gradient.shape[1:]), (7, *gradient.stride()[1:])), input[:1], weight.shape)
     run(gradient[:1], input[:1], weight.shape)
     assert len(calls) == 3
@@ -145,7 +146,7 @@ def test_what_does_not_fit_is_refused_in_words(torch_library: Library, change: A
 
 
 class Block(torch.nn.Module):  # type: ignore[misc, name-defined]
-    """ResNeXt's, in small: 1x1, grouped 3x3 with the stride, 1x1, and a shortcut that is added."""
+    """A small ResNeXt block: 1x1, grouped 3x3 with the stride, 1x1, and a shortcut that is added."""
 
     def __init__(self, channels: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -164,7 +165,7 @@ class Block(torch.nn.Module):  # type: ignore[misc, name-defined]
 
 
 def classifier(*layers: Callable[[], Any], features: int) -> Any:
-    """The layers with a classifier behind them; the same weights each time."""
+    """The layers followed by a classifier; the same weights each time."""
     nn = torch.nn
     torch.manual_seed(5)
     model = nn.Sequential(*(make() for make in layers), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, 10))
@@ -183,7 +184,7 @@ def resnext() -> Any:
 
 
 def losses(model: Any, half: bool, steps: int = 6, rate: float = 0.2) -> list[float]:
-    """The losses of a few steps of training, under autocast if `half`."""
+    """The losses of a few training steps, under autocast if `half`."""
     channels = next(model.parameters()).shape[1]
     images = torch.rand(4, channels, 8, 8, generator=torch.Generator().manual_seed(7)).to(DEVICE)
     images = images.contiguous(memory_format=torch.channels_last)
@@ -203,7 +204,7 @@ def losses(model: Any, half: bool, steps: int = 6, rate: float = 0.2) -> list[fl
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The instances that are prepared while a test runs, for problems seen before too."""
+    """The instances prepared while a test runs; plans of earlier tests are not reused."""
     names: list[str] = []
     real = Library.prepare
     monkeypatch.setattr(Library, "prepare", lambda self, name, problem: names.append(name) or real(self, name, problem))
@@ -216,7 +217,8 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_resnext_block_trains_as_with_pytorch_alone(
     torch_library: Library, chosen: list[str], half: bool, both: bool
 ) -> None:
-    """cuDNN on a GPU, PyTorch's own kernels on the CPU; the library's weight gradients, or all."""
+    """The reference is cuDNN on a GPU and PyTorch's own kernels on the CPU; the library computes the weight gradients,
+    or all."""
     model = block()
     assert len(ct.patch(model, torch_library, input_gradient=both)) == 4
     found, known = losses(model, half), losses(block(), half)
@@ -230,7 +232,8 @@ def test_a_resnext_block_trains_as_with_pytorch_alone(
 def test_a_small_resnext_trains_with_both_gradients_as_with_pytorch_alone(
     torch_library: Library, chosen: list[str], half: bool
 ) -> None:
-    """The loss of every step; all gradients of all convolutions but that of the images, which nobody needs."""
+    """Compare the loss of every step. The library computes all gradients of all convolutions, except that of the
+    images."""
     model = resnext()
     assert len(ct.patch(model, torch_library, input_gradient=True)) == 1 + 4 * 3 + 3
     found, known = (losses(one, half, rate=0.02) for one in (model, resnext()))
@@ -274,7 +277,7 @@ def test_the_example_of_the_documentation_gives_both_gradients(torch_library: Li
 
 
 def test_a_library_without_the_operation_says_so(make_stub: StubMaker) -> None:
-    """It has weight gradients alone. An input gradient asked of it is an error that says what to do instead."""
+    """It has only weight gradients. A request for an input gradient is an error with advice."""
     torch_library = make_stub()
     input, weight, gradient, settings = (
         part if isinstance(part, dict) else part.cpu() for part in make(SHAPES[1], torch.float32)
@@ -303,7 +306,7 @@ def test_gradients_that_nobody_needs_are_not_computed(torch_library: Library, ch
 
 
 def test_input_and_weight_gradients_come_from_one_call(torch_library: Library) -> None:
-    """Half as much work for the host as two: the operator runs once in a backward pass."""
+    """The host does half the work of two calls: the operator runs once in a backward pass."""
     input, weight, gradient, settings = make(SHAPES[1])
     calls = []
 

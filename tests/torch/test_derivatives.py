@@ -1,4 +1,6 @@
-"""Derivatives of every order through ckgen.torch are PyTorch's: backwards, forwards and by torch.func."""
+"""Test that derivatives of every order through ckgen.torch equal PyTorch's: in reverse mode, forward mode and
+torch.func.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ func = torch.func
 def pair(
     library: Library, shape: tuple[Any, ...], both: bool
 ) -> tuple[Callable[..., Any], Callable[..., Any], list[Any]]:
-    """A scalar function of input, weight and bias by the library, by PyTorch alone, and its arguments."""
+    """A scalar function of input, weight and bias by the library, the same by PyTorch alone, and its arguments."""
     input, weight, gradient, settings = make(shape)
 
     def own(x: Any, w: Any, b: Any) -> Any:
@@ -63,7 +65,7 @@ def test_products_with_the_hessian(torch_library: Library, both: bool) -> None:
 
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 def test_a_gradient_penalty_trains_all_weights(torch_library: Library, both: bool) -> None:
-    """As a Wasserstein GAN's critic is trained: the loss holds the norm of the gradient of the input."""
+    """Train as the critic of a Wasserstein GAN is trained: the loss contains the norm of the gradient of the input."""
 
     def losses(patched: bool) -> list[Any]:
         torch.manual_seed(4)
@@ -82,7 +84,7 @@ def test_a_gradient_penalty_trains_all_weights(torch_library: Library, both: boo
 
 
 def test_a_loss_of_the_gradient_of_a_gradient_call(torch_library: Library) -> None:
-    """conv_backward_weight and conv_backward_data can be differentiated themselves, twice."""
+    """conv_backward_weight and conv_backward_data are themselves twice differentiable."""
     for shape in TINY:
         input, weight, gradient, settings = make(shape)
         weight = channels_last(weight)
@@ -165,7 +167,8 @@ def test_transforms_of_torch_func(torch_library: Library, transform: str, both: 
 @pytest.mark.parametrize("both", [False, True], ids=["weight", "both"])
 @pytest.mark.parametrize("shape", TINY, ids=str)
 def test_forward_over_reverse_of_all_tensors(torch_library: Library, shape: tuple[Any, ...], both: bool) -> None:
-    """In each number of dimensions: the gradients of input, weight and bias together, and without the weight's."""
+    """Compute the gradients of input, weight and bias together, and without the weight's, in each number of
+    dimensions."""
     own, pytorchs, tensors = pair(torch_library, shape, both)
     tangents = tuple(torch.cos(part) for part in tensors)
     for of in ((0, 1, 2), (0, 2)):
@@ -177,7 +180,7 @@ def test_forward_over_reverse_of_all_tensors(torch_library: Library, shape: tupl
 
 
 def test_dual_tensors_without_torch_func(torch_library: Library) -> None:
-    """Forward mode over a backward pass that records nothing."""
+    """Use forward mode over a backward pass that records nothing."""
     own, pytorchs, tensors = pair(torch_library, TINY[1], True)
     forward_ad = torch.autograd.forward_ad
     found = []
@@ -202,7 +205,7 @@ def test_batched_gradients_of_autograd(torch_library: Library) -> None:
 
 
 def test_functional_calls_of_a_patched_model(torch_library: Library) -> None:
-    """Gradients for each of a batch, of all parameters."""
+    """Compute gradients of all parameters per batch entry."""
     torch.manual_seed(3)
     nn = torch.nn
     model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 2), nn.Flatten()).to(DEVICE)
@@ -219,7 +222,7 @@ def test_functional_calls_of_a_patched_model(torch_library: Library) -> None:
 
 
 def random_case(seed: int) -> tuple[Any, ...]:
-    """A convolution of a few hundred products, with any setting."""
+    """A convolution of a few hundred products, with random settings."""
     rng = random.Random(seed)
     ndim, groups = rng.choice((1, 2, 2, 3)), rng.choice((1, 1, 2, 3))
     each = lambda *options: tuple(rng.choice(options) for _ in range(ndim))  # noqa: E731
@@ -232,7 +235,8 @@ def random_case(seed: int) -> tuple[Any, ...]:
 
 
 def placed(tensor: Any, rng: random.Random) -> Any:
-    """The tensor's values in some memory format: also with gaps, at an offset, or with a stride that says nothing."""
+    """The tensor's values in a random memory format, which may have gaps, an offset, or an arbitrary stride for length
+    1."""
     kind = rng.randrange(4) if tensor.dim() > 2 else 0
     if kind == 0:
         return tensor
@@ -248,7 +252,7 @@ def placed(tensor: Any, rng: random.Random) -> Any:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_convolutions_in_any_memory_format(torch_library: Library, seed: int) -> None:
-    """Two orders, of those tensors that need a gradient; the first order also in half precision."""
+    """Compare two orders of derivatives of the tensors that need a gradient; the first order also in half precision."""
     rng, in_shape, wei_shape, settings = random_case(seed)
     dtype = rng.choice((torch.float32, torch.float32, torch.float16, torch.bfloat16))
     base = [uniform(*shape, dtype=dtype) for shape in (in_shape, wei_shape, wei_shape[:1])]
@@ -268,7 +272,7 @@ def test_random_convolutions_in_any_memory_format(torch_library: Library, seed: 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_family_of_the_library_is_differentiable(torch_library: Library, shape: tuple[Any, ...]) -> None:
-    """On a GPU these are the tuned instances; on the host the generic ones."""
+    """On a GPU these are the tuned instances, on the host the generic ones."""
     own, pytorchs, tensors = pair(torch_library, shape, True)
     found = derivatives(own, leaves(*tensors), 2)
     assert_close(found, derivatives(pytorchs, leaves(*(tensor.double() for tensor in tensors)), 2), 5e-4)

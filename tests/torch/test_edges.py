@@ -1,4 +1,4 @@
-"""Unusual tensors and modes: ckgen.torch gives PyTorch's numbers, formats and errors, or says what it refuses."""
+"""Test unusual tensors and modes: ckgen.torch returns PyTorch's numbers, formats and errors, or reports a refusal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HALF = torch.bfloat16 if DEVICE == "cpu" else torch.float16
 
 
 def both_ways(library: Library, tensors: list[Any], settings: dict[str, Any], use: Callable[[Any], Any]) -> None:
-    """Output and gradients by the library and by PyTorch, with ``use`` of the output as the loss."""
+    """Compare output and gradients by the library and by PyTorch, with ``use`` of the output as the loss."""
     own, other = leaves(*tensors), leaves(*tensors)
     run = BY_PYTORCH[tensors[1].dim() - 2]
     outs = ct.conv(*own, **settings, library=library, input_gradient=True), run(*other, **settings)
@@ -152,7 +152,7 @@ FORMATS: dict[str, Callable[[Any], Any]] = {
 def test_a_gradient_has_the_strides_of_its_tensor(
     torch_library: Library, sizes: tuple[int, ...], input_format: str, weight_format: str
 ) -> None:
-    """Also those that say nothing, where a length is 1: optimizers and DDP compare them all."""
+    """Even the arbitrary strides of dimensions of length 1 must match: optimizers and DDP compare them all."""
     batch, channels, *filter = sizes
     input = FORMATS[input_format](uniform(batch, channels, *(edge + 1 for edge in filter)))
     weight = FORMATS[weight_format](uniform(4, channels, *filter))
@@ -170,7 +170,7 @@ def test_a_gradient_that_pytorch_computes_has_them_too(
     make_stub: StubMaker, input_format: str, weight_format: str
 ) -> None:
     """The stand-in has no instance for input gradients. PyTorch's have the strides of the kernel that computed them,
-    but a compiled graph counts on what the fake kernel says."""
+    but a compiled graph relies on the strides of the fake kernel."""
     input, weight = torch.ones(2, 4, 5, 5, dtype=torch.bfloat16), torch.ones(6, 4, 3, 3, dtype=torch.bfloat16)
     tensors = torch.ones(2, 6, 3, 3, dtype=torch.bfloat16), FORMATS[input_format](input), FORMATS[weight_format](weight)
     settings = [1, 1], [0, 0], [1, 1], 1, True, False, make_stub().path, True, True
@@ -180,7 +180,7 @@ def test_a_gradient_that_pytorch_computes_has_them_too(
 
 
 def test_strides() -> None:
-    """What is read in place, what is copied first, and how results lie."""
+    """Check the strides of tensors read in place, of tensors copied first, and of results."""
     assert readable((2, 3, 4, 5), (60, 1, 15, 3)) == (60, 1, 15, 3)
     assert readable((2, 3, 4, 5), (600, 1, 30, 6)) == (600, 1, 30, 6), "gaps"
     assert readable((1, 3, 1, 1), (7, 1, 9, 0)) == (3, 1, 3, 3), "strides that say nothing"
@@ -311,7 +311,7 @@ def test_checkpointed_layers(torch_library: Library, half: bool, reentrant: bool
 
 
 class Casts(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
-    """Counts conversions between types."""
+    """Mode that counts conversions between types."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -324,7 +324,7 @@ class Casts(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[mis
 
 @pytest.mark.parametrize("cache", [True, False])
 def test_a_shared_weight_under_autocast(torch_library: Library, cache: bool) -> None:
-    """PyTorch's types and numbers, and as many casts as PyTorch makes without its cache."""
+    """Types and numbers equal PyTorch's, and there are as many casts as PyTorch makes without its cache."""
     weight, bias = uniform(3, 3, 3, 3).requires_grad_(), uniform(3).requires_grad_()
     found = []
     for own in (True, False):
@@ -340,7 +340,7 @@ def test_a_shared_weight_under_autocast(torch_library: Library, cache: bool) -> 
                 loss = out.float().sum()
             with casts:
                 loss.backward()
-            weight.data *= 2  # which no version counter tells
+            weight.data *= 2  # no version counter records this change
         weight.data /= 4
         found.append((casts.count, [weight.grad, bias.grad, input.grad]))
     assert cache or found[0][0] == found[1][0]
@@ -361,7 +361,7 @@ def test_a_cast_without_a_graph_is_not_used_with_one(torch_library: Library) -> 
 
 
 def test_double_backward_in_an_autocast_region(torch_library: Library) -> None:
-    """The graph of the first order is in half precision; what is left out of it stays in float32."""
+    """The graph of the first order is in half precision; the computations outside of it stay in float32."""
     input, weight, _, settings = make(TINY[1])
     found = []
     for own in (True, False):
@@ -387,7 +387,7 @@ def test_double_backward_in_an_autocast_region(torch_library: Library) -> None:
 
 
 def test_scaled_gradients_of_half_precision(torch_library: Library) -> None:
-    """GradScaler: float16 under autocast; a step with an infinity is left out."""
+    """GradScaler with float16 under autocast skips a step with an infinity."""
     found = []
     for patched in (True, False):
         torch.manual_seed(5)
@@ -420,7 +420,7 @@ def process_group() -> Iterator[None]:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_ddp_takes_gradients_as_they_are(torch_library: Library, process_group: None, form: str) -> None:
-    """Without the warning that strides differ from its buckets', which costs a copy of every gradient and step."""
+    """DDP does not warn that strides differ from its buckets', which costs a copy of every gradient per step."""
 
     def build() -> Any:
         torch.manual_seed(7)
@@ -456,7 +456,7 @@ def test_the_plans_kept_are_bounded(torch_library: Library, monkeypatch: pytest.
 
 
 def test_threads_share_a_library(torch_library: Library) -> None:
-    """As the backward passes of several GPUs do: first uses of the same problems at the same time."""
+    """Threads use the same problems for the first time at once, as the backward passes of several GPUs do."""
     engines.engine.cache_clear()
     input, weight, gradient, settings = make(TINY[1])
     results: list[Any] = []
@@ -481,7 +481,8 @@ def test_threads_share_a_library(torch_library: Library) -> None:
 
 
 def test_runs_wait_for_nothing(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No synchronisation and no copy through the host: CUDA graphs can capture a run, and streams overlap."""
+    """There is no synchronisation and no copy through the host, so that CUDA graphs can capture a run and streams
+    overlap."""
     for name in ("synchronize", "holding", "allocated"):
         monkeypatch.setattr(f"ckgen.library.device_memory.DeviceMemory.{name}", lambda *_, **__: pytest.fail("waits"))
     seen: list[str] = []
@@ -523,7 +524,7 @@ def test_the_dispatcher_is_passed_by_only_where_it_has_nothing_to_do(torch_libra
 
 
 def test_tensors_where_no_library_is_for(make_stub: Any) -> None:
-    """A library for another platform than the tensors': an error that names both."""
+    """A library for another platform than the tensors' raises an error that names both."""
     foreign = make_stub(platform="nvidia")
     if DEVICE != "cpu":
         pytest.skip("for tensors on the CPU")

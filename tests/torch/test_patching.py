@@ -1,4 +1,4 @@
-"""What ``ckgen.torch.patch`` patches, what it leaves and why, and what copies and saved models do."""
+"""Test ``ckgen.torch.patch``: patched modules, skipped modules and the reasons, copied and saved models."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Own(nn.Conv2d):  # type: ignore[misc, name-defined]
-    """A convolution whose forward is its own."""
+    """A convolution with its own forward."""
 
     def forward(self, input: Any) -> Any:
         return 2 * super().forward(input)
 
 
 def model() -> Any:
-    """Two convolutions that can be patched, and one of every kind that cannot."""
+    """A model with two convolutions that can be patched, and one of every kind that cannot."""
     torch.manual_seed(2)
     return nn.Sequential(
         nn.Conv2d(3, 4, 3, padding=1),
@@ -52,7 +52,7 @@ def gradients(made: Any) -> list[Any]:
 
 
 def replaced(made: Any) -> list[str]:
-    """The modules that do not compute as their class does."""
+    """The modules whose computation differs from that of their class."""
     return [name for name, module in made.named_modules() if {"forward", "_conv_forward"} & vars(module).keys()]
 
 
@@ -87,7 +87,7 @@ def test_names_choose(torch_library: Library) -> None:
 
 
 def test_patching_twice_and_undoing_it(torch_library: Library, make_stub: StubMaker) -> None:
-    """The last call counts; unpatch touches nothing but what patch did."""
+    """The last call applies; unpatch reverts only the changes of patch."""
     made = model()
     ct.patch(made, torch_library)
     ct.patch(made, make_stub(), include="0")
@@ -105,7 +105,7 @@ def test_patching_twice_and_undoing_it(torch_library: Library, make_stub: StubMa
 
 
 def tiled(module: Any) -> None:
-    """The padding of a module, made to wrap around its images: how image generators get seamless ones."""
+    """Make the padding of a module wrap around its images, as image generators do for seamless ones."""
 
     def _conv_forward(input: Any, weight: Any, bias: Any) -> Any:
         sides = module._reversed_padding_repeated_twice
@@ -115,7 +115,7 @@ def tiled(module: Any) -> None:
 
 
 def wrapped(module: Any) -> None:
-    """A forward around the one that the module had, as hooks of frameworks are."""
+    """Wrap the forward of a module, as the hooks of frameworks do."""
     forward = module.forward
     module.forward = lambda input: 3 * forward(input + 1)
 
@@ -127,7 +127,7 @@ def other_padding(module: Any) -> None:
 @pytest.mark.parametrize("change", [tiled, wrapped, other_padding])
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_modules_that_others_change(torch_library: Library, change: Any, before: bool) -> None:
-    """Before patching, which leaves them to PyTorch, or after it, which computes what the change says."""
+    """A change before patching leaves the module to PyTorch; a change after patching takes effect."""
     made, known = model(), model()
     change(known[0])
     if before:
@@ -167,7 +167,7 @@ def test_copies_and_pickles_are_patched_too(torch_library: Library) -> None:
 
 
 def test_tools_that_replace_the_convolution(torch_library: Library) -> None:
-    """TorchScript, and weights that collect a gradient for each image: with PyTorch's own, right all the same."""
+    """TorchScript, and weights that collect a gradient per image, use PyTorch's own gradients and are still correct."""
     made = nn.Conv2d(3, 4, 3, padding=1).to(DEVICE)
     known: list[list[Any]] = []
     images, tool = uniform(2, 3, 5, 5), importlib.import_module("torch.nn.utils._per_sample_grad")
@@ -195,7 +195,7 @@ def test_replicas_of_data_parallel_have_weights_of_their_own(torch_library: Libr
 
 
 def test_a_saved_model_opens_its_library_when_it_needs_it(torch_library: Library, tmp_path: Path) -> None:
-    """In another process: inference needs no library, a backward pass without it says which file is missing."""
+    """In another process, inference needs no library, and a backward pass without it names the missing file."""
     made = model()
     ct.patch(made, torch_library)
     torch.save(made, tmp_path / "model.pt")
@@ -236,7 +236,7 @@ def test_a_library_that_cannot_be_loaded_is_said_at_once(tmp_path: Path) -> None
 
 
 def test_parametrized_and_normed_modules(torch_library: Library) -> None:
-    """Their weights are computed from others; patched before or after."""
+    """Their weights are computed from other tensors; they are patched before or afterwards."""
     utils = nn.utils
 
     def build(first: bool) -> Any:

@@ -1,4 +1,4 @@
-"""ckgen/pipeline.py is the whole way: a spec becomes a library whose instances are right."""
+"""Test ckgen/pipeline.py from end to end: a spec becomes a library whose instances are correct."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The host library of set `ci` on backward data: real layers, CK's table, random problems and fused functions.
+"""Verify the host library of set `ci` on backward data: real layers, CK's table, random problems and fused functions.
 
-Outputs are poisoned before every run, so positions that no tap reaches have to be written. Batch and image of layers
-and cases are scaled down; channels, groups, filters, strides and pads are the true ones.
+Outputs are poisoned before every run, so a kernel must also write positions that no tap reaches. Batch and image of
+layers and cases are scaled down; channels, groups, filters, strides and pads are the true ones.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HARD = (
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """All instances of backward data, each on a few of the layers and cases in turn."""
+    """A plan of all instances of backward data, each on a few of the layers and cases in rotation."""
     return make_plan(host_library, LAYERS, names=names_of(host_library, BWD_DATA), split_ks=SPLIT_KS)
 
 

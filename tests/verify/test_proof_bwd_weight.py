@@ -1,7 +1,7 @@
-"""The host library of set `ci` on real layers: all 37 of RetinaNet, in every dtype and split-K factor.
+"""Verify the host library of set `ci` on real layers: all 37 of RetinaNet, in every dtype and split-K factor.
 
-Channels, groups, filters, strides and pads are the true ones; batch and image are scaled down so that it all
-fits into a minute or two. The verdicts are those of `ckgen smoke`, whose verifier is tested in test_smoke.py.
+Channels, groups, filters, strides and pads are the true ones; batch and image are scaled down so that the test takes a
+minute or two. The verdicts are those of `ckgen smoke`, whose verifier is tested in test_smoke.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEED = 20
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """The 2D instances of the library, each on a few of the layers in turn."""
+    """A plan of the 2D instances of the library, each on a few of the layers in rotation."""
     names = [name for name in names_of(host_library, BWD_WEIGHT) if host_library.instance(name).ndim == 2]
     return make_plan(host_library, LAYERS, names=names)
 

@@ -1,7 +1,7 @@
-"""The host library of set `ci` on Composable Kernel's own table of weight gradients, unscaled.
+"""Verify the host library of set `ci` on Composable Kernel's own table of weight gradients, unscaled.
 
-20 cases of CK's test and the three with odd channels that it added later, K = 1 and C = 3 included, in every
-dtype and split-K factor. CK's test is green when no instance supports a case; this one is red then.
+The table has 20 cases of CK's test and the three with odd channels that CK added later, K = 1 and C = 3 included; each
+runs in every dtype and split-K factor. CK's test passes if no instance supports a case; this test then fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DTYPES = {"bf16", "bf16_f32_bf16", "f16", "f32"}
 
 @pytest.fixture(scope="module")
 def plan(host_library: Library) -> Plan:
-    """All instances of backward weight, each on a few of the cases in turn."""
+    """A plan of all instances of backward weight, each on a few of the cases in rotation."""
     return make_plan(host_library, CASES, names=names_of(host_library, BWD_WEIGHT))
 
 

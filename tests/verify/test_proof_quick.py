@@ -1,5 +1,6 @@
-"""The host library of set `quick`: every kind of kernel on a few small problems. `make test` runs this; test_proof_*.py
-beside it run real layers, which takes minutes."""
+"""Verify the host library of set `quick`: every kind of kernel on a few small problems. `make test` runs this test; the
+other test_proof_*.py run real layers, which takes minutes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ PROBLEMS = tuple(load_problems("tiny"))
 
 @pytest.fixture(scope="module")
 def plan(quick_library: Library) -> Plan:
-    """Every instance on each problem that it takes, with GEMM-K whole and split."""
+    """A plan of every instance on each problem that it takes, with GEMM-K whole and split."""
     return make_plan(quick_library, PROBLEMS, split_ks=(1, 3), everything=True, cover_problems=False)
 
 

@@ -1,4 +1,4 @@
-"""The host library of set `ci` on random and broken problems, tensors with gaps and tensors over 2 GiB."""
+"""Verify the host library of set `ci` on random and broken problems, tensors with gaps and tensors over 2 GiB."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ BROKEN: list[tuple[str, int | None, int]] = [
 def test_broken_problems_are_refused_with_a_reason(
     host_library: Library, field: str, index: int | None, value: int
 ) -> None:
-    """Called through the C API, which accepts any arguments."""
+    """The problems are passed through the C API, which accepts any arguments."""
     problem = make_problem(groups=2, batch=3, k=8, c=4, filter=(3, 3), input=(9, 8), stride=(1, 2), pad=1)
     described = host_library.describe(TUNED_2D, problem)
     assert host_library.check(TUNED_2D, described) is None
@@ -162,9 +162,9 @@ def test_whatever_is_asked_gets_an_answer(
 
 @pytest.mark.parametrize("dtype", ["f16", "f32"])
 def test_tensors_over_2_gib_are_reached_to_their_end(host_library: Library, dtype: str) -> None:
-    """Images of the input lie 96 MiB apart, positions of the gradient 4 MiB: both pass 2**31 bytes.
+    """Images of the input are 96 MiB apart, positions of the gradient 4 MiB: both exceed 2**31 bytes.
 
-    The memory between is never touched, so no machine has to have it.
+    The memory between them is never touched, so the machine does not need that much.
     """
     problem = make_problem(groups=1, batch=48, k=5, c=3, filter=(2, 2), input=(6, 7), stride=2, pad=1)
     instance = next(i for i in generic(host_library, problem, dtype) if i.layout.startswith("NHWGC"))
@@ -207,6 +207,6 @@ def test_shuffled_schedules_give_the_same_bits(host_library: Library) -> None:
 
 
 def test_the_reference_of_a_one_pixel_problem_is_a_product() -> None:
-    """The smallest problem: an error that both references share could only be in a product."""
+    """Check the smallest problem by hand: an error that both references share could only be in its product."""
     problem = make_problem(k=1, c=1, filter=(1,), input=(1,))
     assert backward_weight(problem, np.full((1, 1, 1, 1), 3.0), np.full((1, 1, 1, 1), 5.0)).item() == 15.0

@@ -1,4 +1,4 @@
-"""ckgen.verify.reference against a plain loop over the definition, and the tolerance against real f32 sums."""
+"""Compare ckgen.verify.reference with a plain loop over the definition, and the tolerance with real f32 sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.strategies import problems
 
 
 def plain_loop(problem: ConvProblem, in_: Float64, out: Float64) -> Float64:
-    """The definition as a loop over output positions and taps; shares nothing with the module."""
+    """Compute the definition with a loop over output positions and taps, without code of the module."""
     wei = np.zeros(problem.lengths("wei"))
     for position in product(*map(range, problem.output)):
         for tap in product(*map(range, problem.filter)):
@@ -82,7 +82,7 @@ def test_f32_sums_in_the_worst_order_keep_the_tolerance_with_room(dtype: str, de
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "bf16_f32_bf16"])
 @pytest.mark.parametrize("depth", [100, 20000])
 def test_a_missing_product_is_outside_the_tolerance(dtype: str, depth: int) -> None:
-    """If each of many elements lacks one product, most are found; one is enough to fail a kernel."""
+    """If each of many elements lacks one product, the tolerance detects most; one is enough to fail a kernel."""
     random = np.random.default_rng(depth)
     a, b = random.uniform(-1, 1, (2, 200, depth))
     expected = (a * b).sum(axis=1)

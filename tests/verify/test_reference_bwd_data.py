@@ -1,4 +1,6 @@
-"""ckgen.verify.reference_bwd_data against plain loops, the convolution and the GEMM view; its allowance against f32."""
+"""Compare ckgen.verify.reference_bwd_data with plain loops, the convolution and the GEMM view, and its allowance with
+f32.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from tests.support.strategies import problems
 
 
 def plain_loop(problem: ConvProblem, out: Float64, wei: Float64) -> Float64:
-    """The definition: loops over group, image, output channel, input channel, output position and tap."""
+    """Compute the definition with loops over group, image, output channel, input channel, output position and tap."""
     in_ = np.zeros(problem.lengths("in"))
     counts = (problem.groups, problem.batch, problem.k, problem.c)
     positions, taps = list(product(*map(range, problem.output))), list(product(*map(range, problem.filter)))
@@ -74,7 +76,7 @@ def convolution(problem: ConvProblem, in_: Float64, wei: Float64) -> Float64:
 
 @given(problems(max_channels=4, max_groups=3), st.integers(0, 2**32))
 def test_is_the_transpose_of_the_convolution(problem: ConvProblem, seed: int) -> None:
-    """<dOut, conv(x, W)> = <dIn, x> for every x."""
+    """Check <dOut, conv(x, W)> = <dIn, x> for every x."""
     out, wei = data_of(problem, seed)
     x = np.random.default_rng(seed + 1).uniform(-1, 1, problem.lengths("in"))
     forward = float((out * convolution(problem, x, wei)).sum())
@@ -83,7 +85,7 @@ def test_is_the_transpose_of_the_convolution(problem: ConvProblem, seed: int) ->
 
 @given(problems(max_channels=4, max_groups=2), st.integers(0, 2**32))
 def test_the_sub_gemms_compute_it_and_leave_no_position_out(problem: ConvProblem, seed: int) -> None:
-    """A kernel's steps in numpy: gather A, multiply by B, scatter C; boxes of positions without a tap get zeros."""
+    """Run a kernel's steps in numpy: gather A, multiply by B, scatter C; boxes of positions without a tap get zeros."""
     out, wei = data_of(problem, seed)
     found = np.full(problem.lengths("in"), np.nan)
     decomposition = decompose(problem)
@@ -186,7 +188,7 @@ def test_two_tensors_of_different_types_and_layouts() -> None:
 
 
 def kernel_like(products: Any, function: str, d0: Any, scalars: dict[str, float]) -> Any:
-    """f32 sums in the worst order, one after the other, and the function in f32."""
+    """Sum in f32 in the worst order, one after another, and apply the function in f32."""
     e = np.cumsum(products.astype(np.float32), axis=1, dtype=np.float32)[:, -1]
     d, s = d0.astype(np.float32), {name: np.float32(value) for name, value in scalars.items()}
     if function == "Bilinear":

@@ -1,4 +1,4 @@
-"""ckgen.verify.smoke: coverage of the plan, and planted errors that the verifier must find."""
+"""Test ckgen.verify.smoke: the plan covers everything, and the verifier finds planted errors."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_poison_is_not_a_number_in_every_type(storage: type) -> None:
 
 
 def test_arrays_of_bytes_are_guarded_byte_by_byte() -> None:
-    """All that f8 (e4m3 or e5m2) has of NaN in both: the seven lower bits set."""
+    """NaN patterns that f8 e4m3 and e5m2 share have the seven lower bits set."""
     guarded = blank((3, 5), np.dtype(np.uint8), OUTPUT_POISONS[0])
     assert (guarded.array & 0x7F == 0x7F).all() and guarded.damage() is None
     assert [guarded.untouched(poison) for poison in OUTPUT_POISONS] == [15, 0]
