@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-EXIT_DRIFT = 1
+EXIT_FAILED = 1  # drift or a failed check
 EXIT_USAGE = 2
 
 # What others call a data type: numpy, PyTorch, Composable Kernel and the usual abbreviations.

@@ -10,6 +10,7 @@ import click
 from ckgen.cli.common import console
 from ckgen.cli.common.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
 from ckgen.cli.common.recorded import recorded
+from ckgen.errors import EXIT_FAILED
 
 SHOWN_STRAYS = 8
 
@@ -47,7 +48,7 @@ def check_command(
     if as_json:
         rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
         console.say_json({"out": str(out), "files": len(tree), "drift": rows, "strays": strays})
-        return 1 if drifts else 0
+        return EXIT_FAILED if drifts else 0
     _point_out(strays)
     if not drifts:
         console.say(f"{out}: up to date, {len(tree)} files")
@@ -59,7 +60,7 @@ def check_command(
             console.say(drift.summary)
     where = f" in {selection.root}" if selection.root != Path() else ""
     console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command}")
-    return 1
+    return EXIT_FAILED
 
 
 def _point_out(strays: Sequence[str]) -> None:

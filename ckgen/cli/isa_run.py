@@ -16,7 +16,7 @@ from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.isa_nvidia_run import isa_nvidia
 from ckgen.cost.model import bound_of
-from ckgen.errors import CkgenError, Diagnostic
+from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.analyse import CodeReport, Mix
@@ -153,7 +153,7 @@ def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
     console.say(f"{count} code objects: {len(broken)} broken limits, {drifted} rows that differ from the tables")
     if drifted:
         console.note("if the change is wanted: ckgen isa --set ci --write")
-    return 1 if broken or drifted else 0
+    return EXIT_FAILED if broken or drifted else 0
 
 
 def _show(options: IsaOptions, found: Sequence[Found], instances: dict[str, Instance]) -> None:

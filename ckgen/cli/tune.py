@@ -10,6 +10,7 @@ import click
 from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
 from ckgen.cli.common.options import PATH
+from ckgen.errors import EXIT_FAILED
 from ckgen.selection.measured import TABLES, Table
 
 if TYPE_CHECKING:
@@ -94,4 +95,4 @@ def _check(tables: Path) -> int:
         console.say(drift)
     if not drifts:
         console.say(f"tables: up to date, {len(list(tables.glob('*.json')))} made from results")
-    return 1 if drifts else 0
+    return EXIT_FAILED if drifts else 0
