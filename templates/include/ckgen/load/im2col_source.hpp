@@ -116,8 +116,7 @@ template <class Copy>
 struct RowTable {
     static constexpr int lanes = platform::kExchangeLanes;
     static constexpr int tile_rows = Copy::slices * Copy::rows;
-    static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // the padding marks of a group fit a
-                                                                               // register
+    static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their padding marks fit a register
     static constexpr int tiles = max_of(1, group_lanes / tile_rows);
     static constexpr int tables = ceil_div(tile_rows, group_lanes);
     static constexpr bool ahead = tile_rows <= 4;  // gather rows one tile ahead where that takes few registers
