@@ -25,8 +25,7 @@ constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
 constexpr int64 kHaloChannels = 64;   // input channels per workgroup of family halo
-constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time in which the cache delivers a value, on an
-                                      // H200
+constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time of one value from the cache, on an H200
 
 // Sizes of the problem that the rules use.
 struct Sizes {
