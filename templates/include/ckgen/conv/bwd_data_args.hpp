@@ -1,6 +1,6 @@
 // Kernel arguments of grouped convolution backward data. plan/bwd_data_plan.hpp fills them on the host.
 //
-// The positions of a dimension fall into classes: all positions of a class are reached by the same taps
+// The positions of a dimension fall into classes: the same taps reach all positions of one class
 // (docs/backward_data.md). With
 //     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
 // class `first` (below tilde and the filter's length) has positions start + stride * t and taps first + tilde * j. They
