@@ -1,5 +1,5 @@
 """The mathematics of a convolution: layouts, data types, problems and their notation, the sub-GEMMs of backward data.
-Knows no hardware, no operation and no kernel.
+This room knows nothing about hardware, operations or kernels.
 """
 
 __all__ = ["dtypes", "layout", "notation", "problem", "sub_gemms"]

@@ -1,8 +1,8 @@
-"""The element types and data types, one row each, and how their numbers are kept in numpy arrays.
+"""The element types and data types, one table row each, and their storage in numpy arrays.
 
-numpy has no bfloat16, so bf16 travels as uint16 holding the upper half of a float32. A kernel's dtype names
-one element type for each tensor: ``f16`` means all three, ``bf16_f32_bf16`` means bf16 input and output with
-f32 weights.
+numpy has no bfloat16, so a bf16 element is stored as a uint16 that holds the upper half of a float32. The dtype of a
+kernel names one element type per tensor: ``f16`` means that all three are f16, ``bf16_f32_bf16`` means bf16 input and
+output with f32 weights.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element type, with its names in C++ and other libraries.
+    """One element type, with its names in C++ and in other libraries.
 
-    ``precision`` counts significand bits with the hidden one; ``least`` is the smallest positive value, which is also
-    the spacing of the subnormal numbers. numpy keeps elements as ``storage``, which holds the upper bits of ``wide``;
-    both are one type where numpy has it. ``cpp`` is the type in C++, ``torch`` the one of PyTorch, ``dlpack`` DLPack's
-    type code and bits.
+    ``precision`` is the number of significand bits, including the hidden one. ``least`` is the smallest positive value,
+    which is also the spacing of the subnormal numbers. numpy arrays store elements as ``storage``, which holds the
+    upper bits of a ``wide`` number; the two are the same type where numpy has the element type. ``cpp`` is the name of
+    the type in C++, ``torch`` its name in PyTorch, ``dlpack`` its DLPack type code and number of bits.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Element:
 
     @property
     def bytes(self) -> int:
-        """Bytes an element takes in memory."""
+        """Bytes per element in memory."""
         return int(self.storage.itemsize)
 
     @property
@@ -55,7 +55,7 @@ class Element:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The names of the types that tensors of such elements may have: numpy's storage, PyTorch's own."""
+        """The names of the array types that can hold such elements: numpy's storage type and PyTorch's own type."""
         return tuple(dict.fromkeys((str(self.storage), self.torch)))
 
 
@@ -71,12 +71,13 @@ ELEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """Element types of one problem: In and dOut share one, the weight may be wider.
+    """The element types of one problem: In and dOut share one, the weight may have a wider one.
 
-    ``small_vector`` counts the elements of a global access of CK's least demanding tuned rows: two where all tensors
-    are 16 bit (its packed 16-bit atomics need pairs) and one elsewhere. ``by_pytorch`` is true where PyTorch's own
-    gradients (cuDNN, MIOpen) take these types, to be measured against. Products are summed in ``accumulator``.
-    ``operations`` are the names of those that have the data type; empty for all.
+    ``small_vector`` is the number of elements per global access in those of CK's tuned rows that require the least
+    divisibility: two where all tensors are 16 bit (CK's packed 16-bit atomics need pairs), else one. ``by_pytorch`` is
+    true if PyTorch's own gradients (cuDNN, MIOpen) take these types, so that kernels can be compared with them.
+    ``accumulator`` is the element type in which products are summed. ``operations`` are the names of the operations
+    that have the data type; it is empty if all have it.
     """
 
     name: str
@@ -90,7 +91,7 @@ class DType:
 
     @property
     def elem_bytes(self) -> int:
-        """Bytes of an element of In and dOut."""
+        """Bytes per element of In and dOut."""
         return ELEMENTS[self.in_type].bytes
 
     def element(self, tensor: TensorName) -> Element:
@@ -98,7 +99,7 @@ class DType:
         return ELEMENTS[{"in": self.in_type, "wei": self.wei_type, "out": self.out_type}[tensor]]
 
     def bytes_of(self, tensor: TensorName) -> int:
-        """Bytes of an element of a tensor."""
+        """Bytes per element of a tensor."""
         return self.element(tensor).bytes
 
     def __post_init__(self) -> None:
@@ -116,15 +117,14 @@ DTYPES: dict[str, DType] = {
         DType(
             *("bf16_f32_bf16", "bf16", "f32", "bf16", 1),
             by_pytorch=False,
-            operations=("grouped_conv_bwd_weight",),  # the one that writes the weight
+            operations=("grouped_conv_bwd_weight",),  # the operation that writes the weight
         ),
     )
 }
 
 
 def element_of(dtype: str, tensor: TensorName) -> Element:
-    """The element type of ``tensor`` for kernel dtype ``dtype``. Raises KeyError for a dtype that does not
-    exist."""
+    """The element type of ``tensor`` for kernel dtype ``dtype``. Raises KeyError for an unknown dtype."""
     return DTYPES[dtype].element(tensor)
 
 
@@ -148,8 +148,7 @@ def encode(values: Array, element: Element) -> Array:
 
 
 def decode(stored: Array, element: Element) -> Float64:
-    """The values of a storage array as float64, exactly. Raises TypeError when the array has another storage
-    type."""
+    """The exact values of a storage array, as float64. Raises TypeError if the array has another storage type."""
     if stored.dtype != element.storage:
         raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
     if element.storage == element.wide:

@@ -1,11 +1,11 @@
-"""Where the elements of a convolution's three tensors lie.
+"""Memory layouts of a convolution's three tensors.
 
-A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest
-to the fastest. Operators that write the input name the output first: ``NHWGK/GKYXC/NHWGC``; the letters K and C tell
-which is which. Everything that crosses the C API (lengths, strides) is in *logical* order whatever the layout
-says, as in Composable Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K,
-spatial for the output. The layout then shows only in the strides. This module converts between the two
-orders; it knows nothing of sizes. `LAYOUTS` are those that operations have.
+A layout such as ``NHWGC/GKYXC/NHWGK`` names the axes of the input, weight and output tensors from the slowest to the
+fastest. Operations that write the input name the output first: ``NHWGK/GKYXC/NHWGC``; the letters K and C show which
+tensor is which. Lengths and strides that cross the C API are in *logical* order in every layout, as in Composable
+Kernel: G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K, spatial for the output. Only the values
+of the strides depend on the layout. This module converts between the two orders and is independent of sizes. `LAYOUTS`
+holds the layouts that operations have.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Literal
 TensorName = Literal["in", "wei", "out"]
 TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
 
-# Layouts that a D tensor may have whatever the result's is. As arrays G_NHW_C has the axes of GNHWC, and so in other
-# dimensions. GC and G_C hold one value a channel, for every image and position.
+# Layouts that a D tensor may have, independent of the result's layout. As an array, G_NHW_C has the axes of GNHWC; its
+# forms in one and three dimensions follow the same pattern. GC and G_C hold one value per channel, which applies to
+# every image and position.
 OWN_LAYOUTS = ("GC", "G_C", "G_NHW_C")
 
 _HEAD: dict[TensorName, str] = {"in": "GNC", "wei": "GKC", "out": "GNK"}
@@ -29,8 +30,8 @@ _FILTER = {1: "X", 2: "YX", 3: "ZYX"}
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that operations have. `form` is what it is called in two dimensions, `operations` are the names of the
-    operations that have it, where these are not all that name their tensors in its order."""
+    """A layout that operations have. `form` is its name in two dimensions. `operations` are the names of the operations
+    that have it; empty means every operation that names its tensors in this order."""
 
     name: str
     form: str
@@ -52,12 +53,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """True if neighbouring channels of input and output lie side by side; the weight's always do."""
+        """True if neighbouring channels of the input and the output are contiguous; those of the weight always are."""
         return self.axes("in")[-1] == "C"
 
     @cached_property
     def groups_outermost(self) -> bool:
-        """True if each group's tensors lie by themselves."""
+        """True if the groups are the slowest axis, so that each group's tensors are separate in memory."""
         return self.axes("in")[0] == "G"
 
 
@@ -67,8 +68,8 @@ def _rows(form: str, *operations: str) -> Iterator[Layout]:
         yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form, operations)
 
 
-# A row is a form in two dimensions; operators that write the input name the output first. Those that operations have
-# by default come first.
+# Each row is a form, written for two dimensions; operations that write the input name the output first. The default
+# layouts of the operations come first.
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout
     for layout in (
@@ -82,13 +83,13 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def layouts_of(operation: str, order: tuple[TensorName, ...]) -> tuple[str, ...]:
-    """The layouts of the operation of this name, which names its tensors in this order."""
+    """The layouts of the operation called ``operation``, which names its tensors in ``order``."""
     rows = (row for row in LAYOUTS.values() if row.order == order)
     return tuple(row.name for row in rows if not row.operations or operation in row.operations)
 
 
 def same_form(layout: str, ndim: int) -> str | None:
-    """The layout that orders its axes alike in another number of dimensions, if there is one."""
+    """The layout with the same axis order in another number of dimensions; None if there is none."""
     forms = (row.name for row in LAYOUTS.values() if row.form == LAYOUTS[layout].form and row.ndim == ndim)
     return next(forms, None)
 
@@ -101,7 +102,8 @@ def logical_axes(tensor: TensorName, ndim: int) -> str:
 def physical_axes(tensor: TensorName, layout: str) -> str:
     """The axis letters of ``tensor`` from slowest to fastest, for example ``NHWGC``.
 
-    Raises ValueError when ``layout`` is not three axis orders of one dimensionality between 1 and 3.
+    Raises ValueError unless ``layout`` consists of three axis orders with the same number of spatial dimensions, 1 to
+    3.
     """
     parts = layout.upper().split("/")
     ndim = len(parts[0]) - 3
@@ -115,14 +117,13 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
 
 
 def ndim_of(layout: str) -> int:
-    """The number of spatial dimensions, 1 to 3, that ``layout`` describes. Raises ValueError as
-    ``physical_axes``."""
+    """The number of spatial dimensions, 1 to 3, of ``layout``. Raises ValueError as ``physical_axes`` does."""
     return len(physical_axes("in", layout)) - 3
 
 
 def d_layout(own: str | None, layout: str) -> str:
-    """The layout of a D tensor of an operation that writes the input in ``layout``: ``own``, for its number of
-    dimensions, or the input's."""
+    """The layout of a D tensor of an operation that writes the input in ``layout``: ``own``, adapted to the number of
+    dimensions, or the layout of the input if ``own`` is None."""
     if own is None:
         return physical_axes("in", layout)
     return own.replace("NHW", "N" + _IMAGE[ndim_of(layout)])
@@ -134,14 +135,13 @@ def tensors_first_to_last(layout: str) -> str:
 
 
 def to_logical(tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The permutation that turns an array in physical order into a logical view: ``array.transpose(...)``."""
+    """The permutation from an array in physical order to a view in logical order: ``array.transpose(...)``."""
     physical = physical_axes(tensor, layout)
     return tuple(physical.index(axis) for axis in logical_axes(tensor, ndim_of(layout)))
 
 
 def to_physical(tensor: TensorName, layout: str) -> tuple[int, ...]:
-    """The permutation that turns an array in logical order into one in physical order; inverse of
-    ``to_logical``."""
+    """The permutation from an array in logical order to one in physical order; the inverse of ``to_logical``."""
     logical = logical_axes(tensor, ndim_of(layout))
     return tuple(logical.index(axis) for axis in physical_axes(tensor, layout))
 
@@ -152,7 +152,7 @@ def physical_shape(tensor: TensorName, layout: str, lengths: Sequence[int]) -> t
 
 
 def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> tuple[int, ...]:
-    """Strides in elements, in logical order, of a tensor with no gaps and logical lengths ``lengths``."""
+    """Strides in elements, in logical order, of a gap-free tensor with logical lengths ``lengths``."""
     order = to_physical(tensor, layout)
     strides = [0] * len(order)
     step = 1
@@ -162,5 +162,5 @@ def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> t
     return tuple(strides)
 
 
-# The channels-last layouts by number of dimensions, in which PyTorch's channels-last tensors lie too.
+# The channels-last layouts by number of dimensions; PyTorch's channels-last tensors have them too.
 CHANNELS_LAST = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NHWGC/GKYXC/NHWGK"}

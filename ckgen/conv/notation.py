@@ -1,9 +1,10 @@
-"""The text of a problem, as ``str(ConvProblem)`` writes it, back to its fields.
+"""Parser of the text that ``str(ConvProblem)`` writes for a problem.
 
     G32 N32 K8 C8 3x3 on 100x100 s2 p1
 
-Groups, images, output and input channels per group (in any order), filter, input; then stride, dilation, pads on the
-left and, after a colon, on the right where they differ. One number stands for all dimensions.
+The text lists groups, images, output channels and input channels per group (in any order), then the filter and the
+input size, then stride, dilation and pads. Left pads come first; right pads follow after a colon where they differ. One
+number stands for all dimensions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
 
-_NUMBER = r"\d{1,18}"  # what fits 64 bits
+_NUMBER = r"\d{1,18}"  # fits 64 bits
 _EDGES = rf"{_NUMBER}(?:x{_NUMBER})*"
 _PROBLEM = re.compile(
     rf"(?P<sizes>(?:[GNKC]{_NUMBER} )+)(?P<filter>{_EDGES}) on (?P<input>{_EDGES})"
@@ -25,9 +26,9 @@ EXAMPLE = "G32 N32 K8 C8 3x3 on 100x100 s2 p1"
 
 
 def problem_fields(text: str) -> dict[str, Any]:
-    """The fields of the ConvProblem that ``text`` stands for: integers and tuples of them.
+    """The fields of the ConvProblem that ``text`` describes: integers and tuples of integers.
 
-    One group, one image, stride and dilation 1 and no pads may be left out. CkgenError for a text of another form.
+    G1, N1, stride 1, dilation 1 and zero pads may be omitted. Raises CkgenError for any other form of text.
     """
     match = _PROBLEM.fullmatch(" ".join(text.split()))
     words = match["sizes"].split() if match else []
@@ -52,6 +53,6 @@ def problem_fields(text: str) -> dict[str, Any]:
 
 
 def _edges(text: str, count: int) -> tuple[int, ...]:
-    """The numbers of a text; a single one ``count`` times."""
+    """The numbers in a text such as ``3x3``; a single number is repeated ``count`` times."""
     numbers = tuple(map(int, text.split("x")))
     return numbers * count if len(numbers) == 1 else numbers

@@ -1,7 +1,7 @@
-"""One grouped convolution problem: its sizes, what follows from them, and what makes it invalid.
+"""One grouped convolution problem: its sizes, the numbers that follow from them, and the reasons that make it invalid.
 
-Channels are counted per group, as in Composable Kernel: the input tensor has ``groups * c`` channels. A
-problem knows nothing of memory layouts or element types; pass those to the methods that need them.
+Channels are counted per group, as in Composable Kernel: the input tensor has ``groups * c`` channels. A problem is
+independent of memory layouts and element types; callers pass these to the methods that need them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Lengths = tuple[int, ...]
 
 
 class ProblemError(CkgenError):
-    """A convolution problem that cannot exist; carries every reason at once."""
+    """The error for an impossible convolution problem; it lists all reasons at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvProblem:
     """A grouped convolution in 1 to 3 spatial dimensions.
 
-    ``k`` and ``c`` are output and input channels per group. The six tuples hold one entry a spatial
-    dimension, slowest first (depth, height, width). Raises ProblemError, with all reasons, when a size is
-    zero or negative, the tuples differ in length, the filter does not fit into the padded input, or a size
-    passes what the C API can carry.
+    ``k`` and ``c`` are the output and input channels per group. Each of the six tuples holds one entry per spatial
+    dimension, slowest first (depth, height, width). Raises ProblemError, with all reasons, if a size is zero or
+    negative, the tuples differ in length, the filter does not fit into the padded input, or a size exceeds the range of
+    the C API.
     """
 
     groups: int
@@ -74,7 +74,7 @@ class ConvProblem:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations as CK counts them: two a multiply-accumulate."""
+        """Floating-point operations as CK counts them: two per multiply-accumulate."""
         return 2 * self.macs
 
     def lengths(self, tensor: TensorName) -> Lengths:
@@ -90,7 +90,7 @@ class ConvProblem:
         return packed_strides(tensor, layout, self.lengths(tensor))
 
     def shape(self, tensor: TensorName, layout: str) -> Lengths:
-        """The shape of the numpy array that holds the tensor in ``layout``'s order, for example (N, H, W, G,
+        """The shape of the numpy array that holds the tensor in the axis order of ``layout``, for example (N, H, W, G,
         C)."""
         return physical_shape(tensor, layout, self.lengths(tensor))
 
@@ -99,13 +99,14 @@ class ConvProblem:
         return prod(self.lengths(tensor))
 
     def bytes(self, dtype: str) -> int:
-        """Bytes of the three tensors together."""
+        """Total bytes of the three tensors."""
         return sum(self.elements(tensor) * element_of(dtype, tensor).bytes for tensor in TENSORS)
 
     def least_bytes(self, dtype: str) -> int:
-        """The least memory traffic of any kernel: ``bytes`` without input positions that no tap reaches.
+        """Compulsory bytes of an operation that reads the input: ``bytes`` without the input positions that no tap
+        reaches.
 
-        A 1x1 filter with stride 2 reads a quarter of its input.
+        For example, a 1x1 filter with stride 2 reads a quarter of its input.
         """
         unread = prod(self.input) - prod(len(self._reached(axis)) for axis in range(self.ndim))
         pixel = self.groups * self.batch * self.c * element_of(dtype, "in").bytes
@@ -118,12 +119,11 @@ class ConvProblem:
         return positions & set(range(self.input[axis]))
 
     def scaled(self, max_batch: int, edge_power: float = 0.5) -> ConvProblem:
-        """A smaller problem of the same kind: channels, groups, filter, strides, dilations and pads stay as
-        they are.
+        """A smaller problem of the same kind: channels, groups, filter, strides, dilations and pads stay as they are.
 
-        Every input edge ``e`` becomes ``ceil(e ** edge_power)``, so that larger layers stay larger than
-        smaller ones and do not all become one problem, but never so small that the output vanishes. The batch
-        is cut to ``max_batch``.
+        Every input edge ``e`` becomes ``ceil(e ** edge_power)``, so that larger layers stay larger than smaller ones
+        and remain distinct problems. An edge never becomes so small that the output is empty. The batch is limited to
+        ``max_batch``.
         """
         edges = []
         for axis, edge in enumerate(self.input):
@@ -133,8 +133,8 @@ class ConvProblem:
         return dataclasses.replace(self, batch=min(self.batch, max_batch), input=tuple(edges))
 
     def fitted(self, max_macs: int) -> ConvProblem:
-        """This problem if it has at most ``max_macs`` multiply-accumulates, else the largest ``scaled`` form
-        with a batch of 4, 2 or 1 that has; batch 1 is returned even when it has more."""
+        """This problem if it has at most ``max_macs`` multiply-accumulates, else the largest ``scaled`` form with a
+        batch of 4, 2 or 1 that satisfies the limit. If none does, the form with batch 1 is returned."""
         if self.macs <= max_macs:
             return self
         candidates = [self.scaled(batch) for batch in (4, 2, 1)]
@@ -168,8 +168,8 @@ def make_problem(
     pad: int | Sequence[int] = 0,
     right_pad: int | Sequence[int] | None = None,
 ) -> ConvProblem:
-    """A ConvProblem in which a single stride, dilation or pad stands for all dimensions, and ``pad`` for both
-    sides unless ``right_pad`` is given. Raises ProblemError as ConvProblem does."""
+    """A ConvProblem in which a single stride, dilation or pad stands for all dimensions, and ``pad`` for both sides
+    unless ``right_pad`` is given. Raises ProblemError as ConvProblem does."""
 
     def entries(what: str, value: Sequence[int]) -> Lengths:
         if isinstance(value, str) or not isinstance(value, Iterable):
@@ -212,8 +212,7 @@ def _finding(rule: str, message: str, help: str = "") -> Diagnostic:
 
 
 def _shape_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
-    """What is wrong with single fields; the sizes that follow from them make no sense before this is
-    empty."""
+    """The errors of single fields. The sizes that follow from the fields are meaningful only if there are none."""
     if problem.ndim not in (1, 2, 3):
         yield _finding(
             "problem-ndim",
@@ -245,7 +244,7 @@ def _number_findings(field: str, number: object, least: int) -> Iterator[Diagnos
 
 
 def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
-    """What is wrong with the sizes that follow from fields which are sound one by one."""
+    """The errors of the sizes that follow from the fields, where each field by itself is valid."""
     for axis in range(problem.ndim):
         reach = (problem.filter[axis] - 1) * problem.dilations[axis] + 1
         padded = problem.input[axis] + problem.left_pads[axis] + problem.right_pads[axis]

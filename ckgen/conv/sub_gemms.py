@@ -1,17 +1,18 @@
-"""Backward data as matrix products: which input positions have taps in common, and which have none.
+"""Backward data as matrix products: input positions grouped by the taps that reach them.
 
-The gradient of an input position is a sum over the taps that saw it. In one spatial dimension, tap x at output
-position o sees input position
+The gradient of an input position is a sum over the taps that read it in the forward convolution. In one spatial
+dimension, tap x at output position o reads input position
 
     i = o * stride + x * dilation - pad
 
-so i + pad - x * dilation must be a multiple of the stride. With tilde = stride / gcd(stride, dilation), this holds for
-tap x + tilde wherever it holds for tap x, and for no tap between them. The positions of a dimension therefore fall into
-classes of step `stride`, one for each of the first tilde taps, each seen by every tilde-th tap and by no other. Where
-the filter is shorter than tilde, or stride and dilation have a common factor, some positions are seen by no tap.
+so i + pad - x * dilation must be a multiple of the stride. With tilde = stride / gcd(stride, dilation), a position that
+satisfies this for tap x also satisfies it for tap x + tilde, and for no tap between them. The positions of a dimension
+therefore split into sequences of step `stride`, one per first tap below tilde; every tilde-th tap from the first on
+reaches all positions of the sequence, and no other tap does. If the filter is shorter than tilde, or stride and
+dilation have a common factor, no tap reaches some of the positions.
 
-One class of each dimension makes one matrix product (SubGemm). Positions without a tap belong to no product but to the
-result: the gradient there is zero.
+One such sequence per dimension makes one matrix product (SubGemm). Positions without a tap belong to no product but are
+part of the result: their gradient is zero.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ckgen.conv.problem import ConvProblem
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """``count`` numbers from ``start`` on, ``step`` apart."""
+    """An arithmetic progression of ``count`` numbers from ``start`` on, ``step`` apart."""
 
     start: int
     step: int
@@ -38,10 +39,10 @@ class Progression:
 
 @dataclass(frozen=True, slots=True)
 class ResidueClass:
-    """Positions of one dimension and the taps that see all of them; there is at least one of each.
+    """Positions of one dimension and the taps that reach all of them; there is at least one of each.
 
-    Number t of the positions and number j of the taps meet at output position ``origin + t - shift * j``. Where that
-    lies outside the output, the filter never stood there and the product is zero.
+    Position number t and tap number j meet at output position ``origin + t - shift * j``. If that is outside the
+    output, the forward convolution has no such output and the product is zero.
     """
 
     positions: Progression
@@ -50,13 +51,14 @@ class ResidueClass:
     shift: int
 
     def output(self, position: int, tap: int) -> int:
-        """The output position, possibly outside the output, of position number ``position`` and tap number ``tap``."""
+        """The output position of position number ``position`` and tap number ``tap``; it may be outside the output."""
         return self.origin + position - self.shift * tap
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One spatial dimension: the classes with taps, by first tap, and the progressions of positions without."""
+    """One spatial dimension: its positions that taps reach, by first tap, and progressions of the positions without a
+    tap."""
 
     length: int
     classes: tuple[ResidueClass, ...]
@@ -65,19 +67,19 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class SubGemm:
-    """One matrix product: a class of each dimension. Its rows are images x positions of all dimensions, its GEMM-K is
-    output channels x taps of all dimensions."""
+    """One matrix product. Its rows are images x positions of all dimensions, its GEMM-K is output channels x taps of
+    all dimensions."""
 
     axes: tuple[ResidueClass, ...]
 
     @property
     def positions(self) -> int:
-        """Input positions of one image."""
+        """Input positions per image."""
         return prod(axis.positions.count for axis in self.axes)
 
     @property
     def taps(self) -> int:
-        """Filter taps that see each of them."""
+        """Filter taps that reach each position."""
         return prod(axis.taps.count for axis in self.axes)
 
     def gemm(self, problem: ConvProblem) -> tuple[int, int, int]:
@@ -87,25 +89,27 @@ class SubGemm:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """All input positions of a problem, each exactly once: those of a sub-GEMM, and boxes (one progression a dimension)
-    of positions without a tap. Sub-GEMMs with the most taps come first, so that short ones end a launch."""
+    """All input positions of a problem, each exactly once: the positions of the sub-GEMMs, and boxes (one progression
+    per dimension) of positions without a tap. Sub-GEMMs are sorted by descending number of taps, so that a launch ends
+    with the short ones."""
 
     sub_gemms: tuple[SubGemm, ...]
     tapless: tuple[tuple[Progression, ...], ...]
 
     @property
     def most_taps(self) -> int:
-        """The largest number of taps that see one position; 0 where no position has any."""
+        """The largest number of taps that reach one position; 0 if no tap reaches any."""
         return max((sub.taps for sub in self.sub_gemms), default=0)
 
 
 def tilde(stride: int, dilation: int) -> int:
-    """How many taps apart two taps are that see the same input positions."""
+    """The distance, in taps, between two neighbouring taps that reach the same input positions."""
     return stride // gcd(stride, dilation)
 
 
 def split_axis(length: int, filter: int, stride: int, dilation: int, left_pad: int) -> Axis:
-    """The classes of one dimension of ``length`` input positions. The right pad only decides how long the output is."""
+    """The decomposition of one dimension of ``length`` input positions. It does not depend on the right pad, which only
+    changes the length of the output."""
     apart = tilde(stride, dilation)
     classes = []
     tapped = set()
@@ -113,7 +117,7 @@ def split_axis(length: int, filter: int, stride: int, dilation: int, left_pad: i
         start = (first * dilation - left_pad) % stride
         tapped.add(start)
         positions = Progression(start, stride, _terms(start, length, stride))
-        if positions.count:  # else it sees padding only
+        if positions.count:  # else the first tap reads only padding
             taps = Progression(first, apart, _terms(first, filter, apart))
             origin = (start + left_pad - first * dilation) // stride
             classes.append(ResidueClass(positions, taps, origin, dilation * apart // stride))
@@ -131,12 +135,13 @@ def decompose(problem: ConvProblem) -> Decomposition:
         )
     )
     sub_gemms = [SubGemm(classes) for classes in product(*(axis.classes for axis in axes))]
-    sub_gemms.sort(key=lambda sub: -sub.taps)  # stable: equals stay in the order of their first taps
+    sub_gemms.sort(key=lambda sub: -sub.taps)  # stable: equal ones stay in the order of their first taps
     return Decomposition(tuple(sub_gemms), tuple(_tapless_boxes(axes)))
 
 
 def _tapless_boxes(axes: tuple[Axis, ...]) -> Iterator[tuple[Progression, ...]]:
-    """Boxes that share no position: the first dimension without a tap decides which box a position is in."""
+    """Disjoint boxes of positions without a tap: the first dimension that lacks a tap decides which box a position is
+    in."""
     for at, axis in enumerate(axes):
         before = product(*([one.positions for one in outer.classes] for outer in axes[:at]))
         after = tuple(Progression(0, 1, inner.length) for inner in axes[at + 1 :])

@@ -1,3 +1,3 @@
-"""Why an instance is as it is, or why a combination is absent from a spec."""
+"""Explanations: the reasons for an instance's values, or for the absence of a combination from a spec."""
 
 __all__ = ["explain"]

@@ -1,4 +1,6 @@
-"""Why a combination does not exist: a set that leaves it out, an exclude, a rule, or nobody asked for it."""
+"""Reasons why a combination does not exist: a set leaves it out, an exclude entry or a rule removes it, or no group has
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def explain_absent(expansion: Expansion, terms: Sequence[Term]) -> str:
 
 
 def _left_out_of_set(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
-    """It exists, but not in the set that was asked for."""
+    """The reason if the combination exists, but is not in the requested set."""
     rest = [term for term in terms if term.key != "set"]
     found = matching(rest, expansion.instances, expansion.sets)
     if len(rest) == len(terms) or not found:
@@ -55,7 +57,7 @@ def _left_out_of_set(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
 
 
 def _removed(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
-    """A group asked for it, but an exclude entry or a rule took it out."""
+    """The reasons if a group has the combination, but an exclude entry or a rule removes it."""
     by_name = {removed.instance.name: removed for removed in expansion.removed}
     found = matching(terms, [removed.instance for removed in expansion.removed], expansion.sets)
     reasons: dict[str, list[str]] = {}
@@ -78,7 +80,7 @@ def _removed(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
 
 
 def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
-    """No group asks for it: build it from the nearest instance, and see whether the rules allow it."""
+    """The reasons if no group has the combination, which is built from the nearest instance and checked."""
     wishes = [term for term in terms if term.op == "=" and len(term.values) == 1]
     base, provenance = _nearest(expansion, wishes)
     given = values_of(provenance.choices)
@@ -99,7 +101,7 @@ def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
         lines.append(f"  why: {violation.rule.reason}")
     if violations:
         axes = [axis for violation in violations for axis in violation.rule.blame]
-        axes.sort(key=lambda axis: values.get(axis) != given.get(axis))  # what was asked for changes last
+        axes.sort(key=lambda axis: values.get(axis) != given.get(axis))  # requested values change last
         advice = [f"nearest change: {violations[0].help}"]
         return lines + (_repair(instance, values, axes, archs) or advice)
     if instance.name in expansion.provenance:
@@ -117,7 +119,7 @@ def _repair(instance: Instance, values: Mapping[str, Any], axes: Sequence[str], 
 
 
 def _nearest(expansion: Expansion, wishes: Sequence[Term]) -> tuple[Instance, Provenance]:
-    """The instance, made or removed, that fulfils most wishes; the first of those."""
+    """The instance, made or removed, that fulfils most wishes; the first one if there are several."""
     known = [(instance, expansion.provenance[instance.name]) for instance in expansion.instances]
     known += [(removed.instance, removed.provenance) for removed in expansion.removed]
     scores = [0] * len(known)
@@ -131,7 +133,8 @@ def _nearest(expansion: Expansion, wishes: Sequence[Term]) -> tuple[Instance, Pr
 
 
 def _wished(values: dict[str, Any], base: Instance, wishes: Sequence[Term]) -> dict[str, Any] | str:
-    """The axis values of the base with the wishes in place of its own, or why a wish cannot be granted."""
+    """The axis values of the base with the requested values in place of its own, or the reason why a wish is
+    impossible."""
     for wish in wishes:
         key, text = wish.key, wish.values[0]
         try:
@@ -143,7 +146,7 @@ def _wished(values: dict[str, Any], base: Instance, wishes: Sequence[Term]) -> d
 
 
 def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance) -> Iterator[tuple[str, Any]]:
-    """What a wish means for the axes. Raises ValueError for a value that no spec could hold."""
+    """The values of axes that a wish stands for. Raises ValueError for a value that no spec can contain."""
     tile: Tile = values["tile"]
     if key == "ndim":
         yield "layout", _one(filter(None, [same_form(base.layout, int(text))]))
@@ -175,7 +178,7 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
 
 
 def _number(text: str, unit: int = 1) -> int:
-    """How many units a number is, 1 to what a spec may hold."""
+    """A number converted to units, from 1 up to the limit of a spec."""
     count, rest = divmod(int(text), unit)
     if rest or not 1 <= count <= MAX_EXTENT:
         raise ValueError(f"{text} is out of range")
@@ -197,7 +200,7 @@ def _one(words: Iterable[str]) -> str:
 
 
 def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
-    """With the wave key of the family that is wished for, where the nearest instance is of another family."""
+    """The values with the wave key of the requested family, if the nearest instance is of another family."""
     own, usual = FAMILIES[family].wave_key, FAMILIES[family].usual_waves
     if own == "wave_ratio":
         values = {**values, "tile": values["tile"].model_copy(update={"block_size": None})}
@@ -210,7 +213,7 @@ def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
 
 
 def _additions(expansion: Expansion, provenance: Provenance, values: Mapping[str, Any], family: str) -> list[str]:
-    """What to add to which axis of the nearest group so that it makes the combination."""
+    """The values to add to each axis of the nearest group so that it makes the combination."""
     spec = expansion.spec
     index = next(i for i, group in enumerate(spec.groups) if group.name == provenance.group)
     group = spec.groups[index]

@@ -1,4 +1,4 @@
-"""Why an instance is what it is, or why a combination does not exist and what would admit it."""
+"""Explanation of an instance, or of the absence of a combination and the change that would add it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 
 def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Table] | None = None) -> str:
-    """What `ckgen explain WORDS` prints. One instance, by name or filter: where each value comes from, and what
-    `tables` (by architecture) say about its machine code.
+    """The output of `ckgen explain WORDS`. If one instance matches, by name or filter: the origin of each value, and
+    the numbers of its machine code in `tables` (by architecture).
 
-    None: which rule, exclude, set or missing axis value keeps it out, and the nearest change that would admit it.
-    Raises CkgenError (exit 2) with the names where several match, and for words that are neither a filter nor a name.
+    If none matches: the rule, exclude entry, set or missing axis value that excludes it, and the nearest change that
+    would add it. Raises CkgenError (exit 2) with the names if several match, and for words that are neither a filter
+    nor a name.
     """
     terms = _terms(expansion, words)
     _check_words(expansion, terms)
@@ -49,7 +50,7 @@ def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Tab
 
 
 def explain_instance(expansion: Expansion, instance: Instance) -> str:
-    """Where every value of an instance comes from, and what follows from them."""
+    """The origin of every value of an instance, and the values derived from them."""
     provenance = expansion.provenance[instance.name]
     sets = [name for name, members in expansion.sets.items() if instance.name in members]
     lines = [
@@ -75,7 +76,7 @@ def explain_instance(expansion: Expansion, instance: Instance) -> str:
 
 
 def explain_code(instance: Instance, tables: Mapping[str, Table]) -> str:
-    """What the committed tables say about an instance's machine code; empty where they do not hold it."""
+    """The numbers of an instance's machine code in the committed tables; empty if they do not contain it."""
     rows = []
     for arch, table in tables.items():
         if instance.name in table.rows:
@@ -84,7 +85,7 @@ def explain_code(instance: Instance, tables: Mapping[str, Table]) -> str:
 
 
 def _terms(expansion: Expansion, words: Sequence[str]) -> tuple[Term, ...]:
-    """The words as a filter; a full name that does not exist becomes a test for each of its fields."""
+    """The words as a filter; a full name that does not exist becomes one term per field."""
     if not words:
         raise CkgenError([Diagnostic(None, "bad-filter", "nothing to explain", "give a name or key=value")])
     terms = parse_terms(words)
@@ -107,7 +108,7 @@ def _terms(expansion: Expansion, words: Sequence[str]) -> tuple[Term, ...]:
 
 
 def _check_words(expansion: Expansion, terms: Sequence[Term]) -> None:
-    """Refuse words that could never match: they are typing errors, not combinations that are absent."""
+    """Refuse words that can never match: these are typing errors, not absent combinations."""
     problems: list[Diagnostic] = []
     for term in terms:
         known = _WORDS.get(term.key, ())

@@ -1,4 +1,4 @@
-"""The base of the families whose shared memory TMA fills: Hopper's."""
+"""The base of the Hopper families, which fill shared memory by TMA."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ckgen.families.vectors import Shape, Width, small
 from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE, find_warpgroup_atom
 
 LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
-MAX_STAGES = 6  # more hide no more latency where a stage is multiplied in 400 clocks
-WGMMA_ROWS = 64  # of a warpgroup's atom
+MAX_STAGES = 6  # more stages hide no more latency if a stage is multiplied in 400 clocks
+WGMMA_ROWS = 64  # rows of a warpgroup's atom
 
 NDIM = Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.")
 ELEM_BYTES = Value("elem_bytes", "Bytes of an element of A and B.")
@@ -32,7 +32,7 @@ WAVE = Value(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BulkCopy(Family):
-    """A family of Hopper alone; `widths` are the vectors of each operation."""
+    """A family for Hopper only; `widths` are the vectors of each operation."""
 
     wave_key: str = "wave_ratio"
     uses_tma: bool = True
@@ -59,10 +59,10 @@ class BulkCopy(Family):
 
     @abstractmethod
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True where TMA and the kernel can read the problem's tensors."""
+        """True if TMA and the kernel can read the problem's tensors."""
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
-        """A warpgroup of wgmma reads 64 rows of A and all of B."""
+        """LDS and memory traffic of one tile; a warpgroup reads 64 rows of A and all of B for its wgmma."""
         tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
         rows = instance.m_per_block + instance.n_per_block * (instance.math_waves // 2)
         return TileBytes(rows * instance.k_per_block * instance.elem_bytes, tile, tile)

@@ -1,10 +1,10 @@
-"""Integer arithmetic of counts, as in C++."""
+"""Integer arithmetic on counts, the same as in C++."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-CEILING = 1 << 40  # products saturate here, far above any problem that a library takes
+CEILING = 1 << 40  # products saturate here, far above the size of any problem that a library takes
 
 
 def saturated(factors: Iterable[int]) -> int:

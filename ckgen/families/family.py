@@ -1,4 +1,4 @@
-"""The record of one family of kernels: everything that the rest of ckgen asks a family."""
+"""The record of one family of kernels: everything that the rest of ckgen needs to know about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ckgen.hardware.compute_units import Rates
 from ckgen.operations.gemm import products
 from ckgen.operations.operation import OPERATIONS
 
-# Why a value that the file does not give is what it is, for `ckgen explain`: what every family says alike.
+# The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
     "function": "by rule: PassThrough stores what was summed",
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
@@ -32,14 +32,14 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family(ABC):
-    """One family of kernels, whose tiles are those of a matrix product unless it says otherwise.
+    """One family of kernels; its tiles are those of a matrix product unless it overrides the methods.
 
-    `summary` is what the schema says of it. `wave_key` is the spec's key for its waves: `block_size` where every wave
-    loads and multiplies, else `wave_ratio`; `usual_waves` is the ratio that `explain` assumes where a spec must give
-    one, None where a rule gives the waves. `loops` are the roles of its code that limits can be about. `rule_table` may
-    hold rules of other families, `derived` are its derived values in the order in which they are shown. `struct` is
-    what the names of its C++ structs begin with; families with the same tables share them. `header` ends the name of
-    the C++ headers, one per operation, that bind its kernels to instances.
+    `summary` describes the family in the schema. `wave_key` is the spec's key for its waves: `block_size` if every wave
+    loads and multiplies, else `wave_ratio`. `usual_waves` is the ratio that `explain` assumes where a spec must give
+    one; it is None if the waves are given by rule. `loops` are the roles of its code for which a spec can set limits.
+    `rule_table` may contain rules that only apply to other families. `derived` are its derived values in the order in
+    which they are shown. `struct` begins the names of its C++ structs; families with the same tables share them.
+    `header` ends the names of the C++ headers, one per operation, that bind its kernels to instances.
     """
 
     name: str
@@ -48,10 +48,10 @@ class Family(ABC):
     wave_key: str
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
-    wavelet: bool = False  # load and math waves of a tiled matrix product: reports compare these with all others
-    uses_tma: bool = False  # TMA fills shared memory
+    wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
+    uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
-    all_taps: bool = False  # a tile has all taps of the filter
+    all_taps: bool = False  # each tile covers all taps of the filter
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -60,7 +60,7 @@ class Family(ABC):
 
     @cached_property
     def needs_waves(self) -> bool:
-        """True where a spec must give the waves."""
+        """True if a spec must give the waves."""
         return self.wave_key == "block_size" or self.usual_waves is not None
 
     @cached_property
@@ -70,22 +70,22 @@ class Family(ABC):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that hold for some of its operations, in the order in which they are reported."""
+        """The rules that apply to at least one of its operations, in the order in which they are reported."""
         return tuple(rule for rule in self.rule_table if not rule.only or self.name in rule.only)
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
-        """True where instances of an operation must keep a rule."""
+        """True if instances of an operation must satisfy a rule."""
         return rule in self.rules and operation in rule.operations
 
-    # Defaults: what follows by rule where the spec says nothing.
+    # Defaults: the values that a spec leaves to a rule.
 
     def reason(self, what: str) -> str:
-        """Why a field that the file does not give is what it is."""
+        """The reason for the value of a field that the file does not give."""
         return self.reasons.get(what) or REASONS[what]
 
     @abstractmethod
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        """GEMM-K of a tile."""
+        """The tile's size along GEMM-K."""
 
     @abstractmethod
     def m_per_xdl(self, n_per_block: int) -> int:
@@ -93,46 +93,47 @@ class Family(ABC):
 
     @abstractmethod
     def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        """Load and math waves where the file gives no ratio; `extents` are M, N and K of the tile."""
+        """Load and math waves if the file gives no ratio; `extents` are M, N and K of the tile."""
 
     @abstractmethod
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
-        """The a, b and c vectors: what the file wants, else by rule."""
+        """The a, b and c vectors: given by the file, else by rule."""
 
     @abstractmethod
     def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
-        """Why a vector (`which` is a, b or c) that the file does not give as a number is what it is."""
+        """The reason for the width of a vector (`which` is a, b or c) that the file does not give as a number."""
 
     @abstractmethod
     def stages(self, instance: Fields) -> int:
-        """LDS buffers; the number that the instance has does not matter."""
+        """The number of LDS buffers, regardless of the instance's own `stages`."""
 
     # Architectures.
 
     @abstractmethod
     def archs(self, generic: bool) -> Sequence[str]:
-        """The architectures that an instance may be for by default, if it keeps their rules."""
+        """The architectures that an instance is for by default, provided that it satisfies their rules."""
 
     @abstractmethod
     def home(self, dtype: str) -> Sequence[str]:
-        """The architectures that instances are written for."""
+        """The architectures for which the family's kernels were written."""
 
     @abstractmethod
     def has_atom(self, instance: Fields, arch: str) -> bool:
-        """True where an architecture has the matrix instruction of an instance."""
+        """True if an architecture has the matrix instruction of an instance."""
 
     # Problems.
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True where nothing known keeps an instance from a problem that its vectors of B and C divide."""
+        """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
         return problem.k % instance.a_vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
-        """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partials. 0: B comes with A."""
+        """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with
+        A."""
         return 0
 
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
-        """Tiles of all groups' gradients. Backward data: as if it were one sub-GEMM."""
+        """Tiles of the gradients of all groups. Backward data counts as one sub-GEMM."""
         if OPERATIONS[instance.operation].written == "in":
             rows = saturated((problem.batch, *problem.input))
             rows = saturated((ceil_div(rows, instance.m_per_block), problem.groups))
@@ -142,28 +143,28 @@ class Family(ABC):
         return saturated((rows, ceil_div(columns, instance.n_per_block)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
-        """Values that a tile reads for each term of its sums, whether they lie inside or not."""
+        """Values that a tile reads per term of its sums, including those outside the tensor."""
         return instance.m_per_block + instance.n_per_block
 
     # Cost.
 
     @abstractmethod
     def tile_bytes(self, instance: Fields) -> TileBytes:
-        """The memory traffic of one tile."""
+        """The LDS and memory traffic of one tile."""
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
-        """FLOP a cycle and SIMD of the family's matrix instructions."""
+        """FLOP per cycle and SIMD of the family's matrix instructions."""
         kind, flops = DTYPES[dtype].in_type, dict(rates.matrix_flops)
         return flops[kind] if self.uses_wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
 
     def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
-        """The bound of a tile, with `groups` workgroups resident on a unit."""
+        """The bound of a tile if `groups` workgroups are resident on a unit."""
         rate = self.matrix_rate(instance.dtype, rates)
         return gemm_bound(instance, rates, roles, groups, self.tile_bytes(instance), rate)
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
-        """The work of the busiest unit for a problem."""
-        tiled = [  # tiles of C, and each one's tiles of GEMM-K
+        """The work of the busiest compute unit for a problem."""
+        tiled = [  # tiles of C, and tiles along GEMM-K of each
             (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
             for m, n, k in products(instance.operation, problem)
         ]

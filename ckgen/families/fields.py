@@ -1,4 +1,4 @@
-"""The fields of a kernel instance and what its layout and data type say, which every family has alike."""
+"""The fields of a kernel instance and the properties given by its layout and data type, common to all families."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ckgen.operations.operation import OPERATIONS
 
 
 class Fields:
-    """The base of ckgen.instance.instance.Instance: what a family reads of an instance.
+    """The base of ckgen.instance.instance.Instance: the attributes that a family reads.
 
-    A derived value of the instance's family (`lds_bytes`) is an attribute too; Instance looks it up by its name.
+    Derived values of the instance's family (such as `lds_bytes`) are attributes too; Instance looks them up by name.
     """
 
     __slots__ = ()
@@ -36,35 +36,35 @@ class Fields:
 
     @property
     def a_rows(self) -> bool:
-        """True where A lies along GEMM-K in memory: a slot of LDS is filled without transposing."""
+        """True if A is contiguous along GEMM-K in memory, so that a slot of LDS is filled without transposing."""
         return OPERATIONS[self.operation].a_k_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:
-        """True where each group's tensor lies by itself, as in GNHWC."""
+        """True if the groups are the slowest axis, so that each group's tensor is separate in memory, as in GNHWC."""
         return LAYOUTS[self.layout].groups_outermost
 
     @property
     def channels_last(self) -> bool:
-        """True where neighbouring channels lie side by side, as in NHWGC; the weight's always do."""
+        """True if neighbouring channels are contiguous, as in NHWGC; those of the weight always are."""
         return LAYOUTS[self.layout].channels_last
 
     @property
     def pointwise(self) -> bool:
-        """True where the kernel takes 1x1 filters with stride 1 and no padding only."""
+        """True if the kernel only takes 1x1 filters with stride 1 and no padding."""
         return self.conv_spec == "Filter1x1Stride1Pad0"
 
     @property
     def ndim(self) -> int:
-        """Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."""
+        """Spatial dimensions, 1 to 3: the axes of the first tensor other than G, N and C."""
         return self.layout.index("/") - 3
 
     @property
     def elem_bytes(self) -> int:
-        """Bytes of an element of A and B."""
+        """Bytes per element of A and B."""
         return DTYPES[self.dtype].elem_bytes
 
     @property
     def c_bytes(self) -> int:
-        """Bytes of an element of C, the tensor that is written."""
+        """Bytes per element of C, the tensor that is written."""
         return DTYPES[self.dtype].bytes_of(OPERATIONS[self.operation].written)

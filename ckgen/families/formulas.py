@@ -1,7 +1,7 @@
-"""Derived values: a table of integer expressions for each family, evaluated here and rendered to C++.
+"""Derived values: one table of integer expressions per family, evaluated here and rendered to C++.
 
-An expression reads fields, what the layout and the data type say, and other values of its table, in any order. Its
-words are integers, names, + - * // %, comparisons, and/or/not, `x if c else y`, min and max.
+An expression may use fields, the values given by the layout and the data type, and other values of its table, in any
+order. Its syntax is integers, names, + - * // %, comparisons, and/or/not, `x if c else y`, min and max.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ckgen.families.fields import Fields
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = frozenset({"and", "or", "not", "if", "else", "min", "max"})
-GIVEN = ""  # the expression of a value that the layout or the data type gives
+GIVEN = ""  # the expression of a value that is given by the layout or the data type
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One derived value; `meaning` is what `ckgen explain` says of it, with its unit."""
+    """One derived value; `meaning` is its description in `ckgen explain`, with its unit."""
 
     name: str
     meaning: str
@@ -41,7 +41,7 @@ class Formulas:
         self._evaluate = self._compiled()
 
     def ordered(self, wanted: Iterable[str]) -> tuple[str, ...]:
-        """The names and all that they follow from, each after what it reads."""
+        """The given names and all names that they depend on, sorted so that each follows the names it reads."""
         found: dict[str, None] = {}
 
         def visit(name: str) -> None:
@@ -55,15 +55,15 @@ class Formulas:
         return tuple(found)
 
     def statements(self, wanted: Iterable[str]) -> list[str]:
-        """Python that gives each wanted name its value for `instance`."""
+        """Python statements that compute each wanted name for `instance`."""
         return [f"{name} = {self._expressions.get(name) or f'instance.{name}'}" for name in self.ordered(wanted)]
 
     def meaning(self, name: str) -> str:
-        """The meaning of a value, in words."""
+        """The description of a value."""
         return next(value.meaning for value in self.table if value.name == name)
 
     def values(self, instance: Fields) -> dict[str, int]:
-        """Every value of an instance by name, in the order of the table."""
+        """Every derived value of an instance by name, in the order of the table."""
         return self._evaluate(instance)
 
     def _compiled(self) -> Callable[[Fields], dict[str, int]]:

@@ -1,6 +1,6 @@
-"""Family halo: 3x3 filters of few channels on Hopper, whose taps read the same rows in shared memory.
+"""Family halo: 3x3 filters with few channels on Hopper; all taps read the same rows in shared memory.
 
-Where m_per_xdl is 64, warpgroups multiply by wgmma, one for each row of the filter; else warps by mma.sync.
+If m_per_xdl is 64, three warpgroups multiply by wgmma, one per row of the filter; otherwise warps multiply by mma.sync.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from ckgen.families.tile_cost import Code, Work
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
-LDS_BYTES = 227 * 1024  # all that sm_90a has: the rings' shape follows from the problem
-ATOM = (16, 8, 16)  # mma.sync's m, n and k; the nine taps of channels below m share atoms in pairs
-COLUMNS = 32  # in backward data, where channels are the atom's columns, a warp has these
-WARPGROUPS = 3  # with wgmma, one for each row of the filter
-MATH_WARPS = 8  # as many as leave each other the registers of 180 accumulators
+LDS_BYTES = 227 * 1024  # all shared memory of sm_90a: the problem determines the shape of the rings
+ATOM = (16, 8, 16)  # m, n and k of mma.sync; with fewer than m channels, the nine taps share atoms in pairs
+COLUMNS = 32  # columns per warp in backward data, where channels are the columns of the atom
+WARPGROUPS = 3  # with wgmma, one per row of the filter
+MATH_WARPS = 8  # the most that leave each warp the registers for 180 accumulators
 FILTER = 3
-MACS_A_VALUE = 64  # products of mma.sync in the time that a value takes from the cache, on an H200
+MACS_A_VALUE = 64  # products that mma.sync computes while one value is read from the cache, on an H200
 
 DERIVED = (
     NDIM,
@@ -46,8 +46,8 @@ DERIVED = (
     C_BYTES,
     BLOCK_SIZE,
     LAUNCH_THREADS,
-    # With wgmma a warpgroup has a row of the filter, the taps beside each other; backward data sums positions of the
-    # input.
+    # With wgmma each warpgroup owns one row of the filter and accumulates its taps side by side. Backward data
+    # accumulates input positions.
     Value(
         "acc_registers",
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
@@ -60,7 +60,7 @@ DERIVED = (
         "Groups whose channels one workgroup of family halo has beside each other.",
         f"{CHANNELS} // n_per_block",
     ),
-    # The rows of the atom, or fewer where two taps share it; in backward data columns.
+    # The rows of the atom, or fewer if two taps share it; in backward data, the columns per warp.
     Value(
         "unit_channels",
         "Input channels of one warp.",
@@ -94,14 +94,14 @@ REASONS = {
 
 
 def units_of(operation: str, n_per_block: int) -> int:
-    """Warps that a workgroup's channels need, before there is an instance."""
+    """Warps needed for the channels of a workgroup; usable before the instance exists."""
     unit = COLUMNS if OPERATIONS[operation].a_rows else max(1, min(n_per_block, ATOM[0]))
     return CHANNELS // unit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halo(BulkCopy):
-    """The family halo: a workgroup has 64 input channels, of whole groups or of one, and all nine taps."""
+    """The family halo: a workgroup covers 64 input channels, of several whole groups or of one, and all taps."""
 
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
@@ -128,7 +128,7 @@ class Halo(BulkCopy):
         return MAX_STAGES
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """Filters of 3x3, strides of 1 or 2, and groups that fill a workgroup's channels."""
+        """True for 3x3 filters with strides of 1 or 2 and with groups that fill a workgroup's channels."""
         if any(size != FILTER for size in problem.filter) or max(problem.strides) > 2:
             return False
         if instance.a_rows:
@@ -143,7 +143,7 @@ class Halo(BulkCopy):
         return beside or instance.n_per_block == CHANNELS
 
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
-        """A tile has all taps."""
+        """Tiles of the gradients of all groups, each with all taps."""
         if instance.a_rows:
             rows = saturated((problem.batch, *problem.input))
             channels = saturated((problem.groups, problem.c))
@@ -152,8 +152,8 @@ class Halo(BulkCopy):
         return saturated((rows, ceil_div(problem.c, instance.n_per_block)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
-        """Few are read, but the matrix unit does no more than MACS_A_VALUE in the time that a value takes; in backward
-        data a position is read and written once."""
+        """Values per term. A tile reads few values, but the matrix unit computes at most MACS_A_VALUE products in the
+        time that one value takes; backward data reads and writes each position once."""
         if instance.a_rows:
             return 2 * CHANNELS
         macs = saturated((instance.m_per_block, instance.n_per_block, *problem.filter))

@@ -1,10 +1,11 @@
-"""The cost model for family halo, whose workgroups have several groups' channels and all nine taps of a 3x3 filter.
+"""The cost model for family halo, whose workgroups cover the channels of several groups and all nine taps of a 3x3
+filter.
 
-A tile is the positions that the math warps take at once (k_per_block), 16 per warp. The reads and products of a warp
-for them are in templates/include/ckgen/pipeline/halo.hpp: one ldmatrix of 512 bytes for each block of 16 rows (a tap's
-16 channels, or two taps' 8) and for each pair of blocks of 8 columns; halo_wgmma.hpp has it where a warpgroup has a row
-of the filter. Rows are wider than the output's by the reach of the taps (conv/halo_geometry.hpp); how far they are
-rounded up beyond that is left out. No function has state.
+A tile is the set of positions that the math warps process at once (k_per_block), 16 per warp. The reads and products of
+a warp for these positions are in templates/include/ckgen/pipeline/halo.hpp: one ldmatrix of 512 bytes per block of 16
+rows (16 channels of one tap, or 8 channels of two) and per pair of blocks of 8 columns. halo_wgmma.hpp has the variant
+in which a warpgroup owns a row of the filter. Rows are longer than those of the output by the reach of the taps
+(conv/halo_geometry.hpp); the model ignores that they are then rounded up. No function has state.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from ckgen.families.fields import Fields
 from ckgen.families.tile_cost import Bound, Work, slowest
 from ckgen.hardware.compute_units import Rates
 
-CHANNELS = 64  # input channels of a workgroup: rows of 128 bytes
+CHANNELS = 64  # input channels per workgroup: rows of 128 bytes
 TAPS = 9
 ATOM_FLOPS = 2 * 16 * 8 * 16
 LDMATRIX_BYTES = 512  # four matrices of eight rows of 16 bytes
-IN_BYTES = CHANNELS * 2  # of an input position in shared memory
+IN_BYTES = CHANNELS * 2  # bytes per input position in shared memory
 
 
 def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate: float) -> Bound:
-    """The bound of the cost model for the positions of one tile of a workgroup. The input has as many positions for
-    each of the output as the strides' product. `matrix_rate` is a SIMD's."""
+    """The bound of the cost model for one tile of a workgroup. Per output position there are as many input positions as
+    the product of the strides. `matrix_rate` is per SIMD."""
     if instance.a_rows:
         return _bwd_data_bound(instance, rates, matrix_rate)
     if instance.m_per_xdl == 64:
@@ -48,7 +49,8 @@ def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate:
 
 
 def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
-    """Each of three warpgroups reads the input and its taps of the output, for 16 positions at a time."""
+    """The bound with wgmma, where each of three warpgroups reads the input and its taps of the output for 16 positions
+    at a time."""
     positions = instance.k_per_block
     out_bytes = instance.m_per_block * 2
     read = positions * 3 * (IN_BYTES + 3 * out_bytes)
@@ -64,7 +66,7 @@ def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
 
 
 def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound:
-    """Backward data: a warp reads 16 positions of 32 channels under each tap; all that is multiplied is useful."""
+    """The bound of backward data, where a warp reads 16 positions of 32 channels per tap; every product is useful."""
     warps = instance.units * instance.shares
     copied = instance.k_per_block * IN_BYTES
     multiplied = 2 * instance.k_per_block * CHANNELS * instance.m_per_block * TAPS
@@ -78,7 +80,8 @@ def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound
 
 
 def bwd_data_shares(instance: Fields, problem: ConvProblem, units: int) -> tuple[int, int]:
-    """Workgroups of backward data and the tiles of cells of one: all units share the channels, then the images."""
+    """The number of workgroups of backward data, and the tiles of cells of each. The compute units are divided among
+    the channels first, then among the images."""
     windows = ceil(problem.groups / instance.groups_per_block)
     shares = max(1, units // windows)
     rows, columns = (ceil(size / stride) for size, stride in zip(problem.input, problem.strides, strict=True))
@@ -86,13 +89,13 @@ def bwd_data_shares(instance: Fields, problem: ConvProblem, units: int) -> tuple
 
 
 def workgroups(instance: Fields, problem: ConvProblem) -> int:
-    """Workgroups that all weights take, before split-K."""
+    """Workgroups that cover all weights, before split-K."""
     groups = ceil(problem.groups / instance.groups_per_block)
     return groups * ceil(problem.k / instance.m_per_block) * ceil(problem.c / instance.n_per_block)
 
 
 def tiles(instance: Fields, problem: ConvProblem, split_k: int) -> int:
-    """Tiles of positions of one workgroup."""
+    """Tiles of positions per workgroup."""
     rows, columns = problem.output
     reach = (3 - 1) * problem.dilations[1] // problem.strides[1]
     return ceil(problem.batch * rows * (columns + reach) / instance.k_per_block / split_k)
@@ -104,7 +107,7 @@ def weights(instance: Fields) -> int:
 
 
 def work(instance: Fields, problem: ConvProblem, split_k: int, rates: Rates, matrix_rate: float) -> Work:
-    """The work of the busiest unit for a problem."""
+    """The work of the busiest compute unit for a problem."""
     of_tile = bound(instance, rates, problem.strides, matrix_rate)
     if instance.a_rows:
         groups, count = bwd_data_shares(instance, problem, rates.units)

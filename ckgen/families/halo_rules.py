@@ -1,6 +1,6 @@
-"""The rules of family halo: 3x3 filters of few channels, whose taps read the same rows in shared memory.
+"""The rules of family halo: 3x3 filters with few channels; all taps read the same rows in shared memory.
 
-Where m_per_xdl is 64, warpgroups multiply by wgmma, else warps by mma.sync.
+If m_per_xdl is 64, warpgroups multiply by wgmma; otherwise warps multiply by mma.sync.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Families wavelet_tma and stationary: matrix products by wgmma, on Hopper.
 
-wavelet_tma: tiles of A and B come together. stationary: B, the weight, stays in shared memory.
+wavelet_tma loads tiles of A and B together. stationary keeps B, the weight, in shared memory.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ckgen.families.rule import Rule
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
-SWIZZLE_BYTES = 1024  # a swizzled tile of a bulk copy begins at a multiple of 8 rows of 128 bytes
-STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes: a stage is full, a stage is empty
-WEIGHT_ELEMENTS = 64 * 1024  # of a B that stays: 128 KiB
-COPY_BYTES = 16  # what a bulk copy addresses
+SWIZZLE_BYTES = 1024  # a swizzled TMA tile begins at a multiple of 8 rows of 128 bytes
+STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
+WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
+COPY_BYTES = 16  # the unit in which TMA addresses memory
 MOST_COPY_STRIDE = 8
-COPY_STEP = 16  # output channels that backward data multiplies at once
-# Farthest corner of a box outside the image and farthest tap, by ndim: CUDA driver API, cuTensorMapEncodeIm2col.
+COPY_STEP = 16  # output channels that backward data multiplies per step
+# Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
 CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
 REASONS = {
@@ -91,14 +91,14 @@ _LAST_VALUES = (
 
 
 def derived(weight_rows: str) -> tuple[Value, ...]:
-    """The derived values, given the rows of B that stay."""
+    """The derived values; `weight_rows` is the expression for the rows of B that stay in shared memory."""
     meaning = "Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage."
     return (*_VALUES, Value("weight_rows", meaning, weight_rows), *_LAST_VALUES)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Hopper(BulkCopy):
-    """A family whose tensor maps are in im2col order."""
+    """A family that reads tensors through tensor maps in im2col order."""
 
     uses_wgmma: bool = True
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
@@ -122,7 +122,7 @@ class Hopper(BulkCopy):
         return instance.weight_rows
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True where tensor maps in im2col order describe the problem."""
+        """True if tensor maps in im2col order can describe the problem."""
         corner, farthest = CORNERS[problem.ndim - 1], FARTHEST_TAPS[problem.ndim - 1]
         reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
         if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
@@ -133,8 +133,8 @@ class Hopper(BulkCopy):
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
 
 
-# Backward weight: A's copies need 16 bytes, a box of B is 64 channels, an accumulator pair two weights. Backward data:
-# B's rows and what is written are 16 bytes too.
+# Backward weight: TMA copies of A need 16 bytes, a box of B has 64 channels, and a pair of accumulators is two weights.
+# Backward data: rows of B and writes of C are 16 bytes too.
 WAVELET_TMA = Hopper(
     name="wavelet_tma",
     summary="Hopper's own",

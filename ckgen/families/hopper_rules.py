@@ -1,4 +1,6 @@
-"""The rules of families wavelet_tma and stationary: Hopper's bulk tensor copies and warpgroup matrix instructions."""
+"""The rules of families wavelet_tma and stationary, from the limits of TMA and of warpgroup matrix instructions on
+Hopper.
+"""
 
 from __future__ import annotations
 

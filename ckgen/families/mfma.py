@@ -1,6 +1,6 @@
-"""Families xdl and wavelet: matrix products by MFMA, the fallback on every architecture.
+"""Families xdl and wavelet: matrix products by MFMA; xdl is the fallback on every architecture.
 
-xdl: every wave loads and multiplies. wavelet: some waves load, the others multiply.
+In xdl every wave loads and multiplies. In wavelet some waves load and the others multiply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
-SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit the LDS that every architecture has
+SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 
 DERIVED = (
@@ -42,7 +42,7 @@ DERIVED = (
     Value("copy_threads", "Threads that copy from global memory to LDS.", f"{WAVE_SIZE} * copy_waves"),
     Value("block_size", "Threads that do the matrix work: CK's BlockSize.", f"{WAVE_SIZE} * math_waves"),
     Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
-    # The math waves tile M x N as squarely as they can: the longer side of the tile gets more waves.
+    # The math waves divide M x N as evenly as possible: the longer side of the tile gets more waves.
     Value(
         "m_waves",
         "Math waves along M.",
@@ -89,8 +89,8 @@ DERIVED = (
         "How many b_vector x b_dst_vector pieces of B a copy thread moves.",
         "b_elems // (b_vector * b_dst_vector)",
     ),
-    # So that the threads of one write hit different banks. Where A has rows, threads side by side write one row's
-    # slots, one in each plane.
+    # Padding makes the threads of one write access different banks. If A is K-major, neighbouring threads write the
+    # slots of one row, one slot per plane.
     Value(
         "a_pad",
         "Empty slots after each plane of A.",
@@ -118,7 +118,7 @@ DERIVED = (
         "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.",
         "max(stages * lds_stage_bytes, lds_epilogue_bytes)",
     ),
-    # Where load and math are different waves a wave holds one or the other, so the larger counts.
+    # If load and math waves are separate, a wave holds the registers of one role only, so the larger number counts.
     Value(
         "vgpr_estimate",
         "32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.",
@@ -194,11 +194,11 @@ class Mfma(Family):
         return MATRIX_ARCHES
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
-        """NVIDIA has the portable atom where there is no mma.sync, so every data type has one."""
+        """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
         return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
-        """Every wave reads its own rows of A and columns of B once."""
+        """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
         tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
         per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
         return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)

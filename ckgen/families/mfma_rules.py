@@ -1,6 +1,7 @@
 """The rules of families xdl and wavelet, in the order in which they are reported.
 
-In backward data A lies along GEMM-K and is copied slot by slot; that whole reads fill a slot follows from vector-width.
+In backward data A is contiguous along GEMM-K and is copied slot by slot. No rule says that whole reads fill a slot,
+because this follows from vector-width.
 """
 
 from __future__ import annotations

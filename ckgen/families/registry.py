@@ -1,4 +1,4 @@
-"""The list of the families, and what follows from it."""
+"""The list of the families, and the tables derived from it."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ FAMILIES_OF: dict[str, tuple[str, ...]] = {
 
 
 def families_with(rule: Rule) -> tuple[str, ...]:
-    """The families that keep a rule."""
+    """The families that must satisfy a rule."""
     return tuple(family.name for family in FAMILIES.values() if rule in family.rules)

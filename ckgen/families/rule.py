@@ -1,9 +1,9 @@
-"""The form of a rule.
+"""The record of a rule.
 
-Scope "domain" says which values a field may have at all, "tile" how the tile splits into waves and steps,
-"instance" how everything else fits, "arch" what a target has; where a scope is broken the next ones mean
-nothing. `blame` names the YAML keys whose values are at fault, most likely first: the caret points at one of
-them.
+Rules of scope "domain" restrict the values of single fields, "tile" the division of a tile into waves and steps,
+"instance" everything else in an instance, "arch" its use on one architecture. If a rule of one scope is broken, the
+later scopes are not checked. `blame` names the YAML keys whose values may be at fault, most likely first; the caret of
+a message points at one of them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ckgen.operations.operation import OPERATIONS
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """One rule: `condition` must hold, `sentence` says so, `message` says with numbers how it fails.
+    """One rule: `condition` must hold. `sentence` states it in words, `message` states with numbers how it is broken.
 
-    It is for the families that have it in their table, of which `only` may leave some out, and for `operations`; for
-    others its names may mean nothing.
+    The rule applies to the families that have it in their table, or to those in `only` if that is not empty, and to
+    `operations`. For other families and operations its names may be undefined.
     """
 
     id: str

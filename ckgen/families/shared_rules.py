@@ -1,4 +1,4 @@
-"""Rules that several tables hold: of all families, and of all whose shared memory TMA fills."""
+"""Rules that several tables contain: those of all families, and those of all families that use TMA."""
 
 from __future__ import annotations
 

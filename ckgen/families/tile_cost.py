@@ -1,4 +1,4 @@
-"""The cost of a tile: cycles of a compute unit by resource, as ckgen.cost.model describes it."""
+"""The cost of a tile: cycles of a compute unit by resource, as described in ckgen.cost.model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SLOW_EXTRA = 3  # a slow instruction takes four issue times
 
 @dataclass(frozen=True, slots=True)
 class RoleLoad:
-    """The instructions that one wave of a role issues for one tile: vector instructions beside the matrix ones, slow
-    ones again, matrix instructions, and all instructions."""
+    """The instructions that one wave of a role issues per tile: `valu` vector instructions other than matrix ones, of
+    which `slow` are slow, `matrix` matrix instructions, and `total` instructions of all kinds."""
 
     role: str
     valu: float
@@ -26,8 +26,8 @@ class RoleLoad:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Cycles of a unit per tile by resource, and their result: `fraction` of the matrix peak at most, because of
-    `limiter`. `cycles` is the time of the limiter."""
+    """Cycles of a compute unit per tile, by resource. `limiter` is the slowest resource, `cycles` is its time, and
+    `fraction` is the share of the matrix peak that it allows."""
 
     resources: tuple[tuple[str, float], ...]
     limiter: str
@@ -40,7 +40,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The instructions per tile of an instance's machine code, and how many workgroups of it a unit holds."""
+    """The instructions per tile of an instance's machine code, and the number of its workgroups that a unit holds."""
 
     roles: tuple[RoleLoad, ...]
     groups: int
@@ -48,8 +48,8 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of the busiest unit: its workgroups, the tiles of each, the cost of one, how often it waits for memory
-    to begin, and the weights that a workgroup writes."""
+    """The work of the busiest compute unit: its workgroups, the tiles of each, the cost of one tile, the number of
+    times that it waits for the first load from memory, and the weights that each workgroup writes."""
 
     blocks: int
     tiles: float
@@ -60,7 +60,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class TileBytes:
-    """Bytes of one tile of a workgroup: read from LDS, written to LDS, loaded from memory."""
+    """Bytes per tile of a workgroup: read from LDS, written to LDS, loaded from memory."""
 
     read: int
     written: int
@@ -70,8 +70,8 @@ class TileBytes:
 def gemm_bound(
     instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int, traffic: TileBytes, flops_a_cycle: float
 ) -> Bound:
-    """The bound of a matrix product's tile, with `groups` workgroups resident on a unit (at least one is assumed);
-    `flops_a_cycle` are those of a SIMD."""
+    """The bound of a matrix product's tile if `groups` workgroups are resident on a unit (at least one is assumed);
+    `flops_a_cycle` is per SIMD."""
     groups = max(1, groups)
     flops = 2 * instance.m_per_block * instance.n_per_block * instance.k_per_block
     peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type]
@@ -88,13 +88,13 @@ def gemm_bound(
 
 
 def slowest(resources: tuple[tuple[str, float], ...], least: float) -> Bound:
-    """The bound from the cycles of each resource; `least` is the tile's time at the matrix peak."""
+    """The bound given the cycles of each resource; `least` is the tile's time at the matrix peak."""
     limiter, cycles = max(resources, key=lambda item: item[1])
     return Bound(resources, limiter, cycles, least / cycles)
 
 
 def _vector_cycles(instance: Fields, rates: Rates, roles: Iterable[RoleLoad]) -> float:
-    """Cycles that a SIMD issues vector instructions per tile, the waves spread evenly over the SIMDs."""
+    """Cycles per tile in which a SIMD issues vector instructions, if the waves are spread evenly over the SIMDs."""
     cycles = 0.0
     for role in roles:
         waves = (instance.load_waves if role.role == "load" else instance.math_waves) * 64 // rates.wave

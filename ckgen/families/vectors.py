@@ -1,4 +1,4 @@
-"""Widths of global accesses by rule, and what the file's words `full` and `small` mean for a tile."""
+"""Default widths of global accesses, and the widths that the file's words `full` and `small` stand for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ckgen.operations.operation import OPERATIONS
 ACCESS_BYTES = 16  # the widest global or LDS access of a lane
 BANK_BYTES = 4
 
-Width = int | str | None  # of one tensor, as the file gives it: elements, a word, nothing
+Width = int | str | None  # of one tensor, as the file gives it: elements, a word or None
 
 
 class Shape(NamedTuple):
@@ -31,7 +31,7 @@ def small(shape: Shape) -> int:
 
 
 def full_read(shape: Shape, extent: int) -> int:
-    """The widest read of A or B along `extent` that leaves a thread 4 bytes of GEMM-K for an LDS write."""
+    """The widest read of A or B along `extent` that leaves each thread 4 bytes of GEMM-K for an LDS write."""
     dtype = DTYPES[shape.dtype]
     width = ACCESS_BYTES // dtype.elem_bytes
     elements = extent * shape.k_per_block // shape.copy_threads

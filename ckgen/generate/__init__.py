@@ -1,5 +1,5 @@
-"""Instances to the text of every file of a tree, the tree to disk, and the difference between a tree and what it
-should be. Nothing else writes generated files.
+"""Generation: the text of every file of a tree from instances, writing the tree to disk, and the drift between a tree
+on disk and its expected text. Only this room writes generated files.
 """
 
 __all__ = ["inputs", "manifest", "render", "view_models", "writer"]

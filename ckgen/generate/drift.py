@@ -1,8 +1,7 @@
-"""Why a file on disk is not what ckgen would write now: a hand edit, another command, spec, template or ckgen.
+"""Reasons why a file on disk differs from the generated one: a hand edit, or another command, spec, template or ckgen.
 
-The manifest on disk says what each file was when ckgen wrote it and what it was made from, so every
-reported cause is certain: bytes that differ from the manifest were changed by hand; of the inputs of a file, those are
-named that moved.
+The manifest on disk records the bytes of each file as ckgen wrote it and its inputs, so every reported cause is
+certain: bytes that differ from the manifest were changed by hand, and only inputs that changed are named.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ Kind = Literal["changed", "missing", "orphan"]
 class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
-    `causes` are some of "spec", "template", "command" and "hand edit", or "tool" where none of these moved and so this
-    ckgen writes the file in another way; "not generated" where there is no manifest to compare with, "unfinished" where
-    it is that of a run that was interrupted; none where a file was deleted that should be as it was. `diff` leads from
-    the file on disk to the text it should have; only changed files have one.
+    `causes` contains some of "spec", "template", "command" and "hand edit". It is "tool" if none of these changed, so
+    that another version of ckgen wrote the file; "not generated" if there is no manifest to compare with; "unfinished"
+    if the manifest is that of an interrupted run; and empty if a file was deleted that would be written again
+    unchanged. `diff` leads from the file on disk to the generated text; only changed files have one.
     """
 
     path: str
@@ -40,7 +39,7 @@ class Drift:
 def describe_drift(
     path: str, expected: str | None, actual: bytes | None, previous: Manifest | None, current: Manifest
 ) -> Drift:
-    """The drift of one file; `expected` is None where there should be none, `actual` where there is none."""
+    """The drift of one file; `expected` is None if the file should not exist, `actual` is None if it does not."""
     kind: Kind = "missing" if actual is None else "orphan" if expected is None else "changed"
     causes = _causes(path, actual, previous, current)
     show = expected is not None and actual is not None and path != MANIFEST_NAME
@@ -63,13 +62,13 @@ def _causes(path: str, actual: bytes | None, previous: Manifest | None, current:
 
 
 def _moved(path: str, previous: Manifest, current: Manifest) -> list[str]:
-    """Name the inputs of one file that are not what they were."""
+    """Name the inputs of one file that changed."""
     old, new = previous.origin, current.origin
     record = current.files.get(path) or previous.files.get(path)
     template = old.templates != new.templates
     if record is not None:
         template = old.templates.get(record.template) != new.templates.get(record.template)
-        if not record.template.endswith(".j2"):  # a copy
+        if not record.template.endswith(".j2"):  # copied from the templates unchanged
             return ["template"] if template else []
     spec = (old.spec_sha256, old.spec) != (new.spec_sha256, new.spec)
     causes = {"spec": spec, "template": template, "command": old.command != new.command}

@@ -1,4 +1,4 @@
-"""Inputs of a tree: templates, tables of measurements, the text that every file says of itself."""
+"""Inputs of a tree: templates, tables of measured rows, and the origin that generated files state."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ckgen.selection.measured import TABLES, load_texts
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The files of templates/ by path, with `/` and without a leading folder; line ends are LF."""
+    """The files of templates/ by path, with `/` and without a leading folder; line endings are LF."""
 
     texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """What a tree says about itself, and what it is rendered with.
+    """The inputs of a tree other than its instances, and its description of its origin.
 
-    `spec`, the spec's name, stands in every file that is made from it; `command`, the command line that makes the
-    tree again, in the manifest alone, so that another selection leaves the files of both as they are. `sets` maps each
-    set of the spec to the names of its instances, `tables` the file name of each table of measurements to its text,
-    `functions` are those of the spec.
+    `spec`, the name of the spec, is in every file that is made from it. `command`, the command line that makes the tree
+    again, is only in the manifest, so that trees of different selections have the same files for the same instances.
+    `sets` maps each set of the spec to the names of its instances. `tables` maps the file name of each table of
+    measured rows to its text. `functions` are the functions of the spec.
     """
 
     templates: Templates
@@ -57,10 +57,11 @@ def load_context(
 
 
 def input_files() -> tuple[Path, ...]:
-    """Every file of this installation that a tree may depend on beside its spec (all of its Python among them), and the
-    folders of templates.
+    """Every file of this installation, except the spec, on which a tree may depend (including all Python sources), and
+    the folders of templates.
 
-    A folder's time moves when a file is added to it, so a build that watches these paths sees new templates.
+    The modification time of a folder changes when a file is added, so a build that watches these paths sees new
+    templates.
     """
     folder = templates_dir()
     templates = (path for path in folder.rglob("*") if path.is_file() or path.is_dir())

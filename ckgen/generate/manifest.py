@@ -1,8 +1,8 @@
-"""manifest.json: what a generated tree holds and what it was made from.
+"""manifest.json: the contents of a generated tree and their origin.
 
-It is the tree's only catalogue (build, smoke test and docs read it) and the generator's memory: which files are its
-own, what their bytes were, and the digests of spec and templates that tell why a file differs. One file, function or
-instance a line, so that a diff of it can be read.
+It is the only catalogue of the tree, for the build, the smoke test and the docs. It is also the generator's record of
+which files it wrote, of their bytes, and of the digests of spec and templates that explain why a file differs. It has
+one line per file, function or instance, so that its diffs are readable.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ckgen.text.shape import misfit
 
 SCHEMA_VERSION = 1
 MANIFEST_NAME = "manifest.json"
-# What manifest.json itself is made with; every other file names a template.
+# The template name of manifest.json itself; every other file names a file of templates/.
 MANIFEST_TEMPLATE = "ckgen/generate/manifest.py"
-# What the first or second line of every generated file says, in whatever comment syntax.
+# A text in the first or second line of every generated file, in the comment syntax of that file.
 _MARK, _HEAD = b" by ckgen from ", 16_384
 MAX_BYTES = 256 * 1024 * 1024
 _SHAPE: dict[str, Any] = {
@@ -65,7 +65,7 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRecord:
-    """One instance: identity, what follows from it, its architectures, the sets it is in, its source file."""
+    """One instance: identity, derived values, architectures, the sets that contain it, and its source file."""
 
     name: str
     fields: Mapping[str, Any]
@@ -78,7 +78,7 @@ class InstanceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a tree was made from. Digests are SHA-256 in hex; `templates` has one for each template."""
+    """The origin of a tree. Digests are SHA-256 in hex; `templates` has one per template."""
 
     tool_version: str
     spec: str
@@ -92,9 +92,9 @@ _ORIGIN = tuple(item.name for item in fields(Origin))
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest as read: `functions` are those of the spec, None in trees of before they were told. `intact` is false
-    when its own digest does not hold, so somebody edited it. `unfinished` is true while its tree is written, so for
-    good when that was interrupted."""
+    """A parsed manifest. `functions` are those of the spec; None if the tree is older than this entry. `intact` is
+    false if the manifest's own digest does not match, so that somebody edited it. `unfinished` is true while the tree
+    is written, and stays true if the run was interrupted."""
 
     origin: Origin
     files: Mapping[str, FileRecord]
@@ -104,14 +104,15 @@ class Manifest:
     unfinished: bool
 
     def owns(self, path: str, data: bytes) -> bool:
-        """Whether a file on disk is ours: listed, with the line that every file of ours begins with and, if the list
-        was edited, byte for byte as listed. (A list can be made to name anything.)"""
+        """True if ckgen owns a file on disk: the manifest lists it, the file has the line that marks generated files,
+        and, if the manifest was edited, its bytes are as listed. (An edited manifest could list any file.)"""
         record = self.files.get(path)
         return record is not None and is_marked(data) and (self.intact or record.sha256 == digest(data))
 
 
 def is_marked(data: bytes) -> bool:
-    """Whether a file says in its first two lines that ckgen made it; also an empty one, which is nobody's loss."""
+    """True if the first two lines of a file say that ckgen made it. Empty files count too, since replacing them loses
+    nothing."""
     return not data or any(_MARK in line for line in data[:_HEAD].split(b"\n", 2)[:2])
 
 
@@ -145,7 +146,8 @@ def manifest_text(
 
 
 def unfinished_text(text: str, more: Iterable[str]) -> str:
-    """The text of a manifest as it is while its tree is written: marked, and ``more`` paths are listed beside its own.
+    """The text of a manifest while its tree is written: marked as unfinished, and with the paths in ``more`` listed
+    too.
 
     CMake looks for the mark in one of the first lines (templates/CMakeLists.txt.j2).
     """
@@ -159,7 +161,7 @@ def _sealed(body: str) -> str:
 
 
 def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
-    """The manifest a text holds; CkgenError when it holds none (a merge conflict, another program's file)."""
+    """The manifest in a text. Raises CkgenError if it is not a manifest (a merge conflict, another program's file)."""
     try:
         data = json.loads(text)
         version = data.get("schema_version", SCHEMA_VERSION) if isinstance(data, dict) else SCHEMA_VERSION
@@ -178,7 +180,7 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
 
 
 def load_manifest(tree: Path) -> Manifest | None:
-    """The manifest of a generated tree, None when it has none; CkgenError when it cannot be understood."""
+    """The manifest of a generated tree; None if there is none. Raises CkgenError if it is not a valid manifest."""
     path = tree / MANIFEST_NAME
     try:
         return parse_manifest(read_bounded(path, MAX_BYTES).decode(), str(path))
@@ -234,7 +236,7 @@ def _why(error: Exception) -> str:
 
 
 def unusable(file: str, why: str) -> CkgenError:
-    """The error for a manifest that something is wrong with, which says how to go on."""
+    """The error for an unusable manifest, with advice on how to continue."""
     folder = shlex.quote(os.path.dirname(file) or ".")
     help = f"restore it from version control; or delete it and run `ckgen generate --out {folder}`"
     return CkgenError((Diagnostic(None, "manifest", f"{file} {why}", help),))

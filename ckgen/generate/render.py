@@ -1,8 +1,8 @@
-"""Instances -> {path: text}: the whole generated tree, a pure function of instances, templates and context.
+"""Instances -> {path: text}: the whole generated tree as a pure function of instances, templates and context.
 
-`templates/` mirrors the tree: `x.j2` becomes `x`, any other file is copied behind one line that says so. Two
-templates are rendered many times: `instance.cpp.j2` for each instance and `factory.cpp.j2` for each add function.
-Nothing here reads a clock, a locale, the environment or a file.
+`templates/` mirrors the tree: `x.j2` is rendered to `x`; any other file is copied after one line that states its
+origin. Two templates are rendered many times: `instance.cpp.j2` once per instance and `factory.cpp.j2` once per add
+function. Nothing here reads a clock, a locale, the environment or a file.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _COMMENTS = {
 
 
 def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[str, str]:
-    """The text of every file of the tree by path, manifest.json included; paths are relative, with `/`.
+    """The text of every file of the tree by path, including manifest.json; paths are relative, with `/`.
 
-    CkgenError when there is no instance, when two files would have one path, or when a template is wrong.
+    Raises CkgenError if there is no instance, if two files would have the same path, or if a template is invalid.
     """
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
@@ -62,9 +62,9 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
 
 
 def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator[tuple[str, str, str]]:
-    """Path, template and text of every file but the manifest."""
+    """Path, template and text of every file except the manifest."""
     texts = context.templates.texts
-    # Compiled once a run; StrictUndefined turns a misspelt name into an error instead of nothing.
+    # Compiled once per run. StrictUndefined makes a misspelt name an error; the default would render it as empty text.
     environment = Environment(
         loader=DictLoader(texts),
         undefined=StrictUndefined,
@@ -95,7 +95,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
 
 
 class _Template:
-    """A template with the values that do not change from file to file; its errors name file and line."""
+    """A template with the values that are the same for all files; its errors name file and line."""
 
     def __init__(self, environment: Environment, name: str, values: Mapping[str, Any]) -> None:
         self.shown = f"templates/{name}"
@@ -116,7 +116,7 @@ class _Template:
 
 
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
-    """What templates that are rendered once a tree may use."""
+    """The values available to templates that are rendered once per tree."""
     return _own_sources(texts) | {
         "version": __version__,
         "runs": runs_of(sorted(sources, key=attrgetter("name"))),
@@ -129,7 +129,8 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """Sources other than instances and factories, grouped by how they are compiled: their folder in src/ decides."""
+    """The sources other than instances and factories, grouped by how they are compiled, which depends on the folder in
+    src/."""
     paths = [PurePosixPath(name.removesuffix(".j2")) for name in texts if name.startswith("src/")]
     kinds: dict[str, list[str]] = {"kernel_sources": [], "runtime_sources": [], "api_sources": []}
     for path in sorted(path for path in paths if path.suffix == ".cpp"):

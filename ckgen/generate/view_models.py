@@ -1,4 +1,4 @@
-"""What templates see: instances as files, and the groups of them that a C++ file or CMake list holds."""
+"""The records that templates read: instances as files, and groups of instances for a C++ file or CMake list."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from ckgen.selection.measured import Candidate, parse_table
 
 
 def guard_of(archs: Sequence[str]) -> str:
-    """The macro of ckgen/config.h without which instances for these architectures are not in a library.
+    """The macro of ckgen/config.h that must be set for a library to include instances for these architectures.
 
-    Empty where there is none: only what is for NVIDIA architectures alone is left out on other platforms.
+    It is empty if they are always included; only instances for NVIDIA architectures alone are left out on other
+    platforms.
     """
     if not archs or any(arch not in NVIDIA_ARCHES for arch in archs):
         return ""
@@ -31,16 +32,16 @@ def guard_of(archs: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """The C++ types of instances that agree in operation, layout, dtype and function.
+    """The C++ types of instances with the same operation, layout, dtype and function.
 
-    `layout` is as it crosses the C API, the input's first. `operator` is the operator's type in namespace
+    `layout` has the order of the C API, the input's first. `operator` is the operator's type in namespace
     ckgen::tensor_operation::device, `ds_layout` and `ds_data_type` are the lists of the D tensors' layouts and types.
     """
 
     layout: str
     layout_tag: str
     fused: bool
-    own_function: bool  # of the spec, which generated headers declare
+    own_function: bool  # from the spec; generated headers declare it
     operator: str
     ds_layout: str
     ds_data_type: str
@@ -48,7 +49,7 @@ class Types:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What C++ has for an operation's family.
+    """The C++ names of a family's kernels for one operation.
 
     `header` in ckgen/op/impl has the struct `family`, which binds a kernel to an instance; `macro` defines the kernels
     and the operator.
@@ -61,7 +62,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One instance and the file that holds it; what templates see."""
+    """One instance and its source file, as templates read them."""
 
     name: str
     path: str
@@ -79,7 +80,7 @@ class Source:
 
     @property
     def all_taps(self) -> bool:
-        """Whether a tile has all taps, for the selector."""
+        """True if a tile covers all taps, for the selector."""
         return FAMILIES[self.instance.family].all_taps
 
     @property
@@ -93,7 +94,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """One add function: its instances agree in operation, family, layout, dtype and conv_spec."""
+    """One add function; its instances have the same operation, family, layout, dtype and conv_spec."""
 
     name: str
     path: str
@@ -101,12 +102,12 @@ class Factory:
 
     @property
     def guard(self) -> str:
-        """Its instances are of one family, so all of them have this guard or none."""
+        """The guard of its instances; all are of one family, so either all have this guard or none has one."""
         return self.instances[0].guard
 
     @property
     def operator(self) -> str:
-        """The C++ type of the operators it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
+        """The C++ type of the operators that it adds: `BwdWeightOperator<layout::X, dtype::Y>`."""
         return self.instances[0].types.operator
 
     @property
@@ -116,13 +117,13 @@ class Factory:
 
     @property
     def own_function(self) -> bool:
-        """Whether the function of its instances is one of the spec."""
+        """True if the function of its instances is defined in the spec."""
         return self.instances[0].types.own_function
 
 
 @dataclass(frozen=True, slots=True)
 class ArchGroup:
-    """The instances of one operation that are for the same architectures: one set of compiler flags."""
+    """The instances of one operation for the same architectures, which are compiled with the same flags."""
 
     archs: tuple[str, ...]
     sources: tuple[Source, ...]
@@ -134,7 +135,7 @@ class ArchGroup:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the tree, as CMake sees it, and the header with its factory."""
+    """One operation of the tree for CMake, and the header with its factory."""
 
     name: str
     groups: tuple[ArchGroup, ...]
@@ -142,12 +143,12 @@ class Operation:
 
 
 def path_of(instance: Instance) -> str:
-    """Where an instance's file lies in the tree."""
+    """The path of an instance's file in the tree."""
     return f"src/{instance.operation}/{instance.family}/{instance.name}.cpp"
 
 
 def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function]) -> tuple[Source, ...]:
-    """The instances with their files and C++ types, in the order given; `functions` are all that they may have."""
+    """The instances with their files and C++ types, in the order given; `functions` holds all that they may have."""
     known: dict[tuple[str, ...], Types] = {}
     found = []
     for instance in instances:
@@ -162,7 +163,7 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 def _kernel(operation: str, family: str) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
-    # Kernels without TMA leave partials to a second kernel: where there is a function, one of the instance's own.
+    # Kernels without TMA leave partial sums to a second kernel, which belongs to the instance if it has a function.
     own_reduction = OPERATIONS[operation].fused and not record.uses_tma
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
     return Kernel(f"{short}_{record.header}.hpp", struct, macro)
@@ -188,14 +189,14 @@ def _types(instance: Instance, function: Function) -> Types:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbours with one guard."""
+    """Consecutive instances with the same guard."""
 
     guard: str
     sources: tuple[Source, ...]
 
 
 def runs_of(sources: Sequence[Source]) -> tuple[Run, ...]:
-    """The instances in the order given, those side by side that have the same guard together."""
+    """The instances in the order given; consecutive instances with the same guard form a run."""
     return tuple(Run(guard, tuple(members)) for guard, members in groupby(sources, attrgetter("guard")))
 
 
@@ -211,7 +212,7 @@ def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:
 
 
 def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tuple[Operation, ...]:
-    """The operations in name order, their instances grouped by the architectures they are for."""
+    """The operations in name order, with their instances grouped by architectures."""
     by_archs: dict[str, dict[tuple[str, ...], list[Source]]] = {}
     for source in sorted(sources, key=attrgetter("name")):
         groups = by_archs.setdefault(source.instance.operation, {})
@@ -228,7 +229,7 @@ def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSource:
-    """A measured problem as C++ sees it: its numbers as initialisers, the candidates that the tree holds."""
+    """A measured problem for C++: its numbers as initialisers, and its candidates that are in the tree."""
 
     operation: str
     arch: str
@@ -241,7 +242,8 @@ class MeasuredSource:
 
 
 def measured_of(sources: Sequence[Source], tables: Mapping[str, str]) -> tuple[MeasuredSource, ...]:
-    """What tables hold of the instances of a tree, table by table; problems without a candidate in it are left out."""
+    """The rows of the tables that concern instances of a tree, table by table; problems without a candidate in it are
+    omitted."""
     names = {source.name for source in sources}
     found: list[MeasuredSource] = []
     for file, text in tables.items():

@@ -1,12 +1,13 @@
-"""{path: text} -> disk: the only writer of generated trees.
+"""{path: text} -> disk: the only module that writes generated trees.
 
-`plan` looks and decides, `apply` does it, `check` says what `apply` would do and why. A file is ours when the manifest
-in the folder lists it and its own first lines say that ckgen made it. Every other file is foreign: it is never touched,
-and where it is in the way of a file that we want to write, nothing is written and an error names it.
+`plan` inspects the folder and decides, `apply` makes the changes, `check` reports the changes that `apply` would make
+and why. ckgen owns a file if the manifest in the folder lists it and its first lines say that ckgen made it. Every
+other file is foreign and is never touched. If a foreign file has the path of a file to be written, nothing is written
+and an error names it.
 
-A file is written under another name and then renamed, so that it is whole at every moment. Before the first change the
-manifest is marked as unfinished and lists the files of both trees; the new one is written last. So CMake and
-`ckgen check` notice a run that was interrupted, and the next run knows its files and finishes the tree.
+A file is written under another name and then renamed, so that a reader always sees a complete file. Before the first
+change the manifest is marked as unfinished and lists the files of both trees; the new manifest is written last. CMake
+and `ckgen check` therefore notice an interrupted run, and the next run knows its files and completes the tree.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ckgen.generate.manifest import (
 )
 
 _SHOWN_CONFLICTS = 8
-# The name below the tree that a file has while it is written; the next run takes what a killed one left there.
+# The name, below the tree, of a file while it is written; the next run removes a file that a killed run left there.
 _TEMPORARY = ".ckgen-new"
 
 
@@ -38,7 +39,8 @@ _TEMPORARY = ".ckgen-new"
 class Plan:
     """The changes of a run to a folder; all paths are relative to it, with `/`.
 
-    `write` are new or changed files, `keep` those that are right already, `prune` ours that nothing makes any more.
+    `write` lists new or changed files, `keep` files that are already right, `prune` files of ckgen that are not
+    generated any longer.
     """
 
     write: tuple[str, ...]
@@ -47,13 +49,13 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """True if there is anything to do."""
+        """True if the plan changes anything."""
         return bool(self.write or self.prune)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """All that lies below a folder, as relative paths with `/`; `others` are links (not followed) and sockets."""
+    """All contents of a folder, as relative paths with `/`; `others` are links (not followed) and sockets."""
 
     files: frozenset[str]
     others: frozenset[str]
@@ -61,25 +63,25 @@ class _Scan:
 
 
 def plan(tree: Mapping[str, str], out: Path) -> Plan:
-    """Plan `apply` as it would run now; CkgenError when a foreign file is in the way. Nothing is written."""
+    """Plan the changes that `apply` would make now; writes nothing. CkgenError if a foreign file is in the way."""
     out = _resolved(out)
     with _os_errors(out):
         return _plan(tree, out)
 
 
 def apply(tree: Mapping[str, str], out: Path) -> Plan:
-    """Make `out` hold exactly `tree` beside what is foreign, and say what was done.
+    """Make `out` contain exactly `tree` beside foreign files, and return the changes.
 
-    Touches no file when nothing changed. CkgenError for a read-only folder or a foreign file in the way leaves
-    everything as it was, for a full disk an unfinished tree of whole files. Waits for another run that writes the same
-    folder, where the file system can lock one.
+    If nothing changed, no file is touched. For a read-only folder or a foreign file in the way it raises CkgenError and
+    leaves everything as it was; for a full disk it raises CkgenError and leaves an unfinished tree of complete files.
+    It waits for other runs that write the same folder, if the file system supports locks.
     """
     out = _resolved(out)
     with _os_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         folder = os.open(out, os.O_RDONLY)
         try:
-            with suppress(OSError):  # NFS locks no folders
+            with suppress(OSError):  # NFS cannot lock folders
                 fcntl.flock(folder, fcntl.LOCK_EX)
             todo = _plan(tree, out)
             if todo.changes:
@@ -109,8 +111,8 @@ def check(tree: Mapping[str, str], out: Path) -> tuple[Drift, ...]:
 
 
 def strays(tree: Mapping[str, str], out: Path) -> tuple[str, ...]:
-    """Files that ckgen did not write, in path order, beside those of the tree and in its folders: a source there is
-    part of no library. What else a folder holds (a build, hidden files) is not looked at."""
+    """Foreign files in the folders of the tree, in path order; a source among them is not part of any library. Other
+    contents of the folder (a build, hidden files) are ignored."""
     out = Path(os.path.realpath(out))
     tops = {path.partition("/")[0] for path in tree if "/" in path}
     with _os_errors(out):
@@ -124,7 +126,7 @@ def _plan(tree: Mapping[str, str], out: Path) -> Plan:
     found = _scan(out)
     differing, same = _compare(tree, out, found)
     extra = found.files - tree.keys()
-    # A manifest that is right already lists exactly this tree: nothing else is ours.
+    # A manifest that is already right lists exactly this tree, so no other file is owned.
     previous = None if MANIFEST_NAME in same or not (extra or differing) else load_manifest(out)
     prune = {path for path in extra if _is_ours(path, out, previous)}
     conflicts = _blocked(differing, found, prune)
@@ -137,7 +139,7 @@ def _plan(tree: Mapping[str, str], out: Path) -> Plan:
 
 
 def _scan(folder: Path) -> _Scan:
-    """Everything below `folder`; nothing when it does not exist."""
+    """All contents of `folder`; empty if it does not exist."""
     files: list[str] = []
     others: list[str] = []
     folders: list[str] = []
@@ -158,7 +160,7 @@ def _scan(folder: Path) -> _Scan:
 
 
 def _compare(tree: Mapping[str, str], out: Path, found: _Scan) -> tuple[list[str], set[str]]:
-    """The paths of the tree that are not, and those that are, on disk byte for byte."""
+    """The paths of the tree whose files on disk differ or are missing, and those that are identical byte for byte."""
     differing: list[str] = []
     same: set[str] = set()
     for path, text in tree.items():
@@ -176,12 +178,12 @@ def _is_ours(path: str, out: Path, previous: Manifest | None) -> bool:
 
 
 def _is_lost(path: str, out: Path, previous: Manifest | None) -> bool:
-    """True if a file is ours though no manifest is there to say so: what says that ckgen made it may be made again."""
+    """True if there is no manifest but the file says that ckgen made it: such a file may be overwritten."""
     return previous is None and is_marked(_read(out, path))
 
 
 def _blocked(differing: Sequence[str], found: _Scan, prune: set[str]) -> list[str]:
-    """Things that are where we need another kind of thing: a folder or link as a file, a file or link as a folder."""
+    """Paths that have the wrong kind: a folder or link in place of a file, a file or link in place of a folder."""
     solid = (found.files - prune) | found.others
     emptied = {folder for path in prune for folder in _parents(path)}
     kept = (found.folders - emptied) | {folder for path in solid for folder in _parents(path)}
@@ -192,7 +194,7 @@ def _blocked(differing: Sequence[str], found: _Scan, prune: set[str]) -> list[st
 
 
 def _change(tree: Mapping[str, str], out: Path, todo: Plan) -> None:
-    """Remove and write what the plan says. A manifest that is right already lists this tree, so it stays."""
+    """Remove and write files as planned. A manifest that is already right lists this tree and is kept."""
     files = [path for path in todo.write if path != MANIFEST_NAME]
     manifest = tree[MANIFEST_NAME] if MANIFEST_NAME in todo.write else None
     try:
@@ -201,7 +203,7 @@ def _change(tree: Mapping[str, str], out: Path, todo: Plan) -> None:
         for path in todo.prune:
             os.unlink(out / path)
         for emptied in sorted({folder for path in todo.prune for folder in _parents(path)}, reverse=True):
-            with suppress(OSError):  # others have files there
+            with suppress(OSError):  # foreign files are in it
                 os.rmdir(out / emptied)
         for needed in sorted({path.rpartition("/")[0] for path in files}):
             os.makedirs(out / needed, exist_ok=True)
@@ -214,7 +216,7 @@ def _change(tree: Mapping[str, str], out: Path, todo: Plan) -> None:
 
 
 def _write(out: Path, path: str, text: str) -> None:
-    """Give a file a text, in one step for whoever reads it."""
+    """Replace the text of a file in one step, so that a reader never sees a part of it."""
     temporary = f"{out}/{_TEMPORARY}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
@@ -246,7 +248,7 @@ def _read(out: Path, path: str) -> bytes:
 
 
 def _resolved(out: Path) -> Path:
-    """The folder itself when `out` is a link to it; refuses one that was hardly meant to hold a tree."""
+    """The real path of `out`, links resolved. Refuses the current directory and its parents, and paths of files."""
     out = Path(os.path.realpath(out))
     here = Path(os.path.realpath("."))
     if out == here or out in here.parents:
@@ -257,7 +259,7 @@ def _resolved(out: Path) -> Path:
 
 
 def _refuse_read_only(out: Path, todo: Plan) -> None:
-    """By mode (which binds root too: somebody meant it) or for this user."""
+    """Refuse a folder that is read-only, by mode (for root too, since somebody set it) or for this user."""
     parents = {folder for path in (*todo.write, *todo.prune) for folder in _parents(path)}
     for folder in (out, *(out / parent for parent in sorted(parents))):
         if folder.is_dir() and not (folder.stat().st_mode & 0o222 and os.access(folder, os.W_OK | os.X_OK)):
@@ -274,7 +276,7 @@ def _in_the_way(out: Path, paths: Sequence[str]) -> CkgenError:
 
 @contextmanager
 def _os_errors(out: Path) -> Iterator[None]:
-    """Turn a refusal of the system into one diagnostic."""
+    """Turn an error of the operating system into one diagnostic."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
-"""The hardware as tables of frozen, self-checking records: architectures and matrix instructions.
+"""Architectures and matrix instructions, as tables of frozen records that check themselves.
 
-New hardware is a row here and an atom header. Nothing here computes; `rules` and `instance` read it.
+New hardware needs one row here and an atom header. This module computes nothing.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from ckgen.conv.dtypes import DTYPES, ELEMENTS
 
-# A wave of the matrix-core families (CDNA) is 64 work-items; the kernels are written for that width
-# everywhere. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
+# A wave of the matrix-core architectures (CDNA) has 64 work-items, and the kernels are written for that width on every
+# architecture. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
 WAVE_SIZE = 64
 MAX_LAUNCH_THREADS = 1024  # HIP's limit for one workgroup on every architecture below.
-VGPR_FILE = 512  # 32-bit vector registers that a lane has on one SIMD of gfx90a and later (VGPR + AGPR, unified).
+VGPR_FILE = 512  # 32-bit vector registers per lane on one SIMD of gfx90a and later (VGPR + AGPR, unified).
 SIMDS_PER_CU = 4
 
 
@@ -21,7 +21,7 @@ SIMDS_PER_CU = 4
 class Arch:
     """One architecture.
 
-    `lds_bytes` is what one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom input type.
+    `lds_bytes` is the most LDS that one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom input type.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Arch:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One matrix instruction D[m][m] += A[m][k] B[k][m] of a wave; `cycles` is how long it holds a SIMD."""
+    """One matrix instruction D[m][m] += A[m][k] B[k][m] of a wave; it occupies a SIMD for `cycles`."""
 
     arch: str
     input_type: str
@@ -58,10 +58,10 @@ class Atom:
         assert step % self.k == 0, f"{self.instruction}: 16 bytes per lane cover {step} of K, not n x {self.k}"
 
 
-# Wave size and LDS per compute unit: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html (gfx1100
-# and gfx1201: 128 KiB per workgroup processor, of which one workgroup may allocate 64 KiB). Peaks: the data
-# sheets' matrix TFLOP/s over compute units x 4 SIMDs x clock (MI250X 383 f16, 95.7 f32 / 220 CU / 1.7 GHz;
-# MI300X 1307, 163.4 / 304 / 2.1; MI355X 2516, 157.3 / 256 / 2.4), rounded to the power of two it is.
+# Wave size and LDS per compute unit: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html (gfx1100 and gfx1201:
+# 128 KiB per workgroup processor, of which one workgroup may allocate 64 KiB). Peaks: the matrix TFLOP/s of the data
+# sheets divided by compute units x 4 SIMDs x clock (MI250X 383 f16, 95.7 f32 / 220 CU / 1.7 GHz; MI300X 1307, 163.4 /
+# 304 / 2.1; MI355X 2516, 157.3 / 256 / 2.4), rounded to the nearest power of two.
 ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
@@ -72,10 +72,10 @@ ARCHES: dict[str, Arch] = {
         Arch("gfx1201", "rdna", 32, 64 * 1024, ()),
     )
 }
-# NVIDIA's shared memory is what one block may ask for (opt-in maximum), in KiB by compute capability:
+# The LDS of an NVIDIA architecture is the opt-in maximum of shared memory per block, in KiB by compute capability:
 # https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
-# No spec names these: an instance runs on each of them that it keeps the rules of, and `archs` is AMD's list but
-# for families that exist on these only.
+# Specs never list NVIDIA architectures, except for NVIDIA-only families: every instance is built for all of them
+# whose rules it satisfies, and `archs` lists AMD's.
 NVIDIA_ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
@@ -121,8 +121,8 @@ ATOMS: dict[tuple[str, str, int], Atom] = {
 
 @dataclass(frozen=True, slots=True)
 class WarpAtom:
-    """One matrix instruction D[m][n] += A[m][k] B[k][n] of an NVIDIA warp. A wave of 64 is two warps, each of
-    which computes half of an atom's columns with several of these."""
+    """One matrix instruction D[m][n] += A[m][k] B[k][n] of an NVIDIA warp. A 64-wide wave is two warps; each computes
+    half of an atom's columns with several of these instructions."""
 
     input_type: str
     m: int
@@ -137,8 +137,8 @@ class WarpAtom:
             assert whole, f"{self.instruction}: half of a {size}x{size} atom is no whole number of them"
 
 
-# All of NVIDIA_ARCHES have them: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and
-# up). f32 has none of full precision (tf32 keeps 10 bits), so the portable multiply-add atom serves it.
+# All of NVIDIA_ARCHES have these: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and up).
+# There is none for f32 at full precision (tf32 keeps 10 bits), so f32 uses the portable multiply-add atom.
 WARP_ATOMS: dict[str, WarpAtom] = {
     atom.input_type: atom
     for atom in (
@@ -150,8 +150,8 @@ WARP_ATOMS: dict[str, WarpAtom] = {
 
 @dataclass(frozen=True, slots=True)
 class WarpgroupAtom:
-    """One matrix instruction D[64][n] += A[64][k] B[k][n] of a warpgroup of 128 NVIDIA threads, n up to 256,
-    with both operands in shared memory."""
+    """One matrix instruction D[64][n] += A[64][k] B[k][n] of a warpgroup (128 NVIDIA threads) with n up to 256 and both
+    operands in shared memory."""
 
     arch: str
     input_type: str
@@ -163,7 +163,7 @@ class WarpgroupAtom:
         assert f".m64nNk{self.k}." in self.instruction, f"{self.instruction}: size"
 
 
-# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): of sm_90a alone. f32 would be tf32.
+# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): sm_90a only. f32 would be rounded to tf32.
 WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
     (atom.arch, atom.input_type): atom
     for atom in (
@@ -174,15 +174,16 @@ WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
 
 
 def find_arch(name: str) -> Arch:
-    """The architecture called `name`, AMD's or NVIDIA's. Raises KeyError."""
+    """The AMD or NVIDIA architecture called `name`. Raises KeyError."""
     return ARCHES[name] if name in ARCHES else NVIDIA_ARCHES[name]
 
 
 def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
-    """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size, if any."""
+    """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size; None if there is
+    none."""
     return ATOMS.get((arch, DTYPES[dtype].in_type, m_per_xdl))
 
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
-    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), if any."""
+    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
     return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].in_type))

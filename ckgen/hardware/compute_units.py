@@ -1,6 +1,7 @@
-"""What one compute unit of an architecture holds (`occupancy` reads it) and does in a cycle (`cost_model` reads it).
+"""The capacity of one compute unit per architecture (`occupancy` reads it) and its throughput per cycle (the cost model
+reads it).
 
-Beside `hardware`, which says what exists at all. Nothing here is measured by this project.
+`archs` says which hardware exists. All numbers here come from the sources cited; none was measured by this project.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from ckgen.hardware.archs import ARCHES, find_arch
 
 @dataclass(frozen=True, slots=True)
 class ComputeUnit:
-    """Where an AMD workgroup runs: a compute unit (CDNA) or a workgroup processor (RDNA) of `simds` SIMDs.
+    """An AMD compute unit (CDNA) or workgroup processor (RDNA) with `simds` SIMDs, which runs whole workgroups.
 
-    Registers are 32-bit words per lane; a wave gets them, and a workgroup its LDS, in whole granules. `lds_bytes` is
-    what all resident workgroups share. Waves are those of a SIMD.
+    Registers are 32-bit words per lane. Registers of a wave and LDS of a workgroup are allocated in whole granules.
+    `registers` and `max_waves` are per SIMD. `lds_bytes` is the LDS that all resident workgroups share.
     """
 
     arch: str
@@ -47,21 +48,22 @@ UNITS: dict[str, ComputeUnit] = {
         ComputeUnit("gfx1201", 4, 32, 1536, 24, 16, 128 * 1024, 1024),
     )
 }
-# gfx9 has 800 scalar registers a SIMD, of which a wave sees up to 102: only kernels over 100 lose a wave of eight
-# (AMDGPUBaseInfo.cpp, getMaxNumSGPRs). gfx10 and later give every wave all of them.
+# gfx9 has 800 scalar registers per SIMD, of which a wave can use up to 102. Occupancy drops from eight waves to seven
+# only for kernels that use more than 100 (AMDGPUBaseInfo.cpp, getMaxNumSGPRs). gfx10 and later give all scalar
+# registers to every wave.
 CDNA_FREE_SGPRS = 100
 CDNA_WAVES_BEYOND = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a GPU does: of one unit of `simds` in a cycle, and of all `units` together.
+    """The throughput of a GPU: `units` compute units with `simds` SIMDs each.
 
-    `issue_cycles` is how long a SIMD is busy with an ordinary vector instruction of a wave of `wave` lanes, a slow
-    one takes four times as long; a wave issues one instruction in that time. Bytes a cycle: `lds_read_bytes` and
-    `lds_write_bytes` of a unit, `load_bytes` that the last shared cache gives a unit when all ask. `matrix_flops` are
-    those of one SIMD a cycle by input type (`mma` in front: with the instructions that all NVIDIA GPUs have).
-    `start_cycles` is one trip to memory.
+    `issue_cycles` is how long an ordinary vector instruction of a wave of `wave` lanes occupies a SIMD; a slow one
+    takes four times as long. A wave issues one instruction in that time. `lds_read_bytes` and `lds_write_bytes` are
+    bytes per cycle and unit; `load_bytes` is the bytes per cycle that the last shared cache delivers to each unit if
+    all units load. `matrix_flops` is FLOP per cycle and SIMD by input type; the keys that begin with `mma` are for the
+    instructions that all NVIDIA GPUs have. `start_cycles` is the latency of one access to memory.
     """
 
     arch: str
@@ -85,19 +87,19 @@ class Rates:
 
     @property
     def load_bytes_per_s(self) -> float:
-        """Bytes a second of all units from the shared cache."""
+        """Bytes per second that the shared cache delivers to all units together."""
         return self.load_bytes * self.units * self.clock_hz
 
 
 # Units, clocks and memory: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html and the data sheets (MI250X:
-# one of its two dies). A 64-wide instruction takes four cycles of a 16-lane SIMD, LDS delivers 128 bytes a cycle:
-# "AMD Instinct MI300 CDNA3 ISA", chapters 1 and 11; on CDNA4 it reads 256: https://chipsandcheese.com/p/
-# amds-cdna-4-architecture-announcement. L2: 32 channels (MI250X die) or 16 a chiplet (MI300X: 38 units, MI355X: 32)
-# of 128 bytes a cycle, "AMD CDNA 2 / CDNA 3 architecture" white papers, shared by the units. A trip to memory is of
-# the order of 800 ns on all of them (chipsandcheese.com, "Testing AMD's giant MI300X").
-# sm_90a: H200 data sheet (989 TFLOP/s dense at 1.83 GHz on 132 SMs). 16 integer lanes a quarter, 128 bytes of shared
-# memory and 64 of L2 a cycle: "NVIDIA H100 Tensor Core GPU architecture", CUDA programming guide, 16.8 and 5.4.1.
-# mma.sync reaches 62.9 % of wgmma's rate: Luo et al., "Dissecting the NVIDIA Hopper Architecture through
+# one of its two dies). A 64-wide instruction takes four cycles of a 16-lane SIMD; LDS delivers 128 bytes per cycle:
+# "AMD Instinct MI300 CDNA3 ISA", chapters 1 and 11; on CDNA4 it delivers 256: https://chipsandcheese.com/p/
+# amds-cdna-4-architecture-announcement. L2: 32 channels (MI250X die) or 16 per chiplet (MI300X: 38 units, MI355X: 32)
+# of 128 bytes per cycle, shared by the units: "AMD CDNA 2 / CDNA 3 architecture" white papers. An access to memory
+# takes about 800 ns on all of them (chipsandcheese.com, "Testing AMD's giant MI300X").
+# sm_90a: H200 data sheet (989 TFLOP/s dense at 1.83 GHz on 132 SMs). 16 integer lanes per SM quarter, 128 bytes of
+# shared memory and 64 bytes of L2 per cycle: "NVIDIA H100 Tensor Core GPU architecture", CUDA programming guide, 16.8
+# and 5.4.1. mma.sync reaches 62.9 % of wgmma's rate: Luo et al., "Dissecting the NVIDIA Hopper Architecture through
 # Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084.
 _HOPPER_MATRIX = (("f16", 1024.0), ("bf16", 1024.0), ("mma-f16", 644.0), ("mma-bf16", 644.0), ("mma-f32", 64.0))
 RATES: dict[str, Rates] = {

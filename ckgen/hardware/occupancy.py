@@ -1,10 +1,10 @@
-"""How many waves of a kernel a SIMD holds at once.
+"""Occupancy: the number of waves of a kernel that are resident on a SIMD at once.
 
     waves by registers = registers of a SIMD // registers of the kernel rounded up to whole granules, at most max_waves
     workgroups = min(SIMDs * waves by registers // waves of a workgroup, LDS // LDS of the kernel in whole granules)
-    waves a SIMD = workgroups * waves of a workgroup / SIMDs
+    waves per SIMD = workgroups * waves of a workgroup / SIMDs
 
-A workgroup is resident as a whole or not at all, so the last number may be a fraction.
+A workgroup is resident as a whole or not at all, so the waves per SIMD may be a fraction.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from ckgen.hardware.compute_units import CDNA_FREE_SGPRS, CDNA_WAVES_BEYOND, Com
 
 
 def workgroups_per_unit(unit: ComputeUnit, *, vgprs: int, sgprs: int, lds_bytes: int, threads: int) -> int:
-    """Workgroups of a kernel that one compute unit holds; 0 where not even one fits."""
+    """Workgroups of a kernel that are resident on one compute unit at once; 0 if not even one fits."""
     waves = threads // unit.wave
     resident = unit.simds * _waves_by_registers(unit, vgprs, sgprs) // waves
     return min(resident, unit.lds_bytes // _rounded(max(lds_bytes, 1), unit.lds_granule))
 
 
 def waves_per_simd(unit: ComputeUnit, *, vgprs: int, sgprs: int, lds_bytes: int, threads: int) -> float:
-    """Waves of a kernel that one SIMD holds on average."""
+    """Average number of waves of a kernel that are resident on one SIMD."""
     groups = workgroups_per_unit(unit, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, threads=threads)
     return groups * (threads // unit.wave) / unit.simds
 

@@ -1,8 +1,9 @@
-"""Every rule of the hardware and the kernels, each once: checked here, asserted by the rendered headers.
+"""The checker of all rules of hardware and kernels; each rule is written once, checked here and asserted by the
+rendered headers.
 
-A condition is one integer expression that reads the same in Python and, after and/or/not -> &&/||/!, in C++.
-It uses field and derived names of an instance; in rules of scope "arch" also `lds_limit` and `has_atom` of a
-target.
+A condition is one integer expression that reads the same in Python and, with && || ! for and/or/not, in C++. It uses
+the names of an instance's fields and derived values, and in rules of scope "arch" also `lds_limit` and `has_atom` of an
+architecture.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # what else than a_rows derived values tell of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_rows, all that derived values use of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -35,7 +36,7 @@ class Violation:
 
 
 class Checker:
-    """The rules, compiled once. `check` costs some microseconds, so validity is cheap beside rendering."""
+    """The rules, compiled once. `check` takes a few microseconds, which is little compared with rendering."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         own = {
@@ -56,14 +57,14 @@ class Checker:
         }
 
     def goes_by_layout(self, operation: str, family: str) -> bool:
-        """Whether a layout can make a difference to the rules that such instances keep."""
+        """True if the layout can affect the rules that apply to such instances."""
         return (operation, family) in self._by_layout
 
     def broken(self, instance: Instance) -> list[Rule]:
-        """The architecture-independent rules an instance breaks.
+        """The architecture-independent rules that an instance breaks.
 
-        Only those of the first scope that has any: a tile that does not split into waves breaks rules about
-        copies too, and telling them would hide the cause.
+        Only the first scope with broken rules is reported: a tile that does not split into waves also breaks rules
+        about copies, and reporting those would hide the cause.
         """
         for scope in ("domain", "tile", "instance"):
             found = self._checks[instance.operation, instance.family, scope](instance, 0, False)
@@ -72,24 +73,24 @@ class Checker:
         return []
 
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
-        """The rules an instance breaks on one architecture, AMD's or NVIDIA's; needs `broken` to be empty."""
+        """The rules that an instance breaks on one AMD or NVIDIA architecture; requires that `broken` is empty."""
         check = self._checks[instance.operation, instance.family, "arch"]
         return check(instance, find_arch(arch).lds_bytes, FAMILIES[instance.family].has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
-        """Where an instance can run: AMD architectures (with MFMA unless it is generic) whose rules it keeps;
-        NVIDIA's for families that exist on those only."""
+        """The architectures for which an instance can be built: AMD architectures (with MFMA unless it is generic)
+        whose rules it satisfies, and NVIDIA architectures for NVIDIA-only families."""
         candidates = FAMILIES[instance.family].archs(instance.generic)
         return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
 
     def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
-        """Where a library for platform nvidia can run an instance."""
+        """The architectures on which a library for platform nvidia can run an instance."""
         return tuple(arch for arch in NVIDIA_ARCHES if not self.broken_on(instance, arch))
 
     def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:
-        """Everything wrong with an instance, with numbers.
+        """All rules that an instance breaks, with numbers.
 
-        With `archs` it must keep the rules of each of them, else of at least one architecture.
+        The instance must satisfy the rules of every architecture in `archs`, or of at least one if `archs` is empty.
         """
         broken = self.broken(instance)
         if broken:
@@ -114,7 +115,7 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
 
 
 def _compile(rules: Sequence[Rule], family: Family) -> Callable[[Instance, int, bool], list[Rule]]:
-    """One function that evaluates all conditions over an instance, each name read or derived once."""
+    """A function that evaluates all conditions for an instance and reads or derives each name once."""
     names = [name for rule in rules for name in names_in(rule.condition) if name not in ARCH_NAMES]
     lines = ["def check(instance, lds_limit, has_atom):"]
     lines += [f"    {statement}" for statement in family.formulas.statements(names)]

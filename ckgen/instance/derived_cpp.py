@@ -11,7 +11,7 @@ from ckgen.hardware.archs import find_arch
 from ckgen.instance.rules_cpp import rule_sets
 from ckgen.operations.operation import OPERATIONS
 
-# The values that the layout and the data type give.
+# The values that are given by the layout and the data type.
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
     "elem_bytes": "sizeof(Out)",
@@ -45,7 +45,7 @@ class CppValue:
 
 @dataclass(frozen=True, slots=True)
 class DerivedStruct:
-    """The struct of families that share their derived values; `fields` are the members of a Config that it reads."""
+    """The struct of the families that share their derived values; `fields` are the members of Config that it reads."""
 
     name: str
     families: tuple[str, ...]
@@ -57,8 +57,8 @@ class DerivedStruct:
 class CheckedStruct:
     """The struct of one operation's families that asserts their rules over `derived`, a type over Config.
 
-    `target` is what follows the type in the arguments of the rules of an architecture, where the families are for one
-    alone; else empty.
+    `target` is the text that follows this type in the template arguments of the architecture rules, if the families
+    exist on one architecture only; otherwise it is empty.
     """
 
     prefix: str
@@ -77,7 +77,7 @@ def derived_structs() -> tuple[DerivedStruct, ...]:
 
 
 def checked_structs() -> tuple[CheckedStruct, ...]:
-    """The structs of checked.hpp: one for each struct of rules."""
+    """The structs of checked.hpp, one per struct of rules."""
     found = []
     for rules in rule_sets():
         family, operation = FAMILIES[rules.families[0]], OPERATIONS[rules.operation]
@@ -91,7 +91,7 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
 
 
 def to_cpp(expression: str) -> str:
-    """An expression of a table of derived values, in C++."""
+    """An expression of a table of derived values, translated to C++."""
     return _text(ast.parse(expression, mode="eval").body)
 
 
@@ -129,6 +129,6 @@ def _text(node: ast.expr) -> str:
 
 
 def _operand(node: ast.expr, least: int) -> str:
-    """An operand, in parentheses where its own operator binds less than `least`."""
+    """An operand, in parentheses if its own operator has a lower precedence than `least`."""
     loose = isinstance(node, ast.BinOp) and _OPERATORS[type(node.op)][1] < least
     return f"({_text(node)})" if loose else _text(node)

@@ -1,11 +1,11 @@
-"""The one filter language, for sets in the spec and for every command.
+"""The filter language, used by the sets of a spec and by every command.
 
     *wavelet*            a glob on the name; several globs are alternatives
     dtype=f16,bf16       a value, with alternatives; each value may be a glob
-    family!=xdl          anything else
+    family!=xdl          any other value
     m_per_block>=128     >=, <=, > and < on numbers
 
-All tests must hold. A test or glob that nothing at all matches is an error, never an empty success.
+An instance passes if all terms hold. A term or glob that no instance matches is an error, never an empty result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">": lambda a, b: a > b,
     "<": lambda a, b: a < b,
 }
-# Keys that are no field: what a person calls them, as the texts that stand for them.
+# Keys that are not fields of an instance, with functions that give the texts that a user may write as their value.
 _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "tile": lambda i: (
         f"{i.m_per_block}x{i.n_per_block}",
@@ -42,7 +42,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
 }
-_MOST_DIGITS = 18  # no field has more, and Python refuses to read thousands
+_MOST_DIGITS = 18  # no field has more, and Python refuses to parse thousands
 _DERIVED = frozenset(DERIVED_NAMES)
 _NUMBERS = _DERIVED | {name for name, kind in Instance.__annotations__.items() if kind == "int"}
 KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
@@ -50,7 +50,7 @@ KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One test: `key op value`, where a glob on the name is `name=glob`."""
+    """One test: `key op value`; a glob on the name is `name=glob`."""
 
     text: str
     key: str
@@ -59,7 +59,7 @@ class Term:
 
 
 def parse_terms(filters: Sequence[str]) -> tuple[Term, ...]:
-    """The terms of a filter. Raises CkgenError (exit 2) naming every word that is none."""
+    """The terms of a filter. Raises CkgenError (exit 2) that names every invalid word."""
     terms, problems = read_terms(filters)
     if problems:
         raise CkgenError(problems)
@@ -67,7 +67,7 @@ def parse_terms(filters: Sequence[str]) -> tuple[Term, ...]:
 
 
 def read_terms(filters: Sequence[str]) -> tuple[tuple[Term, ...], list[Diagnostic]]:
-    """The terms of a filter, and a diagnostic for every word that is none."""
+    """The terms of a filter, and a diagnostic per invalid word."""
     terms: list[Term] = []
     problems: list[Diagnostic] = []
     for text in filters:
@@ -92,7 +92,7 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
 def filtered(instances: Sequence[Instance], filters: Sequence[str], *, sets: Sets) -> tuple[Instance, ...]:
     """The instances that pass all filters, in the order given.
 
-    Raises CkgenError (exit 2) with the nearest names when a filter is wrong or nothing passes.
+    Raises CkgenError (exit 2) with the nearest names if a filter is wrong or no instance passes.
     """
     selected, problems = select(instances, parse_terms(filters), sets)
     if problems:
@@ -103,7 +103,7 @@ def filtered(instances: Sequence[Instance], filters: Sequence[str], *, sets: Set
 def select(
     instances: Sequence[Instance], terms: Sequence[Term], sets: Sets
 ) -> tuple[tuple[Instance, ...], list[Diagnostic]]:
-    """The instances that pass, in the order given, or what is wrong with terms that nothing passes."""
+    """The instances that pass, in the order given, or diagnostics if none does."""
     problems = [problem for term in terms for problem in _unmatched(term, instances, sets)]
     selected = () if problems else matching(terms, instances, sets)
     if not selected and not problems:
@@ -112,7 +112,7 @@ def select(
 
 
 def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:
-    """The texts a filter may use for one key of an instance."""
+    """The texts that a filter may use as the value of one key of an instance."""
     if key == "set":
         return tuple(name for name, members in sets.items() if instance.name in members)
     spelled = _SPELLED.get(key)
@@ -161,7 +161,7 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
     if "*" in term.values:
         return lambda instance: term.op == "="
     patterns = [re.compile(fnmatch.translate(value.casefold())) for value in term.values]
-    known: dict[tuple[str, ...], bool] = {}  # thousands of instances have a handful of values
+    known: dict[tuple[str, ...], bool] = {}  # thousands of instances share few values
 
     def has(instance: Instance) -> bool:
         texts = values_of(key, instance, sets)
@@ -182,7 +182,7 @@ def _set_test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
 
 
 def _unmatched(term: Term, instances: Sequence[Instance], sets: Sets) -> list[Diagnostic]:
-    """A diagnostic for each value of a term that no instance has."""
+    """One diagnostic per value of a term that no instance has."""
     found: list[Diagnostic] = []
     for value in term.values:
         op = "=" if term.op == "!=" else term.op
@@ -215,7 +215,7 @@ def _what_there_is(term: Term, value: str, instances: Sequence[Instance], sets: 
 
 
 def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
-    """Help for what matches no name: the nearest name or, for a glob, the nearest word of a name."""
+    """Help for a glob that matches no name: the nearest name or, if it has wildcards, the nearest word of a name."""
     names = [instance.name for instance in instances]
     if not set("*?[") & set(glob):
         return did_you_mean(glob, names)
@@ -225,13 +225,14 @@ def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
 
 
 def _conflict(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> Diagnostic:
-    """Each term matches something, all of them nothing: say what is left without each."""
+    """The diagnostic if each term matches an instance but no instance matches all of them."""
     message = f"no instance passes {' '.join(term.text for term in terms)}" if terms else "there are no instances"
     return Diagnostic(None, "empty-selection", message, find_help=partial(_left_without, terms, instances, sets))
 
 
 def _left_without(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -> str:
-    """How many instances each single term keeps out. (Several globs are alternatives: without one, nothing is won.)"""
+    """The number of instances that would pass without a term, for each term. Several globs on the name are
+    alternatives, so that omitting one of them adds no instance."""
     globs = [term for term in terms if _is_glob(term)]
     tests = [(term, _test(term, sets)) for term in terms if not _is_glob(term)]
     if len(globs) == 1:

@@ -1,7 +1,7 @@
-"""One kernel instance: its fields and its name, the identity, which round-trips; what follows from them is
-of its family (ckgen.families).
+"""One kernel instance: its fields and its name. The name identifies the instance and can be parsed back; derived values
+belong to its family (ckgen.families).
 
-`operation` says what M, N, K, A, B and C of the matrix product are. A wave is 64 threads.
+`operation` determines M, N, K, A, B and C of the matrix product. A wave is 64 threads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ckgen.families.fields import Fields
 from ckgen.families.registry import DERIVED_NAMES, FAMILIES
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
-# In the YAML and in Python as CK writes them; in names as the short form.
+# YAML and Python use CK's names, instance names use the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
 _DERIVED_NAMES = frozenset(DERIVED_NAMES)
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
-_LONGEST = 500  # characters of a name: more than a file system takes, and the pattern goes back over what it has read
+_LONGEST = 500  # characters of a name: more than file systems allow; it bounds the backtracking of the pattern
 _NAME = re.compile(
     rf"grouped_conv[123]d_(?P<operation>{'|'.join(_BY_SHORT)})_(?P<family>{'|'.join(sorted(FAMILIES, reverse=True))})"
     r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
@@ -35,7 +35,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Instance(Fields):
-    """A kernel as data. All fields but `archs` are the identity and stand in the name."""
+    """A kernel as a record. All fields except `archs` form its identity and are part of the name."""
 
     family: str
     layout: str
@@ -55,11 +55,11 @@ class Instance(Fields):
     operation: str = BWD_WEIGHT
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
-    name: str = field(init=False, compare=False, repr=False)  # in sources, symbols, CMake, Python and reports
+    name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
     _derived: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Made once, because every dictionary of instances is keyed by it.
+        # Computed once, because the name is the key of every dictionary of instances.
         object.__setattr__(self, "name", self._make_name())
 
     def _make_name(self) -> str:
@@ -72,7 +72,7 @@ class Instance(Fields):
 
     @property
     def add_function(self) -> str:
-        """The C++ function that adds this instance and its siblings to a list, in CK's way of naming."""
+        """The C++ function that adds this instance and its siblings to a list, named as CK names them."""
         suffix = "_1x1s1p0" if self.pointwise else ""
         return f"add_device_{self._prefix}{suffix}_instances"
 
@@ -85,16 +85,17 @@ class Instance(Fields):
 
     @property
     def layout_tag(self) -> str:
-        """The layouts' C++ type in namespace ckgen::layout, the input's first: `NHWGC_GKYXC_NHWGK`."""
+        """The C++ type of the layouts in namespace ckgen::layout, with the layout of the input first:
+        `NHWGC_GKYXC_NHWGK`."""
         return tensors_first_to_last(self.layout).replace("/", "_")
 
     @property
     def uses_tma(self) -> bool:
-        """True where bulk tensor copies fill shared memory: families of Hopper alone."""
+        """True if TMA fills shared memory, which only Hopper families use."""
         return FAMILIES[self.family].uses_tma
 
     def __getattr__(self, name: str) -> int:
-        # Of what is no field and no property: the derived values of the family, made when first asked for.
+        # Called only for names that are neither fields nor properties. Derived values are computed on first use.
         if name in _DERIVED_NAMES:
             if self._derived is None:
                 object.__setattr__(self, "_derived", FAMILIES[self.family].formulas.values(self))
@@ -107,7 +108,7 @@ FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)
 
 
 def primary(instance: Instance) -> dict[str, Any]:
-    """The fields that are the identity, in declaration order."""
+    """The fields that form the identity, in declaration order."""
     return {name: getattr(instance, name) for name in FIELD_NAMES}
 
 
@@ -117,7 +118,7 @@ def derived(instance: Instance) -> dict[str, int]:
 
 
 def function_tag(function: str) -> str:
-    """A function's name in the names of instances: `ScaledResidual` is `scaled_residual` there."""
+    """A function's name as it appears in names of instances: `ScaledResidual` becomes `scaled_residual`."""
     return re.sub("(?<!^)(?=[A-Z])", "_", function).lower()
 
 
@@ -127,7 +128,8 @@ def function_of_tag(tag: str) -> str:
 
 
 def parse(name: str) -> Instance:
-    """The instance a name stands for (`archs`, no part of it, stays empty); ValueError if it is no name."""
+    """The instance with the given name; `archs` is not part of the name and stays empty. Raises ValueError for an
+    invalid name."""
     match = _NAME.fullmatch(name) if len(name) <= _LONGEST else None
     if match is None:
         raise ValueError(f"{name!r} is not the name of an instance")
@@ -140,7 +142,7 @@ def parse(name: str) -> Instance:
     words["conv_spec"] = next(spec for spec, short in CONV_SPECS.items() if short == words["conv_spec"])
     words["generic"] = words["generic"] is not None
     instance = Instance(**words)
-    # `convNd` against the layout, leading zeros
+    # `convNd` that contradicts the layout, or leading zeros
     if instance.layout not in operation.layouts or instance.name != name:
         raise ValueError(f"{name!r} is not the name of an instance; its fields make {instance.name!r}")
     return instance

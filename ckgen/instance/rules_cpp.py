@@ -1,4 +1,4 @@
-"""The rules in C++: what the rendered header ckgen/config/rules.hpp asserts."""
+"""The rules in C++: the asserts of the rendered header ckgen/config/rules.hpp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ckgen.families.registry import FAMILIES, FAMILIES_OF, RULES, families_with
 from ckgen.instance.checker import ARCH_NAMES
 from ckgen.operations.operation import OPERATIONS
 
-# What C++ calls a name that is no integer constant of the instance's struct.
+# C++ expressions for names that are not integer constants of the instance's struct.
 _CPP_WORDS = {
     "and": "&&",
     "or": "||",
@@ -19,8 +19,8 @@ _CPP_WORDS = {
     "groups_outermost": "D::Layout::groups_outermost",
     "channels_last": "D::Layout::channels_last",
 }
-_OF_LAYOUT = ("groups_outermost", "channels_last")  # read from its type
-_MEMBERS = {"pointwise": "conv_spec"}  # which member of the struct a name is read from, where not its own
+_OF_LAYOUT = ("groups_outermost", "channels_last")  # read from the type of the layout
+_MEMBERS = {"pointwise": "conv_spec"}  # the member of the struct from which a name is read, if it has another name
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -28,8 +28,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 class CppRule:
     """A rule as a template needs it: `static_assert(condition, "id: sentence")`.
 
-    A condition of scope "arch" also uses the target's names, so it can only be asserted where the target is
-    known.
+    A condition of scope "arch" also uses names of the target, so it can only be asserted where the target is known.
     """
 
     id: str
@@ -44,7 +43,7 @@ class CppRule:
 class RuleSet:
     """The rules of one operation's families that share a struct of derived values, as rules.hpp.j2 needs them.
 
-    `names` are the members of that struct which the conditions read, in order of appearance.
+    `names` are the members of that struct that the conditions read, in order of appearance.
     """
 
     prefix: str
@@ -70,7 +69,7 @@ def _to_cpp(condition: str) -> str:
 
 
 def rule_sets() -> tuple[RuleSet, ...]:
-    """The structs of rules.hpp: Rules and ArchRules, and those with a prefix for other operations and families."""
+    """The structs of rules.hpp: Rules and ArchRules, and their prefixed versions for other operations and families."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for operation in OPERATIONS:
         for family in FAMILIES_OF[operation]:
@@ -87,7 +86,7 @@ def _rule_set(operation: str, prefix: str, families: tuple[str, ...]) -> RuleSet
 
 
 def _members(rules: tuple[CppRule, ...]) -> tuple[str, ...]:
-    """The members of an instance's struct that rules read, in order of appearance."""
+    """The members of an instance's struct that the rules read, in order of appearance."""
     ids = {rule.id for rule in rules}
     conditions = [rule.condition for rule in RULES if rule.id in ids]
     names = dict.fromkeys(name for condition in conditions for name in names_in(condition))

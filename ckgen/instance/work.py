@@ -1,4 +1,4 @@
-"""How much a kernel instance computes for a problem."""
+"""The amount of work that a kernel instance does for a problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ckgen.operations.gemm import products
 
 
 def padded_macs(instance: Instance, problem: ConvProblem) -> int:
-    """Multiply-accumulates that an instance performs, those on the padding of its tiles included."""
+    """Multiply-accumulates that an instance performs, including those on the padding of its tiles."""
     tile = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
     return problem.groups * sum(
         prod(-(-size // block) * block for size, block in zip(gemm, tile, strict=True))

@@ -1,5 +1,5 @@
-"""The operations (backward weight, backward data), one file each: tensors, layouts, families, sizes as matrix products
-and references.
+"""The operations (backward weight and backward data), one file each: tensors, layouts, families, sizes as matrix
+products, and references.
 """
 
 __all__ = ["gemm", "operation"]

@@ -1,9 +1,9 @@
 """Backward data: the gradient of the input, and its references in float64.
 
-    dIn = dOut x Wei    M = N x input positions of a residue class, N = C, GEMM-K = K x its taps
+    dIn = dOut x Wei    M = N x input positions of a sub-GEMM, N = C, GEMM-K = K x its taps
 
-The references are independent of every kernel and of ckgen.conv.sub_gemms: no tiles, no sub-GEMMs, one matrix product
-per filter tap and group.
+The references are independent of every kernel and of ckgen.conv.sub_gemms: they have no tiles and no sub-GEMMs, and
+compute one matrix product per filter tap and group.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
     """The gradient of the input, float64, logical shape (G, N, C, input), channels fastest in memory.
 
     ``out`` (G, N, K, output, the gradient of the convolution's output) and ``wei`` (G, K, C, filter) are real arrays in
-    logical order; views with any strides will do. Each element is
+    logical order; views with any strides are accepted. Each element is
 
         in[g, n, c, i] = sum over k, x, o with i = o * stride + x * dilation - pad of out[g, n, k, o] * wei[g, k, c, x]
 
-    which is 0 where no tap ever saw the position. Raises ValueError when a shape is not the problem's.
+    which is 0 if no tap reaches the position. Raises ValueError if a shape does not match the problem.
     """
     if out.shape != problem.lengths("out") or wei.shape != problem.lengths("wei"):
         needed = problem.lengths("out"), problem.lengths("wei")
@@ -52,8 +52,8 @@ def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
 def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) -> Any:
     """The gradient of the input in float64, logical shape (G, N, C, input), on the device of ``out``.
 
-    ``out`` (G, N, K, output) and ``wei`` (G, K, C, filter) are in logical order, with any strides. It is the sum of
-    ``backward_data`` as one batched product a filter tap, over groups and images.
+    ``out`` (G, N, K, output) and ``wei`` (G, K, C, filter) are in logical order, with any strides. The function
+    computes the sum of ``backward_data`` as one batched product per filter tap, over groups and images.
     """
     pads = list(zip(problem.left_pads, problem.right_pads, strict=True))
     padded = [edge + left + right for edge, (left, right) in zip(problem.input, pads, strict=True)]

@@ -2,8 +2,8 @@
 
     dWei = dOut x In    M = K, N = C x filter, GEMM-K = N x output positions
 
-The references are independent of every kernel: no tiles, no GEMM view of the library, one matrix product per filter tap
-and group.
+The references are independent of every kernel: they have no tiles and do not use the library's view of the operation as
+a GEMM, but compute one matrix product per filter tap and group.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ckgen.operations.record import Operation
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
     """The gradient of the weights, float64, logical shape (G, K, C, filter), channels fastest in memory.
 
-    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output, the gradient of the convolution's output) are real
-    arrays in logical order; views with any strides will do. Each weight is
+    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output, the gradient of the convolution's output) are real arrays in
+    logical order; views with any strides are accepted. Each weight is
 
         wei[g, k, c, x] = sum over n, o of out[g, n, k, o] * in_[g, n, c, o * stride + x * dilation - pad]
 
-    with positions outside the input counting as zero. Raises ValueError when a shape is not the problem's.
+    with positions outside the input counting as zero. Raises ValueError if a shape does not match the problem.
     """
     if in_.shape != problem.lengths("in") or out.shape != problem.lengths("out"):
         needed = problem.lengths("in"), problem.lengths("out")
@@ -50,8 +50,8 @@ def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
 def torch_backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) -> Any:
     """The gradient of the weights in float64, logical shape (G, K, C, filter), on the device of ``in_``.
 
-    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output) are in logical order, with any strides. It is the
-    sum of ``backward_weight`` as one batched product a filter tap, over groups and images.
+    ``in_`` (G, N, C, input) and ``out`` (G, N, K, output) are in logical order, with any strides. The function computes
+    the sum of ``backward_weight`` as one batched product per filter tap, over groups and images.
     """
     pads = [0, 0]
     for left, right in reversed(list(zip(problem.left_pads, problem.right_pads, strict=True))):

@@ -1,4 +1,4 @@
-"""The operations as matrix products: how large they are for one group of a problem, by the operation's name."""
+"""The sizes of each operation's matrix products for one group of a problem, looked up by the operation's name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ckgen.operations.record import Gemm
 
 
 def products(operation: str, problem: ConvProblem) -> tuple[Gemm, ...]:
-    """(M, N, K) of each matrix product of one group; none where no filter tap sees an input position."""
+    """(M, N, K) of each matrix product of one group; empty if no filter tap reaches an input position."""
     return OPERATIONS[operation].products(problem)
 
 
@@ -18,5 +18,5 @@ def accumulations(operation: str, problem: ConvProblem) -> int:
 
 
 def compulsory_bytes(operation: str, problem: ConvProblem, dtype: str) -> int:
-    """The least memory traffic of any kernel, without D tensors."""
+    """The compulsory bytes of a problem: the traffic if each tensor is read or written once, without D tensors."""
     return OPERATIONS[operation].compulsory_bytes(problem, dtype)

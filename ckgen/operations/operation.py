@@ -1,4 +1,4 @@
-"""The operations: the only list of them."""
+"""The table of operations, the only one in ckgen."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LAYOUTS = tuple(dict.fromkeys(layout for operation in OPERATIONS.values() for la
 
 
 def operation_in(layout: str, held: Iterable[str] = OPERATIONS) -> str:
-    """The operation that has a layout, for callers that name none: the one of ``held``, or any where none of these has
-    it. CkgenError where several of them have it, or no operation at all."""
+    """The operation that has a layout, for callers that name none. The search prefers operations in ``held`` and takes
+    all others only if none of these has the layout. Raises CkgenError if several operations have it, or none."""
     having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
     found = [name for name in having if name in set(held)] or having[:1]
     if len(found) != 1:

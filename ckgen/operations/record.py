@@ -1,4 +1,4 @@
-"""The record of an operation: everything that differs between operations."""
+"""The record of an operation: everything in which operations differ."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ Gemm = tuple[int, int, int]  # M, N and K
 class Operation:
     """One operation, as matrix products C = A x B.
 
-    `short` is in names after the number of dimensions, `words` is what a sentence calls it, `results` what a title
-    calls its results. `written` is the tensor that is C, `a` and `b` are those that are read. `order` is that of the
-    tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of the axes of A that
-    GEMM-K runs over.
+    `short` is its name in identifiers, after the number of dimensions; `words` is its name in sentences, `results` the
+    name of its results in titles. `written` is the tensor that is C; `a` and `b` are the tensors that are read. `order`
+    is the order of the tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of
+    the axes of A that GEMM-K runs over.
 
-    `products` gives (M, N, K) of each matrix product of one group, none where no filter tap sees an input position;
-    `longest_sum` the factors of the terms of the longest sum, as the selector counts them; `compulsory_bytes` the least
-    memory traffic of any kernel, without D tensors. `reference` is the result in float64, in logical order, of the
-    tensors that are read, by numpy; `torch_reference` the same by PyTorch, which is its first argument.
+    `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
+    position. `longest_sum` gives the factors of the number of terms in the longest sum, as the selector counts them.
+    `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
+    float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
+    module is its first argument.
 
-    `operator` is the C++ alias of its operators, `prefix` what its structs of derived values and rules begin with,
-    `c_reference` the C API's function that computes it plainly. `problem_set` is CK's own list of problems.
+    `operator` is the C++ alias of its operators. `prefix` begins the names of its structs of derived values and rules.
+    `c_reference` is the function of the C API that computes the result without optimisation. `problem_set` is CK's own
+    list of problems.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Operation:
     order: tuple[TensorName, TensorName, TensorName]
     gemm_k: str
     fused: bool  # takes an element-wise function and D tensors
-    small_vector: int | None  # elements a global access of CK's least demanding rows; None: as the data type says
+    small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
     longest_sum: Callable[[ConvProblem], tuple[int, ...]] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
@@ -55,7 +57,7 @@ class Operation:
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:
-        """Its layouts: those of ckgen.conv.layout whose tensors are in its order."""
+        """The layouts of ckgen.conv.layout that name the tensors in its order."""
         return layouts_of(self.name, self.order)
 
     @cached_property
@@ -70,11 +72,11 @@ class Operation:
         return tuple(tensor for tensor in ("in", "wei", "out") if tensor in (self.a, self.b))
 
     def home(self, ndim: int) -> str:
-        """The layout in which it is asked for where nothing else is said: channels last, images outermost."""
+        """The default layout: channels last, images outermost."""
         return self.layouts[ndim - 1]
 
     def a_k_major(self, layout: str) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: A is K-major, or its
+        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: either A is K-major, or its
         channels are not last, so that it is read element by element."""
         return self._k_major[layout]
 

@@ -1,5 +1,5 @@
-"""Which instance runs a problem: tables of measured and predicted rows, the candidates of a problem in order, and what
-an instance takes.
+"""Selection of the instance that runs a problem: tables of measured and predicted rows, the ordered candidates of a
+problem, and the problems that an instance takes.
 """
 
 __all__ = ["candidates", "measured", "takes"]

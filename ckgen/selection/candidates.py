@@ -1,18 +1,18 @@
-"""Which instance, with which split-K factor, for a problem: the fastest that was measured, or the likeliest.
+"""Selection of an instance and a split-K factor for a problem: the fastest that was measured, or else predicted.
 
 The chain of candidates, best first:
 
-1. measured: the problem itself is in the table of its architecture.
-2. neighbour: the nearest measured problems of the same layout and data type, 1x1 filters among themselves. The
-   distance is the sum over groups, K, C, filter taps and GEMM-K of how many octaves (factors of two) they differ.
-   split_k is scaled so that the number of workgroups stays, and raised where sums would get longer than any that
-   was found right. Where nothing was measured, the table and its neighbours are the cost model's: predicted.
-3. rule: what nothing was measured for. Least traffic through tiles first, then the widest vectors.
-4. generic: takes every valid problem. It comes last, but where it was measured on this very problem.
+1. measured: the problem itself is in the table of its architecture. 2. neighbour: the nearest measured problems with
+the same layout and data type; 1x1 filters have only 1x1 filters as neighbours. The distance between two problems is the
+sum of the differences, in octaves (factors of two), of groups, K, C, filter taps and GEMM-K. split_k is scaled so that
+the number of workgroups stays the same, and raised if sums would become longer than any whose result was verified. If
+nothing was measured, the rows of the cost model are used in the same way: predicted. 3. rule: for problems without
+measurements or neighbours. Instances with the lowest traffic through tiles come first, then those with the widest
+vectors. 4. generic: takes every valid problem. It comes last, unless it was measured on this very problem.
 
-All but the first are predictions, and a time is given for the problem itself alone. A library then takes the first
-one that it holds and that supports the problem. The same chain in C++ is templates/src/library/selector.cpp; all
-arithmetic is in integers, so that both agree to the last candidate.
+All but the first are predictions, and only the problem itself has a time. A library takes the first candidate that it
+contains and that supports the problem. templates/src/library/selector.cpp has the same chain in C++; all arithmetic is
+in integers, so that both produce the same candidates.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SOURCES: tuple[Source, ...] = ("measured", "neighbour", "rule", "generic", "pred
 NEIGHBOURS = 3
 OCTAVE = 16  # the unit of distances is a sixteenth of an octave
 FARTHEST = 6 * OCTAVE
-MOST_SPLITS = 1 << 16  # that instances take
+MOST_SPLITS = 1 << 16  # the largest split_k that instances take
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` are those of the
-    problem that was asked for, measured or by the cost model; None where there are none. ``problem`` is the problem of
-    the table that the choice comes from: the one asked for or its neighbour; empty where it is unknown."""
+    """An instance for a problem. ``split_k`` -1 leaves the factor to the library. ``microseconds`` is the time of the
+    requested problem, measured or from the cost model; None if there is none. ``problem`` is the problem in the table
+    on which the choice is based: the requested one or its neighbour; empty if there is none."""
 
     name: str
     split_k: int
@@ -54,12 +54,12 @@ class Choice:
 
     @property
     def answer(self) -> str:
-        """`measured`: on this very problem; all else is `predicted`."""
+        """`measured` if this very problem was measured, else `predicted`."""
         return "measured" if self.source == "measured" else "predicted"
 
     @property
     def basis(self) -> str:
-        """What the answer rests on, in words."""
+        """The basis of the answer, in words."""
         near = self.problem or "a problem nearby"
         if self.source == "predicted":
             return "cost model" if self.microseconds is not None else f"cost model, for {near}"
@@ -73,7 +73,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A measured or predicted problem at a distance; ``exact`` when it is the problem itself."""
+    """A measured or predicted problem at a distance; ``exact`` if it is the requested problem itself."""
 
     exact: bool
     predicted: bool
@@ -93,9 +93,9 @@ def chain(
     *,
     operation: str | None = None,
 ) -> tuple[Choice, ...]:
-    """All candidates among ``instances``, best first, each once. Whether they support the problem is for a library
-    to say. ``instances`` need their ``archs``, as they come out of a spec. ``operation`` is the one that has the layout
-    unless given."""
+    """All candidates among ``instances``, best first, each once. Only a library can check that they support the
+    problem. ``instances`` need their ``archs``, as the expansion of a spec gives them. ``operation`` defaults to the
+    one that has the layout."""
     known = tuple(instances)
     key = (operation or operation_in(layout, {i.operation for i in known}), layout, dtype, function)
     alike = (i for i in known if (i.operation, i.layout, i.dtype, i.function) == key)
@@ -112,15 +112,15 @@ def chain(
 
 
 def runs_on(archs: Sequence[str], arch: str) -> bool:
-    """Whether an instance for ``archs`` runs on ``arch``: AMD's lists say it, every NVIDIA GPU and the host take
-    all that is not for NVIDIA architectures alone."""
+    """True if an instance for ``archs`` runs on ``arch``. AMD architectures must be in the list; NVIDIA GPUs and the
+    host run every instance that is not for NVIDIA architectures only."""
     if not archs or any(same_arch(own, arch) for own in archs):
         return True
     return not arch.startswith("gfx") and not all(own in NVIDIA_ARCHES for own in archs)
 
 
 def same_arch(one: str, other: str) -> bool:
-    """Whether two names mean one architecture: sm_90a is what code for a GPU of compute capability 9.0 is for."""
+    """True if two names mean the same architecture: code for a GPU of compute capability 9.0 is compiled for sm_90a."""
     return _plain(one) == _plain(other)
 
 
@@ -131,10 +131,11 @@ def _plain(arch: str) -> str:
 def _neighbours(
     problem: ConvProblem, dtype: str, layout: str, arch: str, own: Mapping[str, Instance], tables: Sequence[Table]
 ) -> list[_Neighbour]:
-    """The measured problems to pick from, the problem itself first, of what the instances called by ``own`` have.
+    """The measured problems that have a candidate in ``own`` (instances by name); the requested problem comes first.
 
-    A generic instance counts where it was measured on the problem itself: that it alone took a neighbour, or moves as
-    few bytes as the others, says nothing of this problem."""
+    A generic instance counts only if it was measured on the problem itself: that it took a neighbour, or moves as few
+    bytes as the others, says nothing about this problem.
+    """
     found: list[_Neighbour] = []
     for table in tables:
         for row in table.rows if same_arch(table.arch, arch) else ():
@@ -162,29 +163,28 @@ def _choice(candidate: Candidate, neighbour: _Neighbour, instance: Instance, pro
 
 
 def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, problem: ConvProblem) -> int:
-    """The split-K factor for another problem: as many workgroups as were measured, sums no longer than right ones,
-    a k tile at least for each."""
+    """The split-K factor for another problem. It keeps the measured number of workgroups, makes no sum longer than the
+    longest verified one, and leaves each workgroup at least one tile along GEMM-K."""
     family = FAMILIES[instance.family]
     workgroups, tiles = candidate.split_k * family.tiles(instance, measured), family.tiles(instance, problem)
     terms = _terms(instance, problem)
-    wanted = (2 * workgroups + tiles) // (2 * tiles)  # to the nearest
+    wanted = (2 * workgroups + tiles) // (2 * tiles)  # rounded to nearest
     wanted = max(wanted, ceil_div(terms, max(1, candidate.longest_sum)), 1)
     return min(wanted, ceil_div(terms, instance.k_per_block), MOST_SPLITS)
 
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
-    """Terms of the longest sums."""
+    """The number of terms in the longest sums."""
     return saturated(OPERATIONS[instance.operation].longest_sum(problem))
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:
-    """Whether sums are longer than the part of the weight that is to stay in LDS: partials are written instead."""
+    """True if sums are longer than the part of the weight that stays in LDS, so that partial sums are written."""
     return 0 < FAMILIES[instance.family].kept_rows(instance) < _terms(instance, problem)
 
 
 def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, str]:
-    """Where an instance stands among those of which nothing was measured. This is the place of an architecture's
-    cost model."""
+    """The sort key of instances without measurements. A cost model of an architecture would replace this function."""
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
     vectors = instance.a_vector + instance.b_vector + instance.c_vector

@@ -1,7 +1,8 @@
-"""Tables of what was measured or predicted: the best instances of each problem, by operation and architecture.
+"""Tables of measured or predicted rows: the best instances of each problem, by operation and architecture.
 
-A table is JSON, one problem a line, below ckgen/tables/. `ckgen tune` makes it from the rows of `ckgen bench` and
-`ckgen tune --check` makes it again and compares. The selector and the C++ library read it; nobody edits it.
+A table is a JSON file below ckgen/tables/ with one problem per line. `ckgen tune` makes it from the rows of `ckgen
+bench`; `ckgen tune --check` makes it again and compares. The selector and the C++ library read it. Do not edit it by
+hand.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ TABLES = PACKAGE / "tables"
 
 @dataclass(frozen=True, slots=True)
 class TableOrigin:
-    """Where a table's numbers come from. ``results`` are the files that it was made of, relative to the repository,
-    with their SHA-256; the others are what the runs in them say of themselves, each value once."""
+    """The origin of a table's numbers. ``results`` are the files that it was made from, relative to the repository,
+    with their SHA-256. The other fields list the values that the runs in these files report, each value once."""
 
     results: Mapping[str, str]
     device: str
@@ -37,9 +38,8 @@ class TableOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An instance with the split-K factor that was its fastest, and the median time. ``longest_sum`` is the largest
-    number of terms that any of its right results on this architecture added up in one split, below which none was
-    wrong."""
+    """An instance with its fastest split-K factor and its median time. ``longest_sum`` is the largest number of terms
+    per split in its verified results on this architecture; no result with shorter sums was wrong."""
 
     name: str
     split_k: int
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredProblem:
-    """The candidates of one problem, fastest first. ``problem`` is the problem's text, which
+    """The candidates of one problem, fastest first. ``problem`` is the text of the problem, which
     ``ckgen.conv.notation`` reads."""
 
     problem: str
@@ -60,13 +60,13 @@ class MeasuredProblem:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All that was measured of one operation on one architecture, or else predicted."""
+    """All rows of one operation on one architecture, either measured or predicted."""
 
     operation: str
     arch: str
     origin: TableOrigin
     rows: tuple[MeasuredProblem, ...]
-    predicted: bool = False  # by the cost model, not measured
+    predicted: bool = False  # from the cost model, not measured
 
     @property
     def file_name(self) -> str:
@@ -75,7 +75,7 @@ class Table:
 
 
 def table_text(table: Table) -> str:
-    """The file that holds a table. Names stand in a list of their own; rows have their positions in it."""
+    """The text of a table's file. Names are in a separate list; rows refer to them by index."""
     encode = json.JSONEncoder().encode
     longest = {c.name: c.longest_sum for row in table.rows for c in row.candidates}
     names = sorted(longest)
@@ -92,7 +92,7 @@ def table_text(table: Table) -> str:
 
 
 def parse_table(text: str, file: str = "the table") -> Table:
-    """The table that a text holds. CkgenError when it holds none or one of another version."""
+    """The table in a text. Raises CkgenError if the text is not a table or has another version."""
     try:
         data = json.loads(text)
         if data["schema_version"] != SCHEMA_VERSION:
@@ -106,12 +106,12 @@ def parse_table(text: str, file: str = "the table") -> Table:
 
 
 def load_texts(folder: Path = TABLES) -> dict[str, str]:
-    """The text of every table that comes with ckgen, by file name."""
+    """The text of every table included in ckgen, by file name."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json"))}
 
 
 def load_tables(folder: Path = TABLES) -> tuple[Table, ...]:
-    """Every table that comes with ckgen."""
+    """Every table included in ckgen."""
     return tuple(parse_table(text, name) for name, text in load_texts(folder).items())
 
 

@@ -1,7 +1,7 @@
-"""What can be said without a library about whether an instance takes a problem.
+"""The checks, possible without a library, of whether an instance takes a problem.
 
-The plans in templates/src refuse for more reasons (sizes of 31 bits, addresses, strides); a library knows them all.
-These are the ones that depend on what an instance is: its filter, its vectors, its copies and its groups.
+The plans in templates/src refuse for more reasons (sizes of 31 bits, addresses, strides), all of which only a library
+can check. The checks here depend on the instance's filter, vectors, copies and groups.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ckgen.instance.instance import Instance
 
 
 def takes(instance: Instance, problem: ConvProblem) -> bool:
-    """Whether nothing known here keeps an instance from a problem of its layout."""
+    """True if no check here prevents an instance from running a problem of its layout."""
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
     if problem.c % instance.b_vector or problem.c % instance.c_vector:

@@ -1,4 +1,4 @@
-"""The catalogue as tables: what exists, what is supported, and what differs between two catalogues."""
+"""The catalogue as tables: existing instances, supported combinations, and the differences between two catalogues."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "functions"
 
 
 def list_rows(instances: Iterable[Instance], sets: Sets) -> list[tuple[str, ...]]:
-    """One row of LIST_HEADERS for each instance, in the order given."""
+    """One row of LIST_HEADERS per instance, in the order given."""
     members = {name: frozenset(names) for name, names in sets.items()}
     return [_list_row(instance, members) for instance in instances]
 
 
 def list_records(instances: Iterable[Instance], sets: Sets) -> list[dict[str, Any]]:
-    """Everything about each instance as plain data, ready for JSON."""
+    """All properties of each instance as plain data, ready for JSON."""
     members = {name: frozenset(names) for name, names in sets.items()}
     return [
         {
@@ -40,10 +40,10 @@ def list_records(instances: Iterable[Instance], sets: Sets) -> list[dict[str, An
 
 
 def support_matrix(instances: Iterable[Instance]) -> list[tuple[str, ...]]:
-    """One row of MATRIX_HEADERS for each (operation, layout, dtype) that exists.
+    """One row of MATRIX_HEADERS per existing (operation, layout, dtype).
 
-    Family columns count its tuned instances, also those of each of `functions`; `generic` says whether every valid
-    problem is taken.
+    The columns of families count tuned instances, including those of each of `functions`; `generic` is set if every
+    valid problem has an instance.
     """
     cells: dict[tuple[str, str, str], list[Instance]] = {}
     for instance in instances:
@@ -53,9 +53,9 @@ def support_matrix(instances: Iterable[Instance]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that became another: its architectures or sets moved, or one field did.
+    """One changed instance: it has other architectures or sets, or one field differs.
 
-    `old` and `new` are names (equal unless a field changed), `what` says the difference in words.
+    `old` and `new` are names, equal unless a field changed. `what` describes the difference in words.
     """
 
     old: str
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CatalogDiff:
-    """What it takes to get from one catalogue to another, each part in name order."""
+    """The differences between two catalogues, each part in name order."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -82,10 +82,10 @@ def diff(
     new_sets: Sets,
     functions: tuple[Functions, Functions] = ({}, {}),
 ) -> CatalogDiff:
-    """The difference of two catalogues by name, and which removed instance an added one replaces.
+    """The difference of two catalogues by name, with each removed instance paired with the added one that replaces it.
 
-    An added and a removed instance count as one change when they differ in one field and neither has a rival. An
-    instance changes too where its name stays and its function, of those of the old and the new spec, does not.
+    An added and a removed instance count as one change if they differ in one field and no other pair competes. An
+    instance also counts as changed if it keeps its name but its function differs between the old and the new spec.
     """
     before = {instance.name: instance for instance in old}
     after = {instance.name: instance for instance in new}
@@ -147,7 +147,7 @@ def _matrix_row(key: tuple[str, str, str], members: Sequence[Instance]) -> tuple
 
 
 def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets, functions: tuple[Functions, Functions]) -> str:
-    """How an instance that is in both catalogues differs; empty if it does not."""
+    """The differences of an instance that is in both catalogues, in words; empty if there are none."""
     earlier, later = (known.get(new.function) for known in functions)
     parts = _function_moved(earlier, later) if earlier and later else []
     if old.archs != new.archs:
@@ -160,7 +160,7 @@ def _moved(old: Instance, new: Instance, old_sets: Sets, new_sets: Sets, functio
 
 
 def _function_moved(old: Function, new: Function) -> list[str]:
-    """What of a function differs; how its expression is spaced does not count."""
+    """The differing parts of a function; the spacing of its expression is ignored."""
     parts = []
     if old.tree != new.tree:
         parts.append(f"{new.name} {' '.join(old.text.split())} -> {' '.join(new.text.split())}")
@@ -183,7 +183,7 @@ def _plus_minus(what: str, old: Collection[str], new: Collection[str]) -> str:
 
 
 def _replacements(removed: Sequence[Instance], added: Sequence[Instance]) -> list[tuple[Instance, Instance, str]]:
-    """Pairs that differ in one field and are the only such pair for both."""
+    """Pairs that differ in one field, where neither instance is in another such pair."""
     found: list[tuple[Instance, Instance, str]] = []
     for field in FIELD_NAMES:
         olds, news = _by_rest(removed, field), _by_rest(added, field)

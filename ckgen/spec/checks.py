@@ -1,4 +1,4 @@
-"""What a spec's keys must be to each other: unique names, the family's keys, nothing missing, known sets."""
+"""Checks across the keys of a spec: unique names, keys that the family has, no missing keys, known sets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
-WAVE_KEYS = ("wave_ratio", "block_size")  # give the waves of a workgroup, each of some families
-IMPLIED_SETS = ("default", "full")  # everything, unless the spec says otherwise
+WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
+IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
 def check_names(spec: Spec) -> list[Diagnostic]:
-    """Groups that share a name, and limits of loops that a family does not have in its defaults."""
+    """Problems of groups with equal names, and of limits in the defaults for loops that a family does not have."""
     found = list(_duplicate_names(spec))
     for where in (("defaults",), *(("defaults", operation) for operation in OPERATIONS)):
         defaults = spec.defaults if len(where) == 1 else getattr(spec.defaults, where[1])
@@ -29,7 +29,7 @@ def check_names(spec: Spec) -> list[Diagnostic]:
 
 
 def check_groups(spec: Spec) -> list[list[Diagnostic]]:
-    """For each group every cross-field problem of its fields, which are sound by themselves."""
+    """The problems between the fields of each group; each field by itself is valid."""
     words = ForeignWords(spec)
     return [_check_group(spec, index, words) for index in range(len(spec.groups))]
 
@@ -48,8 +48,8 @@ def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic
 
 
 def layers(spec: Spec, index: int) -> list[tuple[Axes, Path]]:
-    """Where a group's values come from, the nearest first: the group, its operation's defaults for its family and for
-    all, its family's defaults, the defaults."""
+    """The sources of a group's values, the nearest first: the group, its operation's defaults for its family and for
+    all families, its family's defaults, the general defaults."""
     group = spec.groups[index]
     found: list[tuple[Axes, Path]] = [(group, spec.group_path(index))]
     for path in (("defaults", group.operation), ("defaults",)):
@@ -111,7 +111,7 @@ def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnost
 
 
 def _foreign_limits(spec: Spec, family: str, limits: Limits | None, path: Path) -> Iterator[Diagnostic]:
-    """Limits of loops that a family does not have."""
+    """Problems of limits for loops that a family does not have."""
     roles = FAMILIES[family].loops
     for role in ("main", "math", "load") if limits is not None else ():
         if role not in roles and getattr(limits, role) is not None:

@@ -1,4 +1,4 @@
-"""From a document to a Spec: validated, its groups checked, with every problem at its place."""
+"""Conversion of a document to a Spec: it is validated, its groups are checked, and every problem has its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ckgen.text.source import Document, Key
 
 
 def parse(document: Document) -> Spec:
-    """The spec of a document. Raises CkgenError (exit 2) with every problem of its form."""
+    """The spec of a document. Raises CkgenError (exit 2) with every problem of form."""
     spec, problems = collect(document)
     if problems or spec is None:
         raise CkgenError(problems)
@@ -23,9 +23,9 @@ def parse(document: Document) -> Spec:
 
 
 def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
-    """The spec without the groups that have problems (None if nothing is left), and the problems.
+    """The spec without its invalid groups (None if nothing is left), and the problems.
 
-    So that one run can also report what is wrong with the instances of the other groups.
+    One run can then also report problems with the instances of the other groups.
     """
     data = document.root.plain()
     empty = list(empty_values(document.root))
@@ -44,7 +44,7 @@ def collect(document: Document) -> tuple[Spec | None, list[Diagnostic]]:
 
 
 def _top(path: Path) -> Key:
-    """What to leave out of a spec because of a problem at `path`: a group (its number) or a top-level key."""
+    """The part of a spec to drop because of a problem at `path`: a group (its number) or a top-level key."""
     if path[:1] == ("groups",) and len(path) > 1:
         return path[1]
     return path[0] if path else ""
@@ -53,12 +53,13 @@ def _top(path: Path) -> Key:
 def _validate(
     data: Any, document: Document, dropped: frozenset[Key]
 ) -> tuple[Spec | None, list[Diagnostic], list[Path]]:
-    """The spec without `dropped`, top-level keys (text) and groups (numbers), else the problems' paths."""
+    """The spec without `dropped`, which holds top-level keys (text) and groups (numbers); otherwise the paths of the
+    problems."""
     groups = data.get("groups")
     kept: tuple[int, ...] = ()
     data = {key: value for key, value in data.items() if key not in dropped}
     if "defaults" in dropped or "version" in dropped:
-        return None, [], []  # what the groups mean is unknown
+        return None, [], []  # the groups cannot be interpreted
     if isinstance(groups, list) and "groups" not in dropped:
         kept = tuple(index for index in range(len(groups)) if index not in dropped)
         data["groups"] = [groups[index] for index in kept]

@@ -1,4 +1,4 @@
-"""What is wrong with what a spec stands for, told once for each cause and not once for each instance."""
+"""Problems with the instances of a spec, reported once per cause instead of once per instance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ckgen.spec.provenance import Choice, Provenance
 
 @dataclass(slots=True)
 class _Cause:
-    """One rule broken in one way by the same value: the first instance and how many there are."""
+    """One rule broken in one way by the same value, with the first instance and the number of instances."""
 
     violation: Violation
     instance: Instance
@@ -43,7 +43,7 @@ class Reporter:
     _clashes: dict[tuple[Place, Place], _Clash] = field(default_factory=dict)
 
     def broke(self, instance: Instance, provenance: Provenance, violations: tuple[Violation, ...]) -> None:
-        """An instance that the spec asks for breaks rules."""
+        """Record an instance of the spec that breaks rules."""
         for violation in violations:
             key = (_blame(provenance, violation)[0], violation.rule.id, violation.message)
             cause = self._causes.get(key)
@@ -53,7 +53,7 @@ class Reporter:
                 cause.count += 1
 
     def clashed(self, name: str, first: Provenance, second: Provenance) -> None:
-        """An instance is made twice."""
+        """Record an instance that is made twice."""
         clash = self._clashes.get((first.place, second.place))
         if clash is None:
             self._clashes[(first.place, second.place)] = _Clash(name, first, second)
@@ -61,7 +61,7 @@ class Reporter:
             clash.count += 1
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """One diagnostic for each cause."""
+        """One diagnostic per cause."""
         for cause in self._causes.values():
             yield self._cause(cause)
         for clash in self._clashes.values():
@@ -79,7 +79,7 @@ class Reporter:
         return Diagnostic(place, rule.id, cause.violation.message, notes=tuple(notes), find_help=find_help)
 
     def _help(self, cause: _Cause) -> str:
-        """A change that keeps every rule if one is near, else the rule's own advice."""
+        """Help: a nearby change that satisfies every rule if there is one, else the rule's own advice."""
         instance, rule = cause.instance, cause.violation.rule
         values = values_of(cause.provenance.choices)
         archs = values.get("archs", ())
@@ -90,7 +90,7 @@ class Reporter:
 
 
 def _blame(provenance: Provenance, violation: Violation) -> tuple[Place, Choice | None]:
-    """Where a broken rule points: at the first value in the file that it blames, else at the group."""
+    """The place that a broken rule points at: the first value in the file that it blames, else the group."""
     for axis in violation.rule.blame:
         choice = provenance.choice(axis)
         if choice is not None:
@@ -99,7 +99,8 @@ def _blame(provenance: Provenance, violation: Violation) -> tuple[Place, Choice 
 
 
 def _duplicate(clash: _Clash) -> Diagnostic:
-    """Two groups or products overlap; within one product two choices have the same outcome."""
+    """The diagnostic for two groups or products that overlap, or for two choices within one product with the same
+    result."""
     first, second = clash.first, clash.second
     more = f" and {clash.count - 1} more" if clash.count > 1 else ""
     message = f"{clash.name}{more} made again by group `{second.group}`"

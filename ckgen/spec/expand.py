@@ -1,7 +1,7 @@
-"""Groups -> instances: the product of each group's axes, plus include, minus exclude, checked by every rule.
+"""Expansion of groups into instances: the product of each group's axes, plus include, minus exclude, checked by every
+rule.
 
-Nothing is lost on the way: each instance keeps the places of the values that made it, and what was excluded
-or skipped is kept with the reason.
+Each instance keeps the places of the values that made it. Excluded and skipped combinations are kept with the reason.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from ckgen.spec.provenance import Provenance, Removed
 from ckgen.text.source import Document
 
 MAX_INSTANCES = 40_000
-MAX_TESTS = 2_000_000  # of combinations by exclude entries, and of instances by the filters of sets
-_PATTERN = 400  # tests of an instance that take as long as to read a filter
+MAX_TESTS = 2_000_000  # of combinations against exclude entries, and of instances against the filters of sets
+_PATTERN = 400  # tests of an instance that take as long as reading one filter
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Everything a spec stands for, in the order of the file; the names in a set are in that order too."""
+    """The instances and sets of a spec, in the order of the file; the names in a set are in that order too."""
 
     spec: Spec
     instances: tuple[Instance, ...]
@@ -49,7 +49,7 @@ class Expansion:
 
 
 def expand(spec: Spec) -> Expansion:
-    """All instances of a spec. Raises CkgenError (exit 2) with everything that is wrong with them at once."""
+    """All instances of a spec. Raises CkgenError (exit 2) that lists all problems with them at once."""
     expansion, problems = _expand(spec, whole=True)
     if problems:
         raise CkgenError(problems)
@@ -57,7 +57,7 @@ def expand(spec: Spec) -> Expansion:
 
 
 def expand_document(document: Document) -> Expansion:
-    """As `expand` after `spec.parse`, but one error carries the problems of both: form and instances."""
+    """The result of `expand` after `spec.parse`; one error lists the problems of form and those of instances."""
     spec, problems = collect(document)
     if spec is None:
         raise CkgenError(problems)
@@ -68,7 +68,8 @@ def expand_document(document: Document) -> Expansion:
 
 
 def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
-    """`whole` is false where groups with problems were left out, so that what is missing means nothing."""
+    """The expansion and its problems. `whole` is false if groups with problems were left out, so that missing names are
+    not reported."""
     problems = _too_large(spec)
     if problems:
         return Expansion(spec, (), {}, {}, ()), problems
@@ -80,13 +81,13 @@ def _expand(spec: Spec, *, whole: bool) -> tuple[Expansion, list[Diagnostic]]:
     if whole and not problems:
         sets, problems = _sets(spec, work)
     else:
-        problems += _unreadable_lines(spec)  # what sets select is not known, but how they are written is
+        problems += _unreadable_lines(spec)  # the members of sets are unknown, but their syntax can be checked
     instances = tuple(work.instances.values())
     return Expansion(spec, instances, sets, work.provenance, tuple(work.removed)), problems
 
 
 def _too_large(spec: Spec) -> list[Diagnostic]:
-    """What would take too long to expand, told by the lengths of lists alone."""
+    """Problems with specs that would take too long to expand, determined from the lengths of lists alone."""
     sizes = [product_sizes(spec, index) for index in range(len(spec.groups))]
     totals = [sum(own) for own in sizes]
     tests = [own[0] * excluded_values(group) for own, group in zip(sizes, spec.groups, strict=True)]
@@ -113,7 +114,7 @@ class _Work:
     instances: dict[str, Instance] = field(default_factory=dict)
     provenance: dict[str, Provenance] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
-    members: dict[str, list[str]] = field(default_factory=dict)  # of sets, by the groups' own `sets`
+    members: dict[str, list[str]] = field(default_factory=dict)  # of sets, from the `sets` of the groups
     problems: list[Diagnostic] = field(default_factory=list)
 
     def add_group(self, index: int, plan: Sequence[Product]) -> None:
@@ -176,8 +177,8 @@ def _first_that_holds(tests: Sequence[Callable[[Instance], bool]], instance: Ins
 
 
 class _Shapes:
-    """Builds and checks each shape once: neither depends on the layout, which is the outermost axis, for most families,
-    and on the function, the next one, for none."""
+    """A cache that builds and checks each shape once. For most families a shape is independent of the layout, which is
+    the outermost axis; for all families it is independent of the function, which is the next one."""
 
     def __init__(self, kind: Kind, part: Product, checker: Checker) -> None:
         self._kind = kind
@@ -187,7 +188,7 @@ class _Shapes:
         self._known: dict[tuple[int | str, ...], tuple[Instance, tuple[Violation, ...]]] = {}
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
-        """The instance of a combination with its archs, and the rules it breaks."""
+        """The instance of a combination with its archs, and the rules that it breaks."""
         layout, function = combination[:2]
         assert layout is not None, "spec checks see to it that a group has layouts"
         key: tuple[int | str, ...] = tuple(map(id, combination[2:]))
@@ -205,7 +206,7 @@ class _Shapes:
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
-    """The members of every set: lines of filters add up, and so do the groups that name the set."""
+    """The members of every set: the union of its filter lines and of the groups that name the set."""
     instances = tuple(work.instances.values())
     problems = _too_many_filters(spec, len(instances))
     found: dict[str, tuple[str, ...]] = {}
@@ -253,7 +254,7 @@ def _line(
     sets: Mapping[str, tuple[str, ...]],
     problems: list[Diagnostic],
 ) -> list[str]:
-    """The members that one line of filters selects; `sets` are the ones above it, to which it may refer."""
+    """The members that one line of filters selects; the line may refer to the earlier sets in `sets`."""
     terms, unread = read_terms(line.split())
     selected, unmatched = ((), []) if unread else select(instances, terms, sets)
     problems += [replace(diagnostic, place=place) for diagnostic in unread or unmatched]

@@ -1,4 +1,4 @@
-"""Element-wise functions as a spec writes them, and what is wrong with them, with places.
+"""Element-wise functions in a spec, and their problems with places.
 
 - name: ScaledResidual
   tensors: [skip]              # D tensors, in the order in which operators take them; like the result, or
@@ -26,14 +26,14 @@ from ckgen.spec.types import ListOf, Model, Word
 from ckgen.text.source import Document
 from ckgen.text.span import place_inside
 
-# The longest name of an instance, this and what compilers add make a file name of at most 255 bytes.
+# File names are limited to 255 bytes: the longest instance name, this tag and the suffixes that compilers add must fit.
 MAX_TAG = 60
 DDTypeName = Annotated[str, Word("dtype", tuple(dict.fromkeys(dtype.in_type for dtype in DTYPES.values())))]
 DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
 
 
 class TensorEntry(Model):
-    """One D tensor: its name, or a map that also says how it differs from the result."""
+    """One D tensor: its name, or a map with its name and the properties in which it differs from the result."""
 
     name: str = Field(description="What the expression calls it.")
     dtype: DDTypeName | None = Field(None, description="Element type; by default the result's.")
@@ -52,7 +52,7 @@ class TensorEntry(Model):
 
 
 class FunctionEntry(Model):
-    """One function; `ckgen.elementwise.function` says what its names and its expression may be."""
+    """One function; `ckgen.elementwise.function` defines the valid names and expressions."""
 
     name: str = Field(description="Unique name, a capital first and small letters behind.")
     expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
@@ -63,7 +63,7 @@ class FunctionEntry(Model):
 def check_functions(
     document: Document, entries: Sequence[FunctionEntry], path: Path
 ) -> tuple[tuple[Function, ...], list[Diagnostic]]:
-    """The functions of a list of entries that stands under ``path``, without the broken ones, and every problem."""
+    """The valid functions of a list of entries at ``path``, and every problem."""
     functions: dict[str, Function] = {}
     problems: list[Diagnostic] = []
     first: dict[str, int] = {}
@@ -72,7 +72,7 @@ def check_functions(
         names = [tensor.name for tensor in entry.tensors]
         kinds = [Kind(tensor.dtype, tensor.layout) for tensor in entry.tensors]
         function, findings = check_function(entry.name, entry.expression, names, entry.scalars, kinds)
-        exact = len(problems) < MAX_SHOWN  # to find characters inside a value takes long
+        exact = len(problems) < MAX_SHOWN  # finding characters inside a value is slow
         problems += [_diagnostic(document, here, finding, exact=exact) for finding in findings]
         problems += _taken(document, (*here, "name"), entry.name, first.setdefault(entry.name, index))
         if function:
@@ -97,7 +97,7 @@ def _taken(document: Document, path: Path, name: str, first: int) -> Iterator[Di
 
 
 def _reads_as_family(name: str) -> bool:
-    """Whether family and function make another family's name: `wavelet` and `Tma`."""
+    """True if family and function together read as another family's name, as `wavelet` and `Tma` do."""
     tag = function_tag(name) + "_"
     pairs = ((one, other) for one in FAMILIES for other in FAMILIES)
     return any(f"{one}_{tag}".startswith(f"{other}_") and len(other) > len(one) for one, other in pairs)

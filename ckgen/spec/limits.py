@@ -1,4 +1,4 @@
-"""Machine code against the limits of the spec: which are broken, and where each is written."""
+"""Checks of machine code against the limits of the spec, with the place of each broken limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ckgen.spec.expand import Expansion
 from ckgen.spec.limits_model import Limits, LoopLimits
 from ckgen.spec.models import Spec
 
-# Limit -> what a message calls the figure.
+# Limit -> the name of the number in a message.
 _RESOURCES = {
     "spills": "spilled registers",
     "scratch": "bytes of scratch",
@@ -30,7 +30,7 @@ _LAYER_KEYS = ((*_RESOURCES, "waves"), tuple(_RATIOS))
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit of a group: `role` is empty for those of the whole kernel."""
+    """One limit of a group; `role` is empty for limits of the whole kernel."""
 
     role: str
     key: str
@@ -63,7 +63,7 @@ def _parts(limits: Limits | None) -> Iterator[tuple[str, Limits | LoopLimits]]:
 
 
 def check_limits(expansion: Expansion, reports: Iterable[CodeReport]) -> list[Diagnostic]:
-    """A diagnostic for each limit that an instance's code breaks, at the place of the limit."""
+    """One diagnostic per limit that an instance's code breaks, at the place of the limit."""
     spec = expansion.spec
     by_group = {group.name: limits_of(spec, index) for index, group in enumerate(spec.groups)}
     found = []
@@ -77,7 +77,7 @@ def check_limits(expansion: Expansion, reports: Iterable[CodeReport]) -> list[Di
 
 
 def _broken(limit: Limit, report: CodeReport) -> str:
-    """How a report breaks a limit, empty where it keeps it or the limit is about a loop that it does not have."""
+    """The text that says how a report breaks a limit; empty if it does not, or if the code has no such loop."""
     if limit.role:
         loop = report.loop(limit.role)
         value = None if loop is None else getattr(loop, limit.key)

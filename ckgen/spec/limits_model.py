@@ -1,11 +1,11 @@
-"""`limits:` of a spec: what the machine code of instances may cost, for `ckgen isa --check`.
+"""`limits:` of a spec: upper limits for the machine code of instances, for `ckgen isa --check`.
 
     defaults:
       limits: {spills: 0, scratch: 0}
       wavelet:
         limits: {math: {valu_per_matrix: 0.5}, load: {valu_per_tile: 130}}
 
-A key counts for a group where the group gives it, else its family's defaults, else the defaults.
+The value of a key comes from the group if that gives it, else from its family's defaults, else from the defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ratio = Annotated[float, Field(ge=0)]
 
 
 class LoopLimits(Model):
-    """Limits of one role's loop, on the way that nearly all iterations take."""
+    """Limits of one role's loop, on the path that nearly all iterations take."""
 
     valu_per_matrix: Ratio | None = Field(None, description="VALU instructions a matrix instruction, at most.")
     valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave a tile, at most.")
@@ -29,7 +29,7 @@ class LoopLimits(Model):
 
 
 class Limits(Model):
-    """What the machine code of an instance may take on every AMD architecture it is for."""
+    """Limits for the machine code of an instance, on every AMD architecture in its archs."""
 
     spills: AtMost | None = Field(None, description="Registers written to memory for want of others, at most.")
     scratch: AtMost | None = Field(None, description="Bytes of scratch memory per lane, at most.")

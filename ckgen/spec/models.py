@@ -1,4 +1,4 @@
-"""The spec file as written: pydantic models of instances.yaml, and how its text becomes them.
+"""The spec file as written: pydantic models of instances.yaml, and the parsing of its text into them.
 
     version: 1
     defaults: {xdl: {block_size: 256}}
@@ -6,8 +6,7 @@
       - {name: aligned, family: xdl, layout: NHWGC/GKYXC/NHWGK, dtype: [f16, bf16], tile: [128x128, 128x64]}
     sets: {default: ["*"]}
 
-Each key of `Axes` but archs is an axis, a value or a list of them; a group stands for the product of its
-axes.
+Each key of `Axes` except archs is an axis: one value or a list of values. A group stands for the product of its axes.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ AXES = (
 
 
 class Axes(Model):
-    """What an instance is made of; every key may be left to a default or a rule."""
+    """The properties of an instance; every key may be omitted if a default or a rule gives its value."""
 
     layout: Axis[LayoutName] | None = Field(
         None, description="Layouts of the operation's tensors, slowest axis first: input/weight/output or the reverse."
@@ -106,7 +105,7 @@ def _optional(model: type[Model], description: str) -> Any:
 
 
 def _operation_defaults() -> type[Limited]:
-    """Limited, with a key for each family."""
+    """The model Limited with one more key per family."""
     own = {
         family.name: _optional(Limited if family.loops else Axes, f"Defaults of family {family.name}.")
         for family in FAMILIES.values()
@@ -116,7 +115,7 @@ def _operation_defaults() -> type[Limited]:
 
 
 def _defaults() -> type[Limited]:
-    """The defaults for all operations, with a key for each of them."""
+    """The model of the defaults for all operations, with one more key per operation."""
     own = {
         operation.name: _optional(OperationDefaults, f"Defaults of {operation.words}.")
         for operation in OPERATIONS.values()
@@ -133,7 +132,7 @@ else:
 
 
 class Group(Limited):
-    """The product of its axes, plus include, minus exclude."""
+    """A group of instances: the product of its axes, plus include, minus exclude."""
 
     name: GroupName = Field(description="Unique name, for messages.")
     family: FamilyName = Field(
@@ -165,20 +164,20 @@ class Spec(Model):
 
     @property
     def document(self) -> Document:
-        """The text this was read from, for places."""
+        """The text from which the spec was read, for places."""
         return self._document
 
     @property
     def own_functions(self) -> tuple[Function, ...]:
-        """The functions of `functions` that are sound, ready for use."""
+        """The valid functions of `functions`, ready for use."""
         return self._own_functions
 
     def group_path(self, index: int) -> Path:
-        """Where a group of `groups` stands in the document, from which broken groups may be missing here."""
+        """The path of a group in the document, whose groups include the invalid ones that are missing here."""
         return ("groups", self._kept[index])
 
     def without(self, dropped: Collection[int]) -> Spec:
-        """The spec without some of its groups, with the places of the others."""
+        """The spec without some of its groups; the others keep their places."""
         left = [index for index in range(len(self.groups)) if index not in dropped]
         spec = self.model_copy(update={"groups": tuple(self.groups[index] for index in left)})
         spec._kept = tuple(self._kept[index] for index in left)
@@ -215,7 +214,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _tidy(schema: Any) -> Any:
-    """Without pydantic's titles and without null, which the file may not hold: an absent key is left out."""
+    """The schema without pydantic's titles and without null, which the file may not contain: it omits absent keys."""
     if isinstance(schema, list):
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The nearest change that would make a combination keep every rule."""
+"""The nearest change that makes a combination satisfy every rule."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def repairs(
     checker: Checker,
     archs: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
-    """Changes of one axis that lead to a sound instance, as (axis, value as the file writes it).
+    """Changes of one axis that lead to a valid instance, as (axis, value as the file writes it).
 
-    `values` is what `build` takes, `archs` where the instance must run (empty: anywhere); the axes are tried
-    in the order given, the nearest value of each first, and only the first axis with an answer is reported.
+    `values` are the arguments of `build`; `archs` are the architectures that the instance must run on (empty: any). The
+    axes are tried in the order given, the nearest value of each first; only the first axis with a result is reported.
     """
     for axis in axes:
         found: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""What a group asks of its operation: families, layouts, data types and functions that the operation has."""
+"""Checks of a group against its operation: families, layouts, data types and functions that the operation has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ckgen.text.source import Document
 
 
 class ForeignWords:
-    """Finds words that the operation of a group does not know; those of the defaults, which many groups share, once."""
+    """A checker for words that a group's operation does not know. Defaults are shared by many groups and are reported
+    once."""
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
@@ -23,8 +24,9 @@ class ForeignWords:
         self._known: dict[tuple[str, str, Path], list[Diagnostic]] = {}
 
     def of_group(self, index: int, layers: Sequence[tuple[Axes, Path]]) -> Iterator[Diagnostic]:
-        """Foreign words in the nearest of a group's ``layers`` that gives an axis, in its include and in its exclude
-        entries. Of defaults that were told of before, only the first word."""
+        """Problems with words that the operation does not know: in the nearest of the group's ``layers`` that gives an
+        axis, in its include entries and in its exclude entries. For defaults that were already reported, only the first
+        word."""
         group, path = self._spec.groups[index], self._spec.group_path(index)
         operation = OPERATIONS[group.operation]
         families = FAMILIES_OF[operation.name]
@@ -66,7 +68,7 @@ class ForeignWords:
 
 
 def _function_names(document: Document) -> Collection[str]:
-    """The functions that a group may name; also broken ones of the file, of which their own diagnostics tell."""
+    """The functions that a group may name, including the invalid ones of the file, which have their own diagnostics."""
     entries = document.node("functions")
     listed = entries.value if entries is not None and isinstance(entries.value, list) else []
     names = (entry.value.get("name") for entry in listed if isinstance(entry.value, dict))

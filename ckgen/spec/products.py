@@ -1,4 +1,4 @@
-"""One group of the spec: the products it asks for, and the instance that one value for each axis makes."""
+"""The products of one group of the spec, and the instance of one combination of values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ckgen.spec.provenance import Choice
 from ckgen.spec.translate import Path, find_place
 from ckgen.spec.types import Tile, Vector
 
-Combination = tuple["Choice | None", ...]  # one choice for each of AXES, None where a rule decides
+Combination = tuple["Choice | None", ...]  # one choice per axis of AXES, None if the value is given by rule
 CONV_SPEC = "Default"  # by rule
 NO_CHOICE: tuple[Choice | None, ...] = (None,)
 _TILE = AXES.index("tile")
@@ -36,7 +36,7 @@ class Product:
     included: bool
 
     def combinations(self) -> Iterator[Combination]:
-        """Every combination, the last of AXES fastest. A tile's own K and block size replace those axes."""
+        """Every combination; the last of AXES varies fastest. A tile's own K and block size replace those axes."""
         outer = [self.axes.get(axis) or NO_CHOICE for axis in AXES[:_TILE]]
         for head in product(*outer):
             for tile in self.axes["tile"]:
@@ -51,7 +51,7 @@ class Product:
 
 
 def products(spec: Spec, index: int) -> list[Product]:
-    """The products of a group: its own, then one for each include entry, whose keys replace the group's."""
+    """The products of a group: its own, then one per include entry, whose keys replace those of the group."""
     group = spec.groups[index]
     path = spec.group_path(index)
     sources: list[tuple[Axes, Path, str]] = [(group, path, f"group `{group.name}`")]
@@ -65,7 +65,8 @@ def products(spec: Spec, index: int) -> list[Product]:
 
 
 def product_sizes(spec: Spec, index: int) -> list[int]:
-    """How many combinations each product of a group has at most (a tile may replace an axis), without making them."""
+    """The largest possible number of combinations of each product of a group, without making them (a tile may replace
+    an axis, which makes fewer)."""
     inherited = [axes for axes, _ in layers(spec, index)]
     parts = [inherited, *([axes, *inherited] for axes in spec.groups[index].include)]
     return [math.prod(_length(part, axis) for axis in AXES) for part in parts]
@@ -76,7 +77,7 @@ def _length(part: Sequence[Axes], axis: str) -> int:
 
 
 def excluded_values(group: Group) -> int:
-    """How many values the exclude entries of a group compare a combination with."""
+    """The number of values with which the exclude entries of a group compare a combination."""
     return sum(len(getattr(axes, axis) or ()) for axes in group.exclude for axis in AXES)
 
 
@@ -97,7 +98,7 @@ def _product(spec: Spec, sources: list[tuple[Axes, Path, str]], place: Place, in
 
 
 class Kind(NamedTuple):
-    """What all instances of a group have in common."""
+    """The properties that all instances of a group share."""
 
     operation: str
     family: str
@@ -110,7 +111,7 @@ def kind_of(group: Group | Instance) -> Kind:
 
 
 def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
-    """The instance of one value an axis (absent: by rule), not yet checked and without archs."""
+    """The instance of one value per axis (absent: by rule), not yet checked and without archs."""
     family = FAMILIES[kind.family]
     tile: Tile = values["tile"]
     dtype: str = values["dtype"]
@@ -152,19 +153,19 @@ def _widths(vector: Vector | None) -> tuple[Width, Width, Width]:
 
 
 def values_of(combination: Combination) -> dict[str, Any]:
-    """The values of a combination by axis, without the axes that rules decide."""
+    """The values of a combination by axis, without the axes whose values are given by rule."""
     return {choice.axis: choice.value for choice in combination if choice is not None}
 
 
 def exclusions(group: Group) -> list[Callable[[Instance], bool]]:
-    """One test for each exclude entry: does it match an instance?"""
+    """One predicate per exclude entry: true if it matches an instance."""
     return [_exclusion(axes) for axes in group.exclude]
 
 
 def _exclusion(axes: Axes) -> Callable[[Instance], bool]:
     tests = [(axis, getattr(axes, axis)) for axis in AXES if getattr(axes, axis) is not None]
 
-    def excludes(instance: Instance) -> bool:  # loops, since millions of calls of generators take seconds
+    def excludes(instance: Instance) -> bool:  # loops, because millions of generator calls take seconds
         for axis, values in tests:
             for value in values:
                 if _matches(axis, value, instance):

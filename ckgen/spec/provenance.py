@@ -1,4 +1,4 @@
-"""Where the values of an instance come from: the values in the spec that made it, each with its place."""
+"""The origin of an instance's values: the values in the spec that made it, each with its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ckgen.spec.types import Tile, Vector
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of one axis: `source` says whether the group, an include entry or the defaults gave it."""
+    """One value of one axis; `source` says whether the group, an include entry or the defaults gave it."""
 
     axis: str
     value: Any
@@ -29,7 +29,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Why one field has its value: a place in the file, or a rule."""
+    """The origin of one field's value: a place in the file, or a rule."""
 
     field: str
     value: object
@@ -39,18 +39,18 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What made an instance: its group, where that stands, a choice for each axis that the spec gives."""
+    """The origin of an instance: its group, the group's place, and one choice per axis that the spec gives."""
 
     group: str
     place: Place
     choices: tuple[Choice, ...]
 
     def choice(self, axis: str) -> Choice | None:
-        """The choice made for an axis, None where a rule decided."""
+        """The choice made for an axis; None if the value is given by rule."""
         return next((choice for choice in self.choices if choice.axis == axis), None)
 
     def origins(self, instance: Instance) -> list[Origin]:
-        """One origin for each field of the instance, in the order of its name."""
+        """One origin per field of the instance, in the order of its name."""
         group = f"group `{self.group}`"
         found = [
             Origin("operation", instance.operation, self.place, group),
@@ -106,7 +106,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A combination that a group asked for and that does not exist: it was excluded, or it broke rules."""
+    """A combination of a group that does not exist because it was excluded or because it breaks rules."""
 
     instance: Instance
     provenance: Provenance
@@ -115,7 +115,7 @@ class Removed:
 
     @property
     def reason(self) -> str:
-        """One sentence: which exclude or which rule, and where."""
+        """One sentence that names the exclude entry or the rule, and its place."""
         if not self.violations:
             return f"excluded at {self.place}"
         rules = "; ".join(f"{violation.rule.id}: {violation.message}" for violation in self.violations)

@@ -1,4 +1,4 @@
-"""pydantic's complaints as diagnostics: ckgen's rule names, the place in the file, the nearest right word."""
+"""Translation of pydantic's errors to diagnostics with ckgen's rule names, places in the file and nearest words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ckgen.text.source import Document, Key, Node
 Path = tuple[Key, ...]
 Models = Mapping[str, type[BaseModel]]
 
-# What a value should have been, by pydantic's error type.
+# The expected kind of value, by pydantic's error type.
 _EXPECTED = {
     "string_type": "text",
     "int_type": "a number",
@@ -40,14 +40,14 @@ _WRONG_VALUE = {
 def translate(error: ValidationError, document: Document, models: Models) -> list[Diagnostic]:
     """Every problem of a validation as a diagnostic.
 
-    `models` maps the key under which a mapping stands (`groups`, `tile`, "" for the file) to its model.
+    `models` maps the key of a mapping (`groups`, `tile`, "" for the file) to its model.
     """
     found = dict.fromkeys(_translate(detail, document, models) for detail in error.errors(include_url=False))
     return list(found)
 
 
 def find_place(document: Document, path: Path) -> Place:
-    """Where the value under a path stands; the pair `wave_ratio: [4, 2]` counts as a list of one pair."""
+    """The place of the value under a path; the pair `wave_ratio: [4, 2]` counts as a list of one pair."""
     if len(path) > 1 and path[-2] == "wave_ratio":
         first = document.node(*path[:-1], 0)
         if first is not None and not isinstance(first.value, list):
@@ -56,7 +56,7 @@ def find_place(document: Document, path: Path) -> Place:
 
 
 def empty_values(node: Node, path: Path = ()) -> Iterator[tuple[Path, Diagnostic]]:
-    """Every key or list item without a value (YAML's null, which is easy to leave behind), with its path."""
+    """Every key or list item without a value, with its path. Such a value is YAML's null, often left by mistake."""
     children: list[tuple[Key, Node]] = []
     if isinstance(node.value, dict):
         children = list(node.value.items())
@@ -106,5 +106,5 @@ def _unknown_key(path: Path, document: Document, models: Models) -> Diagnostic:
 
 
 def _key_name(path: Path) -> str:
-    """The last key of a path; elements of a list are called by the list's key."""
+    """The last key of a path; elements of a list have the name of the list's key."""
     return next((key for key in reversed(path) if isinstance(key, str)), "the file")

@@ -1,6 +1,6 @@
-"""The kinds of value a spec may hold: words of a table, axes, tiles, wave ratios and vectors.
+"""The kinds of value in a spec: words of a table, axes, tiles, wave ratios and vectors.
 
-Each type checks itself with an error that names the nearest right word, and describes itself in the JSON
+Each type validates its values, with an error that names the nearest valid word, and describes itself in the JSON
 Schema.
 """
 
@@ -22,26 +22,26 @@ from ckgen.operations.operation import LAYOUTS, OPERATIONS
 
 T = TypeVar("T")
 VECTOR_WORDS = ("full", "small")
-MAX_EXTENT = 4096  # of a tile in one direction: far beyond what any LDS holds
-MAX_LIST = 1000  # entries of a list, but for the groups
+MAX_EXTENT = 4096  # of a tile in one direction; larger than any LDS holds
+MAX_LIST = 1000  # entries of a list, except the list of groups
 MAX_GROUPS = 5000
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?", re.ASCII)
 _TILE_HELP = "write m_per_block x n_per_block [x k_per_block], for example 128x64 or 128x64x32"
 
 
 def refuse(rule: str, message: str, help_text: str = "", known: tuple[str, ...] | None = None) -> PydanticCustomError:
-    """A pydantic error that carries ckgen's rule, message and help, or the words that a wrong one may be meant for."""
+    """A pydantic error that carries ckgen's rule, message and help, or the words that the user may have meant."""
     context: dict[str, Any] = {"message": message, "help": help_text}
     return PydanticCustomError(rule, "{message}", context if known is None else {**context, "known": known})
 
 
 @dataclass(frozen=True)
 class Word:
-    """Annotation: text out of a table."""
+    """Annotation: a word from a table."""
 
     kind: str
     known: tuple[str, ...]
-    noun: str = ""  # what a value is called in a sentence, where that is not its key
+    noun: str = ""  # the name of a value in a sentence, if it is not the key
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
@@ -59,9 +59,9 @@ class Word:
 
 @dataclass(frozen=True)
 class OneOrMany:
-    """Annotation: an axis of the product, a list of values or one value by itself."""
+    """Annotation: an axis of the product, as a list of values or as a single value."""
 
-    pairs: bool = False  # a value is itself a list of two numbers
+    pairs: bool = False  # each value is itself a list of two numbers
     at_most: int = MAX_LIST
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -123,7 +123,7 @@ Count = Annotated[int, Field(ge=1, le=64)]
 
 @dataclass(frozen=True)
 class Threads:
-    """Annotation: a number of threads that is a whole number of waves."""
+    """Annotation: a number of threads, a multiple of the wave size."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
@@ -165,7 +165,7 @@ WaveRatio = Annotated[tuple[int, int], Pair()]
 
 @dataclass(frozen=True)
 class Width:
-    """Annotation: elements a global access, as a number or as the word full or small."""
+    """Annotation: elements per global access, as a number or as the word full or small."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._check)
@@ -219,7 +219,7 @@ class Tile(Model):
 
 
 class Vector(Model):
-    """Elements a global access of A, B and C of the matrix product: a word or a map; absent ones go by rule."""
+    """Elements per global access of A, B and C of the matrix product: a word or a map; a rule gives the absent ones."""
 
     a: Annotated[int | str, Width()] | None = None
     b: Annotated[int | str, Width()] | None = None
@@ -247,7 +247,7 @@ class Vector(Model):
 
 
 def describe_type(value: Any) -> str:
-    """What a value of the file is, in the words of a sentence."""
+    """A description of the kind of a value in the file, for use in a sentence."""
     if value is None:
         return "nothing"
     names: Iterable[tuple[type, str]] = (

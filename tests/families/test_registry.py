@@ -1,4 +1,4 @@
-"""The list of families is the only one: another family takes a file, its C++ header and its place in the list."""
+"""Tests that there is one list of families: a new family needs a file, its C++ header and an entry in the list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IMPL = "templates/include/ckgen/op/impl/bwd_weight"
 
 
 def test_another_family_takes_a_file_a_header_and_its_place_in_the_list(tmp_path: Path) -> None:
-    """A copy of ckgen with xdl under another name as well: its spec key, its instance, its folder, its rules."""
+    """A copy of ckgen has xdl under a second name too: its spec key, its instance, its folder, its rules."""
     for folder in ("ckgen", "templates"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "ckgen/families/twin.py").write_text(TWIN)
@@ -54,7 +54,8 @@ def test_another_family_takes_a_file_a_header_and_its_place_in_the_list(tmp_path
 
 
 def test_no_other_room_names_a_family() -> None:
-    """`xdl` is also the word for the atom in names; report's column `wavelet` compares that kind with all others."""
+    """Exceptions: `xdl` in names also means the atom, and the report's column `wavelet` compares that kind with all
+    others."""
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in sorted((ROOT / "ckgen").rglob("*.py"))

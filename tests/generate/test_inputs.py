@@ -1,4 +1,4 @@
-"""`ckgen generate --list-inputs` covers all that a run of `ckgen generate` loads and reads."""
+"""Tests that `ckgen generate --list-inputs` lists every file that a run of `ckgen generate` loads or reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ckgen.generate.inputs import input_files
 from ckgen.paths import PACKAGE, templates_dir
 
 ROOT = Path(__file__).resolve().parents[2]
-# Runs the command in a new interpreter that has no byte code, so that the sources of modules are read too.
+# Runs the command in a new interpreter without byte code, so that the sources of modules are read too.
 WATCHED = """
 import json, os, sys
 opened = set()
@@ -38,7 +38,7 @@ sets: {default: [dtype=f16]}
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[Path], set[Path]]:
-    """The files of ckgen that a run of generate opens, and those of the modules that it has in the end."""
+    """The files of ckgen that a run of generate opens, and the files of the modules that are loaded at its end."""
     folder = tmp_path_factory.mktemp("watched")
     (folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
     options = ["-B", "-X", f"pycache_prefix={folder / 'none'}"]
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[Path], set[Path]]
     code, opened, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     found = {Path(path) for path in opened if Path(path).is_file()}
-    own = (PACKAGE, templates_dir())  # and not the packages of an environment that lies in the checkout
+    own = (PACKAGE, templates_dir())  # excludes the packages of an environment inside the checkout
     return {path for path in found if any(path.is_relative_to(part) for part in own)}, {Path(path) for path in modules}
 
 

@@ -1,4 +1,4 @@
-"""A manifest that was damaged or made up: one error that says how to go on, and no file of the user's is lost."""
+"""Tests of damaged or forged manifests: one error that says how to continue, and no file of the user is lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JSON = st.recursive(
 
 
 def sealed(data: dict[str, Any]) -> str:
-    """A manifest's text with a digest that holds, as somebody could make it."""
+    """The text of a manifest with a valid digest, as anybody could make it."""
     body = json.dumps({key: value for key, value in data.items() if key != "sha256"})[:-1]
     return f'{body}{_SEAL}{digest(body.encode())}"\n}}\n'
 
@@ -41,7 +41,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """A copy with another value at a path; without the key where the value is `...`."""
+    """A copy with another value at a path; without the key if the value is `...`."""
     made = copy.deepcopy(data)
     inner = made
     for key in path[:-1]:
@@ -65,7 +65,7 @@ OWN = [
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """The manifest of a generated tree in a folder of its own, with a function of the spec."""
+    """The manifest of a generated tree in its own folder, with a function of the spec."""
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
     with (tmp_path / "instances.yaml").open("a") as file:
@@ -77,7 +77,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def commands(capsys: pytest.CaptureFixture[str], text: str) -> dict[str, tuple[int, str]]:
-    """Exit code and standard error of what reads a manifest, given this one."""
+    """Exit code and standard error of each command that reads a manifest, for the given text."""
     found = {}
     for words in (["check"], ["diff", "generated"], ["generate", "--dry-run"]):
         Path("generated/manifest.json").write_text(text)
@@ -168,7 +168,7 @@ def test_how_to_go_on_goes_on(tree: dict[str, Any], capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("seal", [True, False])
 def test_a_manifest_that_claims_a_file_of_the_user_does_not_get_it(seal: bool, tmp_path: Path) -> None:
-    """Neither to delete nor to overwrite, with the right digest and the right seal."""
+    """The file is neither deleted nor overwritten, even if its digest and the manifest's seal are right."""
     out = tmp_path / "generated"
     tree = small_tree(3)
     writer.apply(tree, out)

@@ -1,4 +1,4 @@
-"""Files change only where their instance changed: another instance adds lines, another FILTER removes some."""
+"""Tests that files change only if their instances changed: another instance adds lines, another FILTER removes some."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ckgen.instance.instance import Instance
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = load(ROOT / "instances.yaml")
 FUNCTIONS = LOADED.expansion.spec.own_functions
-# Files that list instances or factories of the whole tree, a line or a block for each.
+# Files that list instances or factories of the whole tree, with one line or block each.
 LISTS = {
     *("cmake/CkgenSources.cmake", "src/library/measured.cpp", "src/library/registry.cpp"),
     *(f"include/ckgen/library/grouped_convolution_backward_{kind}.hpp" for kind in ("weight", "data")),
@@ -74,7 +74,7 @@ def test_a_filter_leaves_the_bytes_of_every_file_that_stays(text: str, whole: di
     assert not part.keys() - whole.keys()
     factories = {path for path in whole if "/factory/" in path}
     assert changed(part, whole) <= {*LISTS, *factories, "CMakeLists.txt"}, "the last lists operations"
-    for path in LISTS - {"cmake/CkgenSources.cmake"}:  # which lists operations and architectures in one line
+    for path in LISTS - {"cmake/CkgenSources.cmake"}:  # this file lists operations and architectures in one line
         assert all(line[0] == "+" for line in differences(part[path], whole[path])), path
 
 

@@ -1,4 +1,4 @@
-"""render: pure, deterministic, strict, and what it makes is formatted and says where it comes from."""
+"""Tests of rendering: it is pure, deterministic and strict, and its output is formatted and states its origin."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
 def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
     tree = render_tree((TMA, *SAMPLE), context())
     named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
-    named.remove("src/library/measured.cpp")  # as text: the selector looks for it in the registry
+    named.remove("src/library/measured.cpp")  # names it as text: the selector looks it up in the registry
     named -= {path for path in named if path.startswith(("include/ckgen/op/impl/", "include/ckgen/pipeline/"))}
     assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
     guard = "#if defined(CKGEN_HAS_SM_90A)"
@@ -121,7 +121,8 @@ def test_manifest_tells_fields_derived_values_sets_and_sources() -> None:
 
 
 def test_the_manifest_tells_the_functions_of_the_spec() -> None:
-    """As written, one a line: names, tensors with what they have of their own, scalars with defaults, expressions."""
+    """The function as written, one per line: names, tensors with their own properties, scalars with defaults,
+    expressions."""
     kinds = (Kind(), Kind("f32", "GC"))
     own = make_function("Scaled", "e + scale * skip + bias", ("skip", "bias"), {"scale": 0.5}, kinds)
     text = render_tree(SAMPLE, replace(context(), functions=(own,)))[MANIFEST_NAME]
@@ -253,7 +254,7 @@ def test_two_instances_with_one_name_are_an_error() -> None:
 
 
 def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
-    """Problems without such an instance are left out."""
+    """Problems without an instance in the tree are omitted."""
     rows = (
         MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
         MeasuredProblem(
@@ -294,7 +295,7 @@ def test_context_of_this_installation() -> None:
 
 @pytest.mark.parametrize("case", golden.cases())
 def test_golden_trees(case: str) -> None:
-    """`python -m tests.support.golden` writes the expected trees anew."""
+    """`python -m tests.support.golden` rewrites the expected trees."""
     expected = contents(golden.FOLDER / case / "expected")
     found = golden.rendered(case)
     assert sorted(found) == sorted(expected)

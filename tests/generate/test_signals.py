@@ -1,4 +1,6 @@
-"""A signal at any moment of `ckgen generate` leaves whole files, and the next run in this process finishes the tree."""
+"""Tests that a signal at any moment of `ckgen generate` leaves complete files, and that the next run in the same
+process completes the tree.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ MOMENTS = 16
 
 @pytest.fixture(autouse=True)
 def usual_handlers() -> Iterator[None]:
-    """Those of a terminal, also where the tests were started by nohup or with & in a script, which ignore signals."""
+    """Install the handlers that a terminal gives, since nohup and & in a script make the tests ignore signals."""
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
@@ -34,10 +36,10 @@ def usual_handlers() -> Iterator[None]:
 
 
 def run_with_signal(call: Callable[[], object], number: signal.Signals | None, moment: int) -> int:
-    """Call something, with a signal at its step `moment`; how many steps it took.
+    """Call a function with a signal at its step `moment`; return the number of steps it took.
 
-    Python drops what a handler raises inside a finalizer; the signal then comes again, as from a user who repeats
-    Ctrl-C.
+    Python drops an exception that a handler raises inside a finalizer; the signal is then sent again, like a user who
+    repeats Ctrl-C.
     """
     steps = 0
     dropped: list[object] = []
@@ -66,13 +68,13 @@ def test_a_signal_at_any_moment_leaves_whole_files(number: signal.Signals, tmp_p
     writer.apply(old, out)
     steps = run_with_signal(lambda: writer.apply(new, out), None, 0)
     seen, kept = set(), []
-    # Most steps look; the last few hundred write.
+    # Most steps only read; the last few hundred write.
     for moment in [*(1 + steps * at // MOMENTS for at in range(MOMENTS)), *range(steps - 20 * MOMENTS, steps, 20)]:
         writer.apply(old, out)
         (out / "mine.txt").write_text("mine")
         with pytest.raises((signals.Ended, KeyboardInterrupt)) as caught, signals.unwinding():
             run_with_signal(lambda: writer.apply(new, out), number, moment)
-        kept.append(caught)  # with its frames: nothing in them may hold the lock
+        kept.append(caught)  # including its frames, which must not hold the lock
         found = contents(out)
         assert found.pop("mine.txt") == "mine"
         found.pop(".ckgen-new", None)
@@ -108,7 +110,7 @@ def test_the_code_and_the_word_follow_from_the_signal() -> None:
 
 
 def test_signals_that_are_not_pythons_to_handle_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    for handler in (None, signal.SIG_IGN):  # None: set by a program that Python is a part of
+    for handler in (None, signal.SIG_IGN):  # None: installed by a program that embeds Python
         with monkeypatch.context() as patched:
             patched.setattr(signal, "getsignal", lambda number, handler=handler: handler)
             patched.setattr(signal, "signal", lambda *_: pytest.fail("a handler was changed"))
@@ -164,7 +166,7 @@ def test_what_a_build_started_ends_with_it() -> None:
 
 
 def _is_running(number: int) -> bool:
-    """A process that has ended and that nobody has waited for yet does not count."""
+    """True if the process runs; one that ended but was not yet waited for does not count."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A tree that `ckgen generate` did not finish: CMake refuses it, `ckgen check` says so, the next run finishes it."""
+"""Tests of an unfinished tree: CMake refuses it, `ckgen check` reports it, and the next run completes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The writer: whole files, only those that changed, never one that is not ours; check says what drifted and why."""
+"""Tests of the writer: complete files, only changed ones, never a foreign one; `check` reports each drift and its
+cause.
+"""
 
 from __future__ import annotations
 
@@ -180,7 +182,7 @@ def test_a_file_as_output_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["generated", "generated/src/grouped_conv_bwd_weight/xdl"])
 def test_read_only_output_is_one_clear_error(tmp_path: Path, folder: str) -> None:
-    """Root may write anywhere, so the mode counts; root's containers are where it runs."""
+    """Root may write anywhere, and these tests run in containers as root, so the mode of the folder counts."""
     out = tmp_path / "place" / "generated"
     tree = write(out)
     (out.parent / folder).chmod(0o555)
@@ -218,7 +220,7 @@ def test_a_failed_write_leaves_whole_files_that_the_next_run_makes_one_tree(
 
 
 def states(out: Path, old: dict[str, str], new: dict[str, str]) -> Counter[str]:
-    """Count the files of a folder that have the text of one tree or both; a text of neither is an error."""
+    """Count the files of a folder that have the text of one tree or of both; any other text is an error."""
     found: Counter[str] = Counter()
     for path, text in contents(out).items():
         if path not in {**old, **new}:
@@ -234,7 +236,7 @@ def states(out: Path, old: dict[str, str], new: dict[str, str]) -> Counter[str]:
 def test_an_unfinished_tree_is_noticed_and_any_next_run_finishes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one that makes another tree: the files of the old, the interrupted and the new tree are all ckgen's."""
+    """The next run may make another tree: ckgen owns the files of the old, the interrupted and the new tree."""
     out = tmp_path / "generated"
     trees = [render_tree([one], context(SMALL_TEMPLATES)) for one in (XDL, WAVELET, replace(XDL, k_per_block=64))]
     outputs.apply(trees[0], out)
@@ -283,13 +285,13 @@ print(lines)
 
 
 def killed(out: Path, last: int, name: str) -> subprocess.CompletedProcess[str]:
-    """Write tree ``name`` in a process that dies before the ``last`` line of what it executes of the writer."""
+    """Write tree ``name`` in a process that dies before the ``last`` line of the writer that it executes."""
     words = [sys.executable, "-c", KILLED, str(out), str(last), name]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
 
 
 def test_killed_at_any_line_leaves_whole_files_and_the_next_run_finishes(tmp_path: Path) -> None:
-    """Moments are counted in lines of the writer, not in milliseconds, so the same ones are hit on any machine."""
+    """Moments are counted in executed lines of the writer, not in time, so every machine tests the same ones."""
     out = tmp_path / "generated"
     old, new = small_tree(30, "one"), small_tree(30, "two")
     outputs.apply(old, out)

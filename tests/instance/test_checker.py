@@ -1,4 +1,6 @@
-"""Each rule is broken by its example, kept by the catalogue, and reads the same in Python and C++."""
+"""Tests of rules: an example breaks each rule, the catalogue satisfies all, and conditions mean the same in Python and
+C++.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def test_a_message_has_the_numbers_filled_in(rule: Rule) -> None:
 
 
 def test_a_removed_rule_is_noticed() -> None:
-    """A checker without a rule accepts that rule's example: every rule does something."""
+    """A checker without a rule accepts that rule's example, so every rule has an effect."""
     for rule in RULES:
         entry = EXAMPLES["rules"][rule.id]
         without = Checker([other for other in RULES if other is not rule])
@@ -93,7 +95,7 @@ def test_rules_have_unique_ids() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_condition_reads_the_same_in_python_and_cpp(rule: Rule) -> None:
-    """No chained comparison, floor division or power; `not` of one name only; & in parentheses."""
+    """No chained comparison, floor division or power; `not` before single names only; & in parentheses."""
     of_families = set.intersection(*(set(FAMILIES[family].formulas.names) for family in families_with(rule)))
     known = {*FIELD_NAMES, *of_families, "pointwise", *LAYOUT_NAMES, *ARCH_NAMES}
     assert set(names_in(rule.condition)) <= known
@@ -140,7 +142,7 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
 
 
 def evaluate_as_cpp(condition: str, values: dict[str, int]) -> bool:
-    """The C++ text, evaluated with C++'s operators and precedences spelled in Python."""
+    """Evaluate the C++ text with C++'s operators and precedences translated to Python."""
     text = condition.replace("(conv_spec == ConvSpec::Filter1x1Stride1Pad0)", "pointwise")
     text = text.replace("D::Layout::", "")
     text = re.sub(r"!(\w+)", r"(not \1)", text).replace("&&", " and ").replace("||", " or ")
@@ -215,7 +217,7 @@ def test_nvidia_runs_whatever_fits_into_its_shared_memory() -> None:
 
 
 def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
-    """Expansion checks shapes of the others once for all layouts."""
+    """Expansion checks the shapes of all other families once for all layouts."""
     kinds = {(operation, family) for operation in (BWD_WEIGHT, BWD_DATA) for family in FAMILIES}
     assert {kind for kind in kinds if CHECKER.goes_by_layout(*kind)} == {
         kind for kind in kinds if FAMILIES[kind[1]].uses_tma or kind[0] == BWD_DATA

@@ -1,4 +1,6 @@
-"""The filter language chooses what it says; a filter that chooses nothing is an error with a suggestion."""
+"""Tests of the filter language: a filter selects the instances that it describes; one that selects none is an error
+with a suggestion.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names round-trip and are unique; derived values are what the kernels and CK's rows need."""
+"""Tests of instances: names are unique and can be parsed back; derived values match the kernels and CK's rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_name() -> None:
 
 
 def test_a_name_of_backward_data() -> None:
-    """CK lists the output's layout first there, and names functions after the family."""
+    """CK lists the layout of the output first for backward data, and names functions after the family."""
     plain = instance(operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC")
     assert plain.name == "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1"
     assert plain.add_function == "add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances"
@@ -124,7 +124,7 @@ def test_fields_and_derived_values_by_name() -> None:
 
 
 def test_derived_values_of_a_wavelet() -> None:
-    """128x128, four load and four math waves: CK's cluster [4, 32, 2], 2x2 atoms a wave, 512 threads."""
+    """128x128, four load and four math waves: CK's cluster [4, 32, 2], 2x2 atoms per wave, 512 threads."""
     wavelet = instance(family="wavelet", load_waves=4, a_vector=4, b_vector=4, c_vector=2, stages=2)
     expected = {
         "copy_threads": 256,
@@ -150,7 +150,7 @@ def test_derived_values_of_a_wavelet() -> None:
 
 
 def test_derived_values_of_hoppers_wavelet() -> None:
-    """128x256 positions of 64: two math warpgroups, 128 accumulators a thread, 48 KiB a stage."""
+    """128x256 with 64 positions per step: two math warpgroups, 128 accumulators per thread, 48 KiB per stage."""
     tma = parse("grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4")
     assert tma.family == "wavelet_tma" and tma.uses_tma and not instance().uses_tma
     assert derived(tma) == {
@@ -201,12 +201,12 @@ def test_the_accumulators_hold_the_tile() -> None:
         if made.family == "halo" and made.a_rows:
             assert made.acc_registers * made.block_size == made.k_per_block * 64
             continue
-        if made.family == "halo":  # all taps of the block's groups, once for each share; of 8 channels, ten taps
+        if made.family == "halo":  # all taps of the block's groups, once per share; with 8 channels, ten taps
             taps = 10 if made.n_per_block == 8 else 9
             products = made.groups_per_block * made.m_per_block * made.n_per_block * taps
             assert made.acc_registers * made.block_size == products * made.shares
             continue
-        tiles = made.warpgroups * made.m_per_xdl // made.m_per_block if made.uses_tma else 1  # by turns
+        tiles = made.warpgroups * made.m_per_xdl // made.m_per_block if made.uses_tma else 1  # ping-pong
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block * tiles
         if made.uses_tma:
             continue

@@ -1,4 +1,4 @@
-"""The C++ side of instances: the same derived values, the same rules with the same names."""
+"""Tests of instances in C++: the same derived values as in Python, and the same rules with the same names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def derived_of(instance: Instance, struct: str) -> str:
 
 
 def prefix_of(instance: Instance) -> str:
-    """What the C++ structs of an instance's rules and derived values begin with."""
+    """The prefix of the C++ structs of an instance's rules and derived values."""
     sets = (rules for rules in rule_sets() if rules.operation == instance.operation)
     return next(rules.prefix for rules in sets if instance.family in rules.families)
 
@@ -83,13 +83,14 @@ def include(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def syntax_check(include: Path, text: str) -> str:
-    """What g++ prints about a translation unit; empty when it is sound."""
+    """The output of g++ for a translation unit; empty if it compiles."""
     command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
 
 
 def test_the_translation_keeps_values(include: Path) -> None:
-    """The header's expressions are those of ckgen/families, translated: some instances of every family show how."""
+    """The header's expressions are translations of those in ckgen/families; some instances of every family confirm
+    this."""
     narrow = replace(XDL, dtype="f32", m_per_block=256, n_per_block=64, k_per_block=16, math_waves=2, b_vector=4)
     parts = [CHECKED]
     for number, instance in enumerate(
@@ -115,7 +116,7 @@ def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
 
 @pytest.mark.parametrize("rule", cpp_conditions(), ids=lambda rule: rule.id)
 def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule) -> None:
-    """test_checker.py shows that the generator refuses these very instances."""
+    """test_checker.py shows that the generator refuses the same instances."""
     instance = example(rule.id)
     text = f"{CHECKED}{cpp_struct('C', instance)}\n"
     prefix = prefix_of(instance)
@@ -145,7 +146,7 @@ def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
 
 
 def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_path: Path) -> None:
-    """Unity builds put families one after another and back again into one translation unit."""
+    """Unity builds include families one after another, and may return to an earlier one, in one translation unit."""
     (tmp_path / "ckgen").mkdir()
     (tmp_path / "ckgen" / "config.h").write_text("#define CKGEN_PLATFORM_HOST 1\n")
     lines = []

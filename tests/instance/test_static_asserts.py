@@ -1,8 +1,8 @@
-"""Every static_assert of the templates is a rule of the table, or cannot fail where the rules hold.
+"""Tests that every static_assert of the templates is a rule of the table, or cannot fail if the rules hold.
 
-A specification that ckgen accepts must compile. So an assert that depends on an instance belongs into the table
-(ckgen/families), from which the header's asserts are made; one that stays in a template is listed here
-with why no valid instance breaks it. The random instances of test_compile_random.py look for what this list overlooks.
+A specification that ckgen accepts must compile. An assert that depends on an instance therefore belongs in the table
+(ckgen/families), from which the header's asserts are generated. An assert that stays in a template is listed here with
+the reason why no valid instance breaks it. The random instances of test_compile_random.py look for omissions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ckgen.families.registry import RULES
 from ckgen.paths import templates_dir
 
-# File below include/ckgen, condition -> the rules that imply it, or why it cannot fail.
+# File below include/ckgen, condition -> the rules that imply it, or the reason why it cannot fail.
 Reason = tuple[str, ...] | str
 _TABLE = "it asserts the table itself"
 _ONE_STAGE = (
@@ -73,7 +73,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "epilogue/cshuffle.hpp": {
         "2 * buffer_bytes == D::lds_epilogue_bytes": "both are two buffers of epilogue_rows x n_per_block floats",
-        # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, while a
+        # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, and a
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
     },
@@ -89,7 +89,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/wavelet.hpp": {
         "D::load_waves > 0 && D::stages % 2 == 0": (
             "stages-range",
-        ),  # `wave_ratio`, which wavelet needs, has 1 or more
+        ),  # wavelet requires `wave_ratio`, which has at least 1
         "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
     },
     "pipeline/bwd_data_wavelet_tma.hpp": {
@@ -105,13 +105,13 @@ IMPLIED["config/checked.hpp.j2"] = {}
 
 
 def conditions_of(path: str, text: str) -> set[str]:
-    """The conditions of a file's asserts. Those of checked*.hpp only instantiate the structs of rules."""
+    """The conditions of a file's asserts, except those of checked*.hpp that only instantiate the structs of rules."""
     found = {re.sub(r', "[^"]*"$', "", said) for said in asserts_of(text)}
     return {one for one in found if not (path.startswith("config/checked") and re.search(r"Rules<.*\) > 0$", one))}
 
 
 def asserts_of(text: str) -> Iterator[str]:
-    """The arguments of each static_assert, blanks made one."""
+    """The arguments of each static_assert, with whitespace normalised."""
     for found in re.finditer(r"\bstatic_assert\(", text):
         depth, at = 1, found.end()
         while depth:
@@ -121,7 +121,7 @@ def asserts_of(text: str) -> Iterator[str]:
 
 
 def asserted() -> dict[str, set[str]]:
-    """The conditions of every file of the templates that has asserts."""
+    """The conditions of every template file that has asserts."""
     root = templates_dir()
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*")) if path.is_file()}
     found = {}
@@ -133,7 +133,7 @@ def asserted() -> dict[str, set[str]]:
 
 
 def test_every_static_assert_is_a_rule_or_implied() -> None:
-    """A new one needs a rule, or a reason in IMPLIED why valid instances keep it."""
+    """A new assert needs a rule, or a reason in IMPLIED why valid instances satisfy it."""
     assert asserted() == {path: set(conditions) for path, conditions in IMPLIED.items()}
 
 

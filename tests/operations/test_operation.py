@@ -1,4 +1,4 @@
-"""The records of operations and layouts, and what follows from them."""
+"""Tests of the records of operations and layouts, and of the values derived from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_result_has_the_shape_of_what_is_written(operation: Operation) -> None
 @given(problem=problems(max_channels=4, max_groups=2))
 @settings(max_examples=30, deadline=None)
 def test_a_sum_of_ones_counts_its_terms(operation: Operation, problem: ConvProblem) -> None:
-    """GEMM-K is the number of terms, and the selector's count of them is never less."""
+    """GEMM-K is the number of terms, and the selector's count is never lower."""
     found = operation.reference(problem, {tensor: np.ones(problem.lengths(tensor)) for tensor in operation.read})
     assert found.max(initial=0) <= accumulations(operation.name, problem) <= np.prod(operation.longest_sum(problem))
 

@@ -1,4 +1,4 @@
-"""The chain of candidates: what was measured, neighbours, rule, generic."""
+"""Tests of the chain of candidates: measured, neighbour, rule, generic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_a_choice_rests_on() -> None:
 
 
 def test_the_generic_instance_is_taken_from_a_measurement_of_the_problem_itself_alone() -> None:
-    """That it took a neighbour, or that a model gives it the fewest microseconds, says nothing of this problem."""
+    """That it took a neighbour, or that a model gives it the shortest time, says nothing about this problem."""
     row = table((PLANE, [(LAST, 1, 9.0), (SMALL, 4, 10.0)]), (replace(PLANE, k=250), [(LAST, 1, 9.0)]))
     assert first(PLANE, row) == Choice(LAST.name, 1, "measured", 9.0, str(PLANE))
     for found in (
@@ -157,7 +157,8 @@ def test_split_k_leaves_a_tile_for_each_workgroup() -> None:
 
 
 def test_sums_get_no_longer_than_right_ones() -> None:
-    """The matrix units' rounding grows with the number of terms, and a neighbour's result was right up to some."""
+    """The rounding error of matrix units grows with the number of terms; a neighbour's result was verified up to a
+    number."""
     longer = replace(PLANE, batch=64)
     terms = longer.gemm[2]
     assert first(longer, table((PLANE, [(SMALL, 4, 10.0)]))).split_k == 4
@@ -172,7 +173,7 @@ def test_the_rule_takes_the_least_traffic_and_the_generic_comes_last() -> None:
 
 
 def test_a_weight_that_does_not_fit_stays_for_nobody() -> None:
-    """128 KiB hold 256 rows of 256 columns: K = 256 under one tap, K = 512 not."""
+    """128 KiB hold 256 rows of 256 columns: K = 256 fits with one tap, K = 512 does not."""
     layout = "NHWGK/GKYXC/NHWGC"
     ring = replace(TMA, operation=BWD_DATA, layout=layout, m_per_block=64, b_vector=8, c_vector=8)
     stays = replace(ring, family="stationary")

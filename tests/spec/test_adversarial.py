@@ -1,7 +1,7 @@
-"""Any spec is answered after a bounded number of steps, with a bounded number of bounded errors.
+"""Tests that ckgen answers any spec after a limited number of steps, with a limited number of errors of limited length.
 
-Steps are counted, so that nothing here depends on the machine: a step is a call or a return of a function, of Python
-or of C. What C does inside of one call, as a regular expression, has its own tests.
+Counting steps makes the tests independent of the machine: a step is a call or a return of a Python or C function. Work
+inside one C call, such as a regular expression, has its own tests.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ckgen.text.source import MAX_BYTES, loads
 from tests.support.adversarial import MAKERS
 
 SIZE = 48_000
-STEPS = 100  # for each byte: the most that any kind takes is 90
-# These ask for as many combinations as are allowed, however short the file is.
+STEPS = 100  # per byte; the worst kind takes 90
+# These have as many combinations as are allowed, however short the file is.
 COMBINATIONS = ("allowed products", "skipped products", "allowed excludes", "allowed filters", "allowed sets")
 ALLOWED_STEPS = 20_000_000
 
 
 class TooManySteps(Exception):
-    """Raised out of the midst of whatever takes them."""
+    """Raised inside the call that takes too many steps."""
 
 
 def count_steps(call: Callable[[], object], limit: int) -> int:
-    """How many steps a call takes; TooManySteps after `limit`, so that a failure does not take for ever."""
+    """The number of steps of a call. Raises TooManySteps after `limit`, so that a failing test ends."""
     steps = 0
 
     def step(frame: FrameType, event: str, argument: object) -> None:
@@ -52,7 +52,7 @@ def count_steps(call: Callable[[], object], limit: int) -> int:
 
 
 def answer(text: str) -> str:
-    """What the command line says of a spec; nothing if it is right."""
+    """The output of the command line for a spec; empty if the spec is valid."""
     try:
         expand_document(loads(text))
     except CkgenError as error:
@@ -91,7 +91,7 @@ def test_a_file_of_the_largest_size_is_answered() -> None:
 
 @pytest.mark.parametrize("word", ["1" * 500_000 + "q", "1_" * 250_000 + "q", "0" * 500_000 + "9q", ".1" * 250_000])
 def test_no_word_makes_a_regular_expression_go_back_and_back(word: str) -> None:
-    """A million steps take a hundredth of a second, a million times a million take days: 60 s tell them apart."""
+    """A million steps take a hundredth of a second, a million squared take days, so a limit of 60 s separates them."""
     code = (
         f"from ckgen.text.plain_scalars import read_plain\nread_plain({word[:4]!r} * {len(word) // 4} + {word[-2:]!r})"
     )

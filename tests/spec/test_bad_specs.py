@@ -1,7 +1,7 @@
-"""Every kind of broken spec, beside what ckgen says about it.
+"""Tests of every kind of broken spec against the expected output.
 
-tests/data/bad_specs/<case>/ holds an instances.yaml and the stderr.txt it must give. After a deliberate
-change of wording, `python -m tests.spec.test_bad_specs` writes them anew; read the diff.
+tests/data/bad_specs/<case>/ holds an instances.yaml and the expected stderr.txt. After a deliberate change of wording,
+`python -m tests.spec.test_bad_specs` rewrites the expected files; read the diff.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CASES = sorted(path.name for path in CORPUS.iterdir())
 
 
 def stderr_of(case: str) -> str:
-    """What the command line prints for a case, whose file it calls `instances.yaml`."""
+    """The output of the command line for a case, whose file is called `instances.yaml` in it."""
     file = CORPUS / case / "instances.yaml"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(file.parent)
@@ -72,7 +72,7 @@ def test_errors_have_a_place_inside_the_file(case: str) -> None:
 
 
 def bless() -> None:
-    """Write every stderr.txt as ckgen gives it now."""
+    """Write every stderr.txt with the current output."""
     for case in CASES:
         (CORPUS / case / "stderr.txt").write_text(stderr_of(case), encoding="utf-8")
 

@@ -109,7 +109,7 @@ def test_what_could_replace_two_is_told_as_added_and_removed() -> None:
 
 
 def test_an_instance_changes_with_its_function() -> None:
-    """Its name stays: what it computes does not. Other spacing is the same function."""
+    """The name stays the same, but the computation does not. Different spacing is the same function."""
     one = instance(operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", function="Mine")
 
     def changes(before: Function, after: Function) -> list[str]:
@@ -259,7 +259,7 @@ def test_explain_refuses_what_is_no_combination(words: str, rule: str, help_text
 
 
 def test_a_change_that_explain_proposes_admits_the_combination() -> None:
-    """Taken at its word: `add [4, 2] to wave_ratio` of a group makes what was asked for."""
+    """The literal suggestion, `add [4, 2] to wave_ratio` of a group, makes the requested combination."""
     group = {**WAVELET, "tile": "64x64"}
     assert "add [4, 2] to `wave_ratio` of group `w`" in explain(expand_groups(group), ["wave_ratio=4x2"])
     changed = expand_groups({**group, "wave_ratio": [[4, 4], [4, 2]]})

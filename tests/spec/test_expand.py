@@ -1,4 +1,4 @@
-"""Specs become exactly the instances they stand for, each with the places of its values."""
+"""Tests that specs expand to exactly the expected instances, each with the places of its values."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_sizes_of_the_catalogue() -> None:
 
 
 def is_cks_wavelet(instance: Instance) -> bool:
-    """Whether an instance is a wavelet but not one of those that only gfx950 can run."""
+    """True if an instance is a wavelet, except those that only gfx950 can run."""
     return instance.family == "wavelet" and instance.archs != ("gfx950",)
 
 
@@ -131,7 +131,7 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
     made = [i for i in made if i.stages <= 6]
     assert {(i.m_per_block, i.n_per_block): i.stages for i in made if i.operation == BWD_WEIGHT} == tiles
     of_data = {(i.m_per_block, i.n_per_block, i.m_per_xdl): i.stages for i in made if i.operation == BWD_DATA}
-    lines = {(128, 192, 64): 4, (64, 256, 64): 4}  # shared memory in which warps put lines in order takes a stage
+    lines = {(128, 192, 64): 4, (64, 256, 64): 4}  # their buffer for reordering lines replaces one stage
     assert of_data == {(m, n, 64): stages for (m, n), stages in tiles.items()} | lines | {
         (128, 64, 64): 6,
         (64, 64, 64): 6,
@@ -147,7 +147,7 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
 
 
 def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
-    """A shape is checked once for all layouts that a rule could treat alike."""
+    """A shape is checked once for all layouts that rules cannot distinguish."""
     group = {**TMA, "layout": ["NHWGC/GKYXC/NHWGK", "GNHWC/GKYXC/GNHWK", "NWGC/GKXC/NWGK"], "invalid": "skip"}
     expansion = expand_groups(group)
     assert [instance.ndim for instance in expansion.instances] == [2, 1]
@@ -158,7 +158,7 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
 @pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
-    """Each row with the vectors of CK, or with those that tests/data/ck_rows.yaml says and explains."""
+    """Each row has CK's vectors, or those that tests/data/ck_rows.yaml lists with a reason."""
     differs = FACTS["differs"]
     wanted = []
     for number, row in enumerate(ck_rows(dtype)):
@@ -178,7 +178,7 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
 @pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
-    """Alone in every layout, and with CK's functions where CK has those."""
+    """The rows exist without a function in every layout, and with CK's functions where CK has them."""
     widest = 4 if dtype == "f32" else 8
     wanted = []
     for number, row in enumerate(DATA_FACTS["rows"]):

@@ -1,4 +1,4 @@
-"""Element-wise functions in YAML: what a broken entry is told, and where in the file."""
+"""Tests of element-wise functions in YAML: the message and the place of each error."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ckgen.text.span import place_inside
 
 
 class File(Model):
-    """What of a spec matters here."""
+    """The part of a spec that these tests need."""
 
     functions: ListOf[FunctionEntry]
 
 
 def read(text: str) -> tuple[tuple[Function, ...], list[Diagnostic]]:
-    """The functions of a file and its problems, those of its form first, as a spec is read."""
+    """The functions and problems of a file, problems of form first, in the order in which a spec is read."""
     document = loads(text, "mine.yaml")
     try:
         file = File.model_validate(document.root.plain())

@@ -1,7 +1,8 @@
-"""Mutants of every kind of input: each is used or refused with bounded errors, and nothing else is ever raised.
+"""Tests with mutants of every kind of input: each is used or refused with a limited number of errors, and no other
+exception is raised.
 
-How many is fixed, and so are the seeds: a failure is always the same. More of them by hand:
-`python -m tests.spec.test_fuzz FIRST COUNT`.
+The number of mutants and the seeds are fixed, so every failure is reproducible. Run more by hand: `python -m
+tests.spec.test_fuzz FIRST COUNT`.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def spec(seed: int) -> None:
 
 
 def spec_value(seed: int) -> None:
-    """A spec whose form is right, with other values in places that its models know."""
+    """A spec of valid form, with other values in places that its models know."""
     chosen = Random(seed)
     data = VALID[seed % len(VALID)]
     for _ in range(chosen.randint(1, 2)):
@@ -176,7 +177,7 @@ KINDS: dict[str, Callable[[int], None]] = {
 
 
 def outcome(kind: str, seed: int) -> str:
-    """What became of a mutant: `used`, or the rule of its first error."""
+    """The result for a mutant: `used`, or the rule of its first error."""
     try:
         KINDS[kind](seed)
     except CkgenError as error:
@@ -195,7 +196,7 @@ def test_a_mutant_is_used_or_refused(kind: str) -> None:
 
 
 def main(first: int, count: int) -> None:
-    """Mutants of each kind from a seed on, and what became of them."""
+    """Run mutants of each kind, starting with a seed, and print the results."""
     for kind in KINDS:
         found: Counter[str] = Counter()
         for seed in range(first, first + count):

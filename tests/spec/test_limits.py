@@ -1,4 +1,4 @@
-"""`limits:` of a spec against machine code: the nearest layer counts, and the place of the limit is told."""
+"""Tests of `limits:` against machine code: the nearest layer counts, and messages name the place of the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.specs import WAVELET, XDL, expand_groups
 
 
 def codes(expansion: Expansion) -> list[CodeReport]:
-    """A made-up report for each instance."""
+    """An invented report for each instance."""
     return [report(i.name, load=bool(i.load_waves)) for i in expansion.instances]
 
 

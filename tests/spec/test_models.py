@@ -1,4 +1,4 @@
-"""The spec's models: what they take and refuse (the corpus shows the messages), and their JSON Schema."""
+"""Tests of the spec's models: accepted and refused values (the corpus has the messages), and their JSON Schema."""
 
 from __future__ import annotations
 
