@@ -1,6 +1,6 @@
-# Selects the groups of instances of this build. The host executes all groups. Groups for NVIDIA architectures only (such
-# as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere. Factories and registry
-# read the selection from the macros CKGEN_HAS_<GROUP> of ckgen/config.h.
+# Selects the groups of instances of this build. The host executes all groups. Groups for NVIDIA architectures only
+# (such as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere. Factories and
+# registry read the selection from the macros CKGEN_HAS_<GROUP> of ckgen/config.h.
 set(CKGEN_GROUP_MACROS "")
 set(_ckgen_kept 0)
 set(_ckgen_left_out 0)

@@ -3,10 +3,10 @@
 # Generates an instance library from a spec with the `ckgen` command and adds it as targets `name` (everything and the C
 # API) and `name_<operation>`. CKGEN_EXECUTABLE is the command's path; its default is found on PATH.
 #
-# A build graph must know its files, and the files of a spec are known only after it is read. Generation is therefore part
-# of configuring. The spec and every file of the generator (templates, headers, Python modules: `ckgen generate
-# --list-inputs`) are dependencies of the build system itself: if one of them is newer, a build first configures again, in
-# the same invocation. ckgen writes only files that changed, so nothing else is compiled again.
+# A build graph must know its files, and the files of a spec are known only after it is read. Generation is therefore
+# part of configuring. The spec and every file of the generator (templates, headers, Python modules: `ckgen generate
+# --list-inputs`) are dependencies of the build system itself: if one of them is newer, a build first configures again,
+# in the same invocation. ckgen writes only files that changed, so nothing else is compiled again.
 function(ckgen_add_instance_library)
     cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SPEC;SET" "FILTER")
     if(NOT ARG_TARGET OR NOT ARG_SPEC OR ARG_UNPARSED_ARGUMENTS)

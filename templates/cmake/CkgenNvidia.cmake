@@ -22,8 +22,8 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 find_package(Threads REQUIRED)
 
-# ckgen_cuda_objects(TARGET "ARCHS" SOURCE...): an object library of sources with kernels, for all of GPU_TARGETS or,
-# if ARCHS are NVIDIA's, only for those of ARCHS. CMake supports unity files for CUDA only since 3.31, so they are written
+# ckgen_cuda_objects(TARGET "ARCHS" SOURCE...): an object library of sources with kernels, for all of GPU_TARGETS or, if
+# ARCHS are NVIDIA's, only for those of ARCHS. CMake supports unity files for CUDA only since 3.31, so they are written
 # here: a few instances per file, because nvcc spends most of its time in the headers.
 function(ckgen_cuda_objects target archs)
     set(architectures ${CKGEN_CUDA_ARCHITECTURES})

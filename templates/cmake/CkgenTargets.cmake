@@ -40,9 +40,9 @@ function(ckgen_configure_headers)
     endif()
 endfunction()
 
-# ckgen_add_objects(NAME "ARCHS" SOURCE...): compiles sources once, for the GPU targets that are in ARCHS. If none is, only
-# host code is compiled: a kernel then has a name and reports that it does not support the device. On NVIDIA, AMD's ARCHS
-# mean only that there are kernels, which run wherever their shared memory fits.
+# ckgen_add_objects(NAME "ARCHS" SOURCE...): compiles sources once, for the GPU targets that are in ARCHS. If none is,
+# only host code is compiled: a kernel then has a name and reports that it does not support the device. On NVIDIA, AMD's
+# ARCHS mean only that there are kernels, which run wherever their shared memory fits.
 function(ckgen_add_objects name archs)
     set(sources ${ARGN})
     if(NOT CKGEN_PLATFORM STREQUAL "host")
