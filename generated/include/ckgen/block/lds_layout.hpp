@@ -2,22 +2,16 @@
 // Layouts of one operand's tile in LDS.
 //
 // The tile has `Columns` columns (GEMM-M or GEMM-N) and K rows. LDS holds planes of K1 consecutive rows. In a plane
-// every
-// column is one 16-byte slot with its K1 values, the order of matrix fragments:
+// every column is one 16-byte slot with its K1 values, the order of matrix fragments:
 //     byte(plane, slot, byte in slot) = (plane * (Columns + Pad) + slot) * 16 + byte
 //
 // Bank conflicts. A copying thread holds Vector neighbouring columns and writes one slot (or a part of it) at a time.
-// If
-// slot numbers were column numbers, consecutive threads would write Vector * 16 bytes apart, to the same banks. Columns
-// are
-// therefore permuted: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, so that eight
-// consecutive threads write 128 consecutive bytes. Fragment loads read consecutive slots, which has no conflicts
-// either.
-// The epilogue inverts the permutation once (column_of_slot). Tiles narrower than a group use smaller groups and Pad
-// slots
-// per plane, so that planes start in different banks. Tiles that are not a whole number of groups use smaller groups
-// and
-// have conflicts.
+// If slot numbers were column numbers, consecutive threads would write Vector * 16 bytes apart, to the same banks.
+// Columns are therefore permuted: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, so
+// that eight consecutive threads write 128 consecutive bytes. Fragment loads read consecutive slots, which has no
+// conflicts either. The epilogue inverts the permutation once (column_of_slot). Tiles narrower than a group use smaller
+// groups and Pad slots per plane, so that planes start in different banks. Tiles that are not a whole number of groups
+// use smaller groups and have conflicts.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -61,8 +55,7 @@ struct LdsLayout {
 // Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows per 16 lanes; the neighbouring 16
 // lanes take the next 32 bytes. Rows of 256 bytes would all begin in the same bank, so the column bytes of row r are
 // permuted by an exclusive or with 64 * (r % 4). Narrower rows share the 256 bytes of the 64 banks and permute by less,
-// and
-// so do rows that are not a whole number of 256 bytes, because the permutation must stay within a row.
+// and so do rows that are not a whole number of 256 bytes, because the permutation must stay within a row.
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsRows {
     static constexpr int columns = Columns_;

@@ -4,8 +4,7 @@
 //
 // A thread copies `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector elements,
 // transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first the parts
-// of
-// a slot, then neighbouring columns, then planes.
+// of a slot, then neighbouring columns, then planes.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"

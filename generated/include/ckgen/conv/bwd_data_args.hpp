@@ -5,10 +5,9 @@
 // (docs/backward_data.md). With
 //     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
 // class `first` (below tilde and the filter's length) has positions start + stride * t and taps first + tilde * j. They
-// meet at output position origin + t - shift * j. One class of each dimension together make a sub-GEMM per group: M =
-// images * positions, N = C, GEMM-K = taps * K, in which the tap is the outer index. Spatial arrays have the order of
-// the
-// layout (depth, height, width); unused entries are not read.
+// meet at output position origin + t - shift * j. A combination of one class per dimension makes a sub-GEMM per group:
+// M = images * positions, N = C, GEMM-K = taps * K, in which the tap is the outer index. Spatial arrays have the order
+// of the layout (depth, height, width); unused entries are not read.
 #pragma once
 
 #include "ckgen/conv/divider.hpp"

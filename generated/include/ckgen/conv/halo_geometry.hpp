@@ -3,10 +3,8 @@
 // columns that padding adds, and stays until every tap has used it.
 //
 // Each pair of residues of row and column modulo the stride has a ring of its own. In a ring, the position under a tap
-// is
-// the output position plus a constant. Output rows are as wide as the rings' rows, so all addresses of a step advance
-// by
-// the same amount.
+// is the output position plus a constant. Output rows are as wide as the rings' rows, so all addresses of a step
+// advance by the same amount.
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"

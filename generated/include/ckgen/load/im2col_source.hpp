@@ -3,11 +3,9 @@
 // and channels.
 //
 // The input address of a row, and the taps that see padding there, are the same for all threads that load from the row.
-// A
-// wave therefore keeps a table of the rows that its threads load in the next tiles, one row per lane, and computes them
-// all at once. Each thread gathers its few rows from the other lanes. Per row this leaves an addition, and a mark if
-// this
-// thread's tap sees padding.
+// A wave therefore keeps a table of the rows that its threads load in the next tiles, one row per lane, and computes
+// them all at once. Each thread gathers its few rows from the other lanes. Per row this leaves an addition, and a mark
+// if this thread's tap sees padding.
 #pragma once
 
 #include "ckgen/load/bwd_weight_view.hpp"

@@ -1,14 +1,11 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_halo.hpp. Do not edit; run: ckgen generate
 // Family halo of backward data: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
 // bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread, streams
-// rows of
-// the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them. The weights of
-// all
-// taps stay in registers of the math role.
+// rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them. The
+// weights of all taps stay in registers of the math role.
 //   A[position][k] = dOut under a tap     B[k][c] = that tap's weights     D[position][c] = dIn
 // A warp computes 32 channels and 16 cells (conv/halo_taps.hpp) at a time. A cell is all positions of the input that
-// share
-// their output positions: one with stride 1, four with stride 2. The warp writes whole rows of the input.
+// share their output positions: one with stride 1, four with stride 2. The warp writes whole rows of the input.
 #pragma once
 
 #include "ckgen/epilogue/fused_lines.hpp"

@@ -2,9 +2,8 @@
 // Family halo of backward weight: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
 // bandwidth. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load role, one
 // thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the math role
-// each
-// tap reads the same rows at another offset. The sums of all taps stay in registers until the workgroup's share of the
-// images is complete.
+// each tap reads the same rows at another offset. The sums of all taps stay in registers until the workgroup's share of
+// the images is complete.
 //   A[channel][position] = In under a tap     B[position][channel] = dOut     D[c][k] = dWei of that tap
 // Rows are as wide as the taps reach, so some positions have no output: B is zero there, and A is any value under the
 // tap.

@@ -1,14 +1,13 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo_wgmma.hpp. Do not edit; run: ckgen generate
 // Family halo on wgmma: backward weight of 3x3 filters of stride 1 with few output channels. A workgroup has 64
-// channels
-// of the input and all nine taps. The load role, one thread, copies strips of the image into stages of shared memory
-// (conv/halo_strips.hpp). In the math role each warpgroup computes one row of the filter and reads both operands as the
-// copies wrote them. One matrix instruction computes the three taps of the row: they read the same output rows, each a
-// constant number of positions further. In the descriptor this is the distance from one block of columns to the next.
+// channels of the input and all nine taps. The load role, one thread, copies strips of the image into stages of shared
+// memory (conv/halo_strips.hpp). In the math role each warpgroup computes one row of the filter and reads both operands
+// as the copies wrote them. One matrix instruction computes the three taps of the row: they read the same output rows,
+// each a constant number of positions further. In the descriptor this is the distance from one block of columns to the
+// next.
 //   A[c][position] = In     B[position][tap, k] = dOut of the position under the tap     D[c][tap, k] = dWei
 // An infinity or NaN in the input or the output may make NaN of more taps than those that it belongs to: where one
-// operand
-// has no position, its zeros are multiplied with the value of the other.
+// operand has no position, its zeros are multiplied with the value of the other.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"

@@ -3,8 +3,7 @@
 // by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma_consumers.hpp). Workgroups are
 // persistent: each processes its units of a stream-K schedule in order. The ring continues from unit to unit, so that
 // neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add the partials
-// of
-// the stream-K tiles (the fixup).
+// of the stream-K tiles (the fixup).
 //
 // A View describes an operation:
 //   Args, Tile (m_first, k_tiles), Store  the kernel's argument, a unit's part of the work, the epilogue

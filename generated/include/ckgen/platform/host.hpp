@@ -1,12 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/platform/host.hpp. Do not edit; run: ckgen generate
 // Host platform: a workgroup's threads are fibers on one OS thread, LDS is a checked buffer, barriers switch fibers.
 // Errors that a GPU hides throw HostError here, with the source lines involved: an LDS race, an LDS access out of
-// bounds,
-// an LDS read of bytes that nobody wrote, a barrier that some threads skip, a global access outside the tensors.
-// Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp. They complete as late,
-// or
-// in as random an order, as the instruction set allows, and check their operands.
-// The engine is templates/src/host/*.cpp; kernels use this header only.
+// bounds, an LDS read of bytes that nobody wrote, a barrier that some threads skip, a global access outside the
+// tensors. Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp. They complete
+// as late, or in as random an order, as the instruction set allows, and check their operands. The engine is
+// templates/src/host/*.cpp; kernels use this header only.
 #pragma once
 
 #include <cstdint>

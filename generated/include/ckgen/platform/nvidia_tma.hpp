@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/platform/nvidia_tma.hpp. Do not edit; run: ckgen generate
-// Hopper's asynchronous instructions: mbarriers, TMA loads, setmaxnreg. PTX ISA 9.0, 9.7.13.15
-// (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
+// Hopper's asynchronous instructions: mbarriers, TMA loads, setmaxnreg. PTX ISA 9.0, 9.7.13.15 (mbarrier) and 9.7.9.27
+// (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
 #pragma once
 
 #include <cooperative_groups.h>
