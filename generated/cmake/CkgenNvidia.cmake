@@ -1,12 +1,12 @@
 # Copied by ckgen from templates/cmake/CkgenNvidia.cmake. Do not edit; run: ckgen generate
-# Platform nvidia: sources that hold kernels are compiled as CUDA by nvcc, all others by the C++ compiler, which takes a
-# fraction of the time. The CUDA runtime is linked statically, so that the library can be carried to another machine.
+# Platform nvidia: nvcc compiles the sources with kernels as CUDA, the C++ compiler compiles all others in a fraction of
+# the time. The CUDA runtime is linked statically, so that the library works on another machine.
 set(GPU_TARGETS "${GPU_TARGETS}" CACHE STRING "NVIDIA architectures to compile for, as in sm_80;sm_90a")
 set(CKGEN_GPU_TARGETS "${GPU_TARGETS}")
 if(NOT CKGEN_GPU_TARGETS)
     set(CKGEN_GPU_TARGETS sm_90a)
 endif()
-# sm_90a is machine code for that architecture alone; compute_80 is PTX, which the driver compiles for later ones.
+# sm_90a is machine code for that architecture only; compute_80 is PTX, which the driver compiles for later ones.
 set(CKGEN_CUDA_ARCHITECTURES "")
 foreach(_ckgen_gpu IN LISTS CKGEN_GPU_TARGETS)
     if(NOT _ckgen_gpu MATCHES "^(sm|compute)_([0-9]+)([af]?)$" OR CMAKE_MATCH_2 LESS 80)
@@ -23,9 +23,9 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 find_package(Threads REQUIRED)
 
-# ckgen_cuda_objects(TARGET "ARCHS" SOURCE...): an object library of sources with kernels, for all of GPU_TARGETS or,
-# where ARCHS are NVIDIA's, for those of ARCHS alone. CMake makes unity files of CUDA only since 3.31, so they are
-# written here: a few instances a file, because most of nvcc's time goes into the headers.
+# ckgen_cuda_objects(TARGET "ARCHS" SOURCE...): an object library of sources with kernels, for all of GPU_TARGETS or, if
+# ARCHS are NVIDIA's, only for those of ARCHS. CMake supports unity files for CUDA only since 3.31, so they are written
+# here: a few instances per file, because nvcc spends most of its time in the headers.
 function(ckgen_cuda_objects target archs)
     set(architectures ${CKGEN_CUDA_ARCHITECTURES})
     if(archs MATCHES "^sm_")

@@ -1,5 +1,5 @@
 # Copied by ckgen from templates/cmake/CkgenOptions.cmake. Do not edit; run: ckgen generate
-# The options of the library, and what follows from them before a target exists.
+# Options of the library, and values that follow from them before a target exists.
 get_filename_component(_ckgen_compiler "${CMAKE_CXX_COMPILER}" NAME)
 if(_ckgen_compiler MATCHES "hipcc")
     set(_ckgen_platform amd)
@@ -51,8 +51,8 @@ if(CKGEN_SANITIZE AND NOT CKGEN_PLATFORM STREQUAL "host")
 endif()
 
 if(CKGEN_PLATFORM STREQUAL "amd")
-    # AMDGPU_TARGETS is the older name; hip's own package sets it, so it counts only where nothing else is given.
-    # CMAKE_HIP_ARCHITECTURES is CMake's own name, which a project around this one may have set.
+    # AMDGPU_TARGETS is the older name; hip's own package sets it, so it is used only if no other is set.
+    # CMAKE_HIP_ARCHITECTURES is CMake's own name, which an enclosing project may have set.
     foreach(_ckgen_name IN ITEMS CMAKE_HIP_ARCHITECTURES AMDGPU_TARGETS)
         if(NOT GPU_TARGETS AND ${_ckgen_name})
             set(GPU_TARGETS "${${_ckgen_name}}")

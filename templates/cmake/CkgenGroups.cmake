@@ -1,6 +1,6 @@
-# Which groups of instances this build has. The host executes all. Those that are for NVIDIA architectures alone, sm_90a
-# say, are built on platform nvidia where GPU_TARGETS names one, and left out elsewhere; the macros CKGEN_HAS_<GROUP> of
-# ckgen/config.h tell the factories and the registry.
+# Selects the groups of instances of this build. The host executes all groups. Groups for NVIDIA architectures only
+# (such as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere. Factories and
+# registry read the selection from the macros CKGEN_HAS_<GROUP> of ckgen/config.h.
 set(CKGEN_GROUP_MACROS "")
 set(_ckgen_kept 0)
 set(_ckgen_left_out 0)
@@ -40,7 +40,7 @@ elseif(_ckgen_left_out GREATER 0)
     message(STATUS "left out: ${_ckgen_left_out} instances that are for ${_ckgen_only} alone")
 endif()
 
-# For an architecture that no group is for there would be a library without a kernel.
+# Without a group for an architecture the library would have no kernel for it.
 if(CKGEN_PLATFORM STREQUAL "amd")
     set(_ckgen_archs "")
     foreach(_ckgen_operation IN LISTS CKGEN_OPERATIONS)

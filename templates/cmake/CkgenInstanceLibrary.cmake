@@ -1,12 +1,12 @@
 # ckgen_add_instance_library(TARGET name SPEC spec.yaml [SET set] [FILTER filter...])
 #
 # Generates an instance library from a spec with the `ckgen` command and adds it as targets `name` (everything and the C
-# API) and `name_<operation>`. CKGEN_EXECUTABLE says which ckgen; it is looked for on PATH.
+# API) and `name_<operation>`. CKGEN_EXECUTABLE is the command's path; its default is found on PATH.
 #
-# Which files a spec makes is known only after it was read, and a build graph must know its files, so generation is part
-# of configuring. It happens again when it has to: the spec and every file of the generator (templates, headers, Python
-# modules: `ckgen generate --list-inputs`) are dependencies of the build system itself, so a build that finds one of them
-# newer configures first, in the same invocation. ckgen writes only files that changed; nothing else is compiled again.
+# A build graph must know its files, and the files of a spec are known only after it is read. Generation is therefore
+# part of configuring. The spec and every file of the generator (templates, headers, Python modules: `ckgen generate
+# --list-inputs`) are dependencies of the build system itself: if one of them is newer, a build first configures again,
+# in the same invocation. ckgen writes only files that changed, so nothing else is compiled again.
 function(ckgen_add_instance_library)
     cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SPEC;SET" "FILTER")
     if(NOT ARG_TARGET OR NOT ARG_SPEC OR ARG_UNPARSED_ARGUMENTS)
@@ -36,7 +36,8 @@ function(ckgen_add_instance_library)
     add_subdirectory("${folder}/generated" "${folder}/build" EXCLUDE_FROM_ALL)
 endfunction()
 
-# ckgen_run(FOLDER RESULT ARGUMENT...): what ckgen printed; a failure ends the configuration with ckgen's own words.
+# ckgen_run(FOLDER RESULT ARGUMENT...): RESULT gets the output of ckgen. A failure ends the configuration with ckgen's
+# message.
 function(ckgen_run folder result)
     execute_process(COMMAND "${CKGEN_EXECUTABLE}" ${ARGN} WORKING_DIRECTORY "${folder}" RESULT_VARIABLE code
         OUTPUT_VARIABLE said ERROR_VARIABLE complaint OUTPUT_STRIP_TRAILING_WHITESPACE)

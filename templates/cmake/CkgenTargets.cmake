@@ -1,7 +1,7 @@
 # Targets of the library: object libraries that are compiled once, and shared and static libraries made of them.
 set(CKGEN_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 
-# The target all others take include folders and link requirements from; its config.h fixes the platform, so that
+# All other targets take include folders and link requirements from this one. Its config.h fixes the platform, so that
 # library and client cannot disagree about it.
 function(ckgen_configure_headers)
     set(config "${CMAKE_CURRENT_BINARY_DIR}/include")
@@ -10,7 +10,7 @@ function(ckgen_configure_headers)
     set(CKGEN_PLATFORM_AMD 0)
     set(CKGEN_PLATFORM_NVIDIA 0)
     set(CKGEN_PLATFORM_${platform} 1)
-    # MFMA belongs to the gfx9 family; everywhere else the portable atom runs.
+    # Only the gfx9 family has MFMA; other architectures run the portable atom.
     set(CKGEN_HOST_PORTABLE_ATOM 0)
     if(CKGEN_PLATFORM STREQUAL "host" AND NOT CKGEN_HOST_ARCH MATCHES "^gfx9")
         set(CKGEN_HOST_PORTABLE_ATOM 1)
@@ -40,9 +40,9 @@ function(ckgen_configure_headers)
     endif()
 endfunction()
 
-# ckgen_add_objects(NAME "ARCHS" SOURCE...): compile sources once, for those GPU targets that are in ARCHS; for no GPU
-# (host code only) where none is. Then a kernel is still known by name, and says that it does not support the device.
-# Where ARCHS are AMD's, they tell on NVIDIA only that there are kernels, which run wherever their shared memory fits.
+# ckgen_add_objects(NAME "ARCHS" SOURCE...): compiles sources once, for the GPU targets that are in ARCHS. If none is,
+# only host code is compiled: a kernel then has a name and reports that it does not support the device. On NVIDIA, AMD's
+# ARCHS mean only that there are kernels, which run wherever their shared memory fits.
 function(ckgen_add_objects name archs)
     set(sources ${ARGN})
     if(NOT CKGEN_PLATFORM STREQUAL "host")
@@ -86,11 +86,11 @@ function(ckgen_hip_options target archs)
         endif()
     endforeach()
     if(NOT offload)
-        # An architecture is named all the same, because hipcc without one looks for the machine's GPUs.
+        # An architecture is named even so, because hipcc without one looks for the machine's GPUs.
         list(GET CKGEN_GPU_TARGETS 0 gpu)
         set(offload --cuda-host-only --offload-arch=${gpu})
     endif()
-    # No kernel calls a device library, so there is none to read, link and optimise for every file.
+    # No kernel calls a device library, so none is read, linked and optimised for every file.
     target_compile_options(${target} PRIVATE -O3 ${offload} -nogpulib)
     set(launcher "${CMAKE_COMMAND}" -E env HIP_PLATFORM=amd ${CMAKE_CXX_COMPILER_LAUNCHER})
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
@@ -144,7 +144,7 @@ function(ckgen_finish_library target output export_name)
     if(CKGEN_PLATFORM STREQUAL "amd")
         ckgen_hip_link(${target})
     elseif(CKGEN_PLATFORM STREQUAL "nvidia")
-        # The runtime stays the library's own: another copy in the process, PyTorch's say, is not to take its place.
+        # The library keeps its own runtime: another copy in the process, such as PyTorch's, must not replace it.
         target_link_options(${target} PRIVATE -Wl,--exclude-libs,libcudart_static.a)
     elseif(CKGEN_SANITIZE)
         target_link_options(${target} PUBLIC ${CKGEN_SANITIZE_FLAGS})

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/tuple.hpp. Do not edit; run: ckgen generate
-// A list of types, with CK's name for it: one entry a D tensor.
+// A list of types, with CK's name for it: one entry per D tensor.
 #pragma once
 
 #include "ckgen/types.hpp"

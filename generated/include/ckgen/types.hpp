@@ -45,8 +45,8 @@ using uint16 = __UINT16_TYPE__;
 using index_t = int32;
 using long_index_t = int64;
 
-// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class; a client of an nvidia library takes the
-// class too, whatever compiles it, so that both mean one type.
+// IEEE binary16. clang and g++ >= 12 have it as a native type, nvcc as a class. A client of an nvidia library uses the
+// class with every compiler, so that both mean one type.
 #if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
 using half_t = __half;
 #else
@@ -74,10 +74,10 @@ struct Convert<half_t> {
 };
 template <>
 struct Convert<bhalf_t> {
-    // Round to nearest even; a NaN keeps its sign and becomes quiet, so that rounding cannot turn it into Inf.
+    // Rounds to nearest even. A NaN keeps its sign and becomes quiet, so that rounding cannot turn it into Inf.
     static CKGEN_HD bhalf_t from(float x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        // One instruction, whose NaN is a quiet one. PTX ISA 9.0, 9.7.9.21 (cvt).
+        // One instruction; its NaN is quiet. PTX ISA 9.0, 9.7.9.21 (cvt).
         bhalf_t rounded_by_hardware;
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded_by_hardware.bits) : "f"(x));
         return rounded_by_hardware;
@@ -115,7 +115,7 @@ CKGEN_HD constexpr int max_of(int a, int b) { return a > b ? a : b; }
 enum class ConvSpec { Default, Filter1x1Stride1Pad0 };
 
 namespace dtype {
-// In, weight and output type of an instance. Accumulation is always f32.
+// Input, weight and output type of an instance. Accumulation is always f32.
 struct f16 {
     using In = half_t;
     using Wei = half_t;

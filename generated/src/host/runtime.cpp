@@ -44,7 +44,7 @@ struct StackSwitch {
 #endif
 };
 
-// Whose fiber this OS thread runs.
+// The workgroup whose fiber this OS thread runs.
 thread_local Workgroup* running_group = nullptr;
 
 }  // namespace
@@ -87,7 +87,7 @@ void Workgroup::run(uint32 block) {
     matrix.begin(threads_);
     banks.meet();
     for(int i = 0; i < threads_; ++i) {
-        // One that a report left in the middle of a kernel starts again from the beginning.
+        // A fiber that a report left in the middle of a kernel starts again from the beginning.
         fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
         fibers_[i].state = State::ready;
         order_[i] = i;
@@ -96,7 +96,7 @@ void Workgroup::run(uint32 block) {
     try {
         while(round()) {
         }
-    } catch(const HostError& error) {  // of a copy, which no fiber does
+    } catch(const HostError& error) {  // of a copy, which is not part of a fiber
         failure_ = error.what();
     }
     if(!failure_.empty())
@@ -169,7 +169,7 @@ void Workgroup::add_fiber() {
     fibers_.push_back(fiber);
 }
 
-// Runs every ready fiber once; where none is, does a copy or opens the barrier that all wait at. False when the
+// Runs every ready fiber once. If none is ready, executes a copy or opens the barrier at which all wait. False when the
 // workgroup is finished.
 bool Workgroup::round() {
     if(random_ != 0) {
@@ -289,7 +289,7 @@ void Workgroup::trampoline(unsigned high, unsigned low) {
 void Workgroup::fiber_main() {
     StackSwitch::finish(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
     const int id = current_;
-    for(;;) {  // a fiber that is done waits for the next workgroup: starting one anew costs system calls
+    for(;;) {  // a finished fiber waits for the next workgroup: a new fiber costs system calls
         try {
             Thread thread(*this, id);
             entry_(args_, thread);
@@ -318,8 +318,8 @@ HostOptions& host_options() {
 
 namespace {
 
-// Workgroup engines keep their fibers' stacks from one launch to the next, but not past a report: each stack and its
-// guard page are two mappings, and a process that loads a library for every planted bug would run out of them.
+// Workgroup engines keep their fibers' stacks from one launch to the next, but not after a report: each stack and its
+// guard page are two mappings, and a process that loads a library for every planted bug would exhaust them.
 class EnginePool {
 public:
     std::unique_ptr<Workgroup> take() {

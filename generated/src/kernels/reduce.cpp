@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/kernels/reduce.cpp. Do not edit; run: ckgen generate
-// The split-K reduction, compiled once a weight type.
+// The split-K reduction, compiled once per weight type.
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 #if !CKGEN_DEVICE_PASS

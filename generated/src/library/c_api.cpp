@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/library/c_api.cpp. Do not edit; run: ckgen generate
-// The C interface over the registry. No exception leaves a function.
+// The C interface to the registry. No exception leaves a function.
 #include "ckgen/c_api.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Instance {
     std::string type_string;
 };
 
-// One operator an entry, made on first use.
+// One operator per entry, made on first use.
 const std::vector<Instance>& instances() {
     static const std::vector<Instance> all = [] {
         std::vector<Instance> made;
@@ -79,7 +79,7 @@ conv::Tensor tensor(const int64_t* lengths, const int64_t* strides) {
     return result;
 }
 
-// Throws std::invalid_argument for what a caller must give and did not.
+// Throws std::invalid_argument for a pointer that the caller must give and did not.
 void require(const void* pointer, const char* name) {
     if(pointer == nullptr)
         throw std::invalid_argument(std::string("[null-pointer] ") + name + " is null");
@@ -100,7 +100,7 @@ conv::Problem problem_of(const ckgen_problem* p) {
     return result;
 }
 
-// Refuses counts other than those of the function, before anything that they count is read.
+// Refuses counts that differ from the function's, before anything that they count is read.
 std::string counts_reason(const ckgen_problem* p, const FunctionCounts& counts) {
     require(p, "problem");
     if(p->d_count != counts.d)
@@ -112,7 +112,7 @@ std::string counts_reason(const ckgen_problem* p, const FunctionCounts& counts) 
     return {};
 }
 
-// Of a problem whose counts are right.
+// Requires a problem whose counts are right.
 conv::Fusion fusion_of(const ckgen_problem* p) {
     conv::Fusion result;
     if(p->d_count > 0)
@@ -126,7 +126,7 @@ conv::Fusion fusion_of(const ckgen_problem* p) {
     return result;
 }
 
-// For calls that can fail but have nothing to refuse.
+// For calls that can fail but have no reason to refuse.
 template <class Call>
 int32_t done_or_failed(const Call& call) {
     return guarded([&]() -> Status {
@@ -141,13 +141,13 @@ std::size_t size_of(int64_t bytes) {
     return static_cast<std::size_t>(bytes);
 }
 
-// No bytes lie anywhere.
+// A range of zero bytes may have any address.
 void require_range(const void* pointer, int64_t bytes, const char* name) {
     if(bytes != 0)
         require(pointer, name);
 }
 
-// Makes the argument, and if the instance takes it, calls use(instance, argument).
+// Makes the argument. If the instance takes it, calls use(instance, argument).
 template <class Use>
 int32_t with_argument(int32_t index, const ckgen_problem* p, void* in, void* wei, const void* out, const Use& use) {
     return guarded([&]() -> Status {
@@ -164,7 +164,7 @@ int32_t with_argument(int32_t index, const ckgen_problem* p, void* in, void* wei
     });
 }
 
-// What a function of an operation takes, by the library's first instance of it; nothing where there is none.
+// Counts of an operation's function, from the library's first instance with it; zeros if there is none.
 FunctionCounts counts_of(const char* operation, const char* function) {
     for(const InstanceFields& fields : instance_fields())
         if(std::strcmp(fields.operation, operation) == 0 && std::strcmp(fields.function, function) == 0)

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/src/library/selector.cpp. Do not edit; run: ckgen generate
-// The selector: candidates of a problem in the order of ckgen/selection/candidates.py, filtered by what this library
-// holds and supports. Integers only, so that Python and C++ agree.
+// The selector: the candidates of a problem in the order of ckgen/selection/candidates.py, without those that this
+// library lacks or that do not support the problem. It uses integers only, so that Python and C++ agree.
 #include "ckgen/library/selector.hpp"
 
 #include <algorithm>
@@ -20,15 +20,15 @@
 namespace ckgen::tensor_operation::device::instance {
 namespace {
 
-constexpr int64 kCeiling = int64{1} << 40;  // products saturate here, far above any problem that is supported
+constexpr int64 kCeiling = int64{1} << 40;  // products saturate here, far above any supported problem
 constexpr int64 kOctave = 16;               // the unit of distances is a sixteenth of a factor of two
 constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
-constexpr int64 kHaloChannels = 64;   // of the input, that a workgroup of family halo has
-constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time that a value takes from the cache, on an H200
+constexpr int64 kHaloChannels = 64;   // input channels per workgroup of family halo
+constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time of one value from the cache, on an H200
 
-// The numbers of a problem that matter here.
+// Sizes of the problem that the rules use.
 struct Sizes {
     int ndim;
     int64 groups, batch, k, c;
@@ -105,7 +105,7 @@ int64 gemm_k(const Sizes& p) {
 
 bool is_data(const char* operation) { return std::strcmp(operation, "grouped_conv_bwd_data") == 0; }
 
-// Terms of the longest sums.
+// Number of terms of the longest sums.
 int64 terms_of(const InstanceFields& i, const Sizes& p) {
     if(!is_data(i.operation))
         return gemm_k(p);
@@ -115,10 +115,10 @@ int64 terms_of(const InstanceFields& i, const Sizes& p) {
     return result;
 }
 
-// Whether sums are longer than the part of the weight that is to stay in LDS, so that partials are written instead.
+// True if sums are longer than the part of the weight that stays in LDS, so that the kernel writes partials.
 bool overflows(const InstanceFields& i, const Sizes& p) { return i.weight_rows > 0 && terms_of(i, p) > i.weight_rows; }
 
-// Tiles of all groups' gradients. Backward data: as if all positions were of one class.
+// Tiles of the gradients of all groups. For backward data as if all positions were in one sub-GEMM.
 int64 tiles(const InstanceFields& i, const Sizes& p) {
     if(is_data(i.operation)) {
         int64 rows = p.batch;
@@ -134,7 +134,7 @@ int64 tiles(const InstanceFields& i, const Sizes& p) {
 
 // log2 in sixteenths, linear between powers of two.
 int64 octaves(int64 value) {
-    value = std::max<int64>(value, 1);  // an output that is none; instances refuse it
+    value = std::max<int64>(value, 1);  // an empty output; instances refuse it
     int whole = 0;
     while(value >> (whole + 1) != 0)
         ++whole;
@@ -147,17 +147,18 @@ int64 distance(const Sizes& a, const Sizes& b) {
            apart(gemm_k(a), gemm_k(b));
 }
 
-// As many workgroups as were measured, sums no longer than right ones, a k tile at least for each.
+// The split_k for this problem: as many workgroups as in the measurement, sums that are no longer than those of correct
+// runs, and at least one GEMM-K tile per workgroup.
 int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
     const int64 workgroups = candidate.split_k * tiles(i, measured);
     const int64 own = tiles(i, p);
     const int64 terms = terms_of(i, p);
-    int64 wanted = (2 * workgroups + own) / (2 * own);  // to the nearest
+    int64 wanted = (2 * workgroups + own) / (2 * own);  // rounded to the nearest integer
     wanted = std::max({wanted, ceil_div(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
     return std::min({wanted, ceil_div(terms, i.k_per_block), kMostSplits});
 }
 
-// Code for sm_90a is what a GPU of compute capability 9.0 runs.
+// A GPU of compute capability 9.0 runs code for sm_90a.
 std::string plain(const std::string& arch) {
     return arch.rfind("sm_", 0) == 0 ? arch.substr(0, arch.find_last_not_of('a') + 1) : arch;
 }
@@ -175,7 +176,7 @@ bool runs_on(const std::string& archs, const std::string& arch) {
     return archs.empty() || (arch.rfind("gfx", 0) != 0 && !nvidia_only);
 }
 
-// Positions in the registry of the instances in instance_fields(); -1 where this library left one out.
+// Positions in the registry of the instances in instance_fields(); -1 for those that this library left out.
 const std::vector<int>& registered() {
     static const std::vector<int> positions = [] {
         std::unordered_map<std::string, int> known;
@@ -191,7 +192,7 @@ const std::vector<int>& registered() {
     return positions;
 }
 
-// Of instances by position: which may be picked at all.
+// For each instance by position: true if it may be selected at all.
 std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
     std::vector<bool> result;
     for(const InstanceFields& i : instance_fields())
@@ -227,7 +228,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
     return found;
 }
 
-// Where an instance stands among those of which nothing was measured. The place of an architecture's cost model.
+// Sort key of an instance for which nothing was measured. A cost model of the architecture would replace it.
 auto rule_order(int position, const Sizes& sizes) {
     const InstanceFields& i = instance_fields().data[position];
     int64 values = i.m_per_block + i.n_per_block;
@@ -267,7 +268,7 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     return found;
 }
 
-// Empty when the candidate supports the problem.
+// Empty if the candidate supports the problem.
 std::string refusal(const Candidate& candidate, const SelectionQuery& query) {
     const std::unique_ptr<BaseOperator> op =
         registry()[static_cast<std::size_t>(registered()[static_cast<std::size_t>(candidate.fields)])].make();
@@ -278,7 +279,7 @@ std::string refusal(const Candidate& candidate, const SelectionQuery& query) {
     return op->GetUnsupportedReason(argument.get());
 }
 
-// Whether the chain can be computed; everything else is for the instances to refuse.
+// True if the chain can be computed. Instances refuse all other problems.
 bool sound(const conv::Problem& p) {
     bool result = p.ndim >= 1 && p.ndim <= 3;
     for(int at = 0; result && at < 3 + p.ndim; ++at)

@@ -12,7 +12,7 @@
 namespace ckgen::tensor_operation::device {
 namespace {
 
-// The tensor that is written, and then those that are read; a D tensor that is the result itself is left out.
+// The tensor that is written, then those that are read. A D tensor that is the result itself is left out.
 template <class Operation>
 std::vector<conv::Placed> tensors_of(const conv::InstanceTraits& t, const PlannedArgument<Operation>& a) {
     const conv::Placed in{"input", a.p_in, a.problem.in, t.ndim, t.writes_input ? t.written_bytes : t.elem_bytes};
@@ -34,7 +34,7 @@ void place(conv::BwdDataArgs& args, void* in, void* wei) {
     args.wei = static_cast<const char*>(wei);
 }
 
-// The workspace may be missing where the plan needs none.
+// The workspace may be null if the plan needs none.
 template <class Operation>
 PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const PlannedArgument<Operation>& a) {
     PlannedLaunch<Operation> launch{plan.args, plan, a.fusion};
@@ -51,8 +51,8 @@ uint32 blocks_of(const PlannedLaunch<Operation>& launch) {
     return static_cast<uint32>(conv::grid_size(launch.args));
 }
 
-// The argument with an address for all memory that is not allocated yet: tensor maps are encoded with it, and nobody
-// reads there.
+// The argument with an address for all memory that is not allocated yet. Tensor maps are encoded with it, but never
+// read through.
 template <class Operation>
 PlannedArgument<Operation> with_addresses(PlannedArgument<Operation> argument) {
     char* const some = reinterpret_cast<char*>(std::uintptr_t{1} << 32);
@@ -97,7 +97,7 @@ const PlannedArgument<Operation>& argument_of(const BaseArgument* argument) {
     return *mine;
 }
 
-// The argument's plan; where the argument was made for another kernel, one for this kernel, kept in `own`.
+// The argument's plan. If the argument was made for another kernel, a plan for this kernel, stored in `own`.
 template <class Operation>
 const typename Operation::Plan& plan_of(const PlannedKernel<Operation>& kernel, const PlannedArgument<Operation>& a,
                                         typename Operation::Plan& own) {
@@ -107,7 +107,7 @@ const typename Operation::Plan& plan_of(const PlannedKernel<Operation>& kernel, 
     return own;
 }
 
-// Why a run with this memory is refused, or nothing.
+// The reason why a run with this memory is refused, or empty.
 std::string memory_reason(const std::vector<conv::Placed>& tensors, const void* workspace, int64 bytes) {
     for(const conv::Placed& tensor : tensors)
         if(tensor.data == nullptr)
@@ -117,7 +117,7 @@ std::string memory_reason(const std::vector<conv::Placed>& tensors, const void* 
     return conv::workspace_overlap_reason(workspace, bytes, tensors);
 }
 
-// The memory that the main kernel touches, and that of the reduction where there is one.
+// The memory that the main kernel accesses, and that of the reduction if there is one.
 struct TouchedMemory {
     std::vector<Touched> main, reduction;
 };
@@ -133,7 +133,7 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
     if(planned.copy_bytes > 0)
         touched.main[1] = {"output", launch.args.out, planned.copy_bytes, false};
-    // Whoever writes the result reads the D tensors.
+    // The kernel that writes the result reads the D tensors.
     std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
     writer.push_back(all_of(tensors[0], true));
     for(std::size_t i = 3; i < tensors.size(); ++i)
@@ -213,7 +213,7 @@ LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgumen
             kernel.traits.launch_threads};
 }
 
-// A caller may give no workspace, as CK's callers do: then the run uses split_k 1, and memory of its own where even
+// A caller may give no workspace, as CK's callers do: the run then uses split_k 1, and allocates memory itself if even
 // that needs some.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {

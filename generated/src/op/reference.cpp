@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/op/reference.cpp. Do not edit; run: ckgen generate
-// The CPU references, compiled once a data type.
+// The CPU references, compiled once per data type.
 #include "ckgen/op/reference_conv_bwd_data.hpp"
 #include "ckgen/op/reference_conv_bwd_weight.hpp"
 
@@ -36,8 +36,8 @@ void for_positions(const conv::Tensor& tensor, const Visit& visit) {
                 visit(position);
 }
 
-// The problem with dimensions past ndim of length 1, so that all loops are three deep. Where a length is 1, so that any
-// stride may be given, it is 0. Throws std::invalid_argument for a problem that cannot be.
+// The problem with dimensions of length 1 after the first ndim, so that all loops are three deep. A dimension of length
+// 1 may have any stride; here it is 0. Throws std::invalid_argument for an invalid problem.
 conv::Problem padded(conv::Problem p) {
     for(int d = std::max(p.ndim, 0); d < 3; ++d) {
         for(conv::Tensor* tensor : {&p.in, &p.wei, &p.out})
@@ -80,8 +80,8 @@ void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Ou
         });
 }
 
-// Rows of `rows` are dealt out to as many threads as there are cores; make_work() gives what a thread calls for each.
-// Throws what a thread has thrown, when all are done.
+// Distributes the rows of `rows` over as many threads as there are cores; make_work() returns the function that a
+// thread calls per row. Rethrows an exception of a thread when all threads are done.
 template <class MakeWork>
 void deal_out(int64 rows, const MakeWork& make_work) {
     std::atomic<int64> next{0};
@@ -112,14 +112,14 @@ conv::Placed placed(const char* name, const T* data, const conv::Tensor& shape, 
     return {name, data, shape, ndim, static_cast<int>(sizeof(T))};
 }
 
-// The first of the tensors is the one that is written.
+// The run writes the first of the tensors.
 void refuse_overlap(const std::vector<conv::Placed>& tensors) {
     const std::string reason = conv::overlap_reason(tensors);
     if(!reason.empty())
         throw std::invalid_argument(reason);
 }
 
-// The output position at which tap `tap` sees input position `at`, in three dimensions; false if there is none.
+// The output position from which tap `tap` reaches input position `at`, in three dimensions; false if there is none.
 bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std::array<int64, 3>& tap, Index& index) {
     for(int d = 0; d < 3; ++d) {
         const int64 ahead = at[d] + p.left_pads[d] - tap[d] * p.dilations[d];

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/op/runner.cpp. Do not edit; run: ckgen generate
-// What operators of every operation share.
+// Functions that the operators of all operations share.
 #include "ckgen/op/runner.hpp"
 
 #include <utility>

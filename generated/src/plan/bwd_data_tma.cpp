@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/bwd_data_tma.cpp. Do not edit; run: ckgen generate
-// Planning for backward data: kernels whose tiles come through tensor maps, and persistent ones.
+// Planning of backward data: kernels that load tiles through tensor maps, and persistent kernels.
 #include <algorithm>
 #include <climits>
 
@@ -11,7 +11,7 @@ namespace {
 // TMA addresses multiples of 16 bytes.
 bool aligned(int64 elements, const BwdDataTraits& t) { return elements * t.elem_bytes % 16 == 0; }
 
-// The walk of a class begins under its last tap; the others lie behind it.
+// The walk of a sub-GEMM begins under its last tap; its other taps are at higher positions.
 std::string check_walks(const Problem& p, const BwdDataArgs& a) {
     for(int d = 0; d < p.ndim; ++d)
         for(int first = 0; first < std::min(a.tilde[d], a.filter[d]); ++first) {
@@ -85,10 +85,10 @@ TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
     return {a.tapped_blocks, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
 }
 
-// Whether all tiles have as many taps: else the short ones fill the last wave.
+// True if all tiles have the same number of taps. Otherwise the tiles with fewer taps fill the last round.
 bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
 
-// The class with number `number` of all dimensions.
+// The sub-GEMM with index `number`.
 SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
     SubGemm seen{};
     seen.rows = a.images;
@@ -113,7 +113,7 @@ SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
 
 int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
     const TileWork work = work_of(t, a, p.ndim);
-    // What is to stay has to fit.
+    // The stationary part of the weight must fit LDS.
     const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
     const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? fill_waves(work, compute_units) : 1;
     return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
@@ -126,7 +126,7 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     units.tiles = static_cast<int32>(grid_size(a));
     units.class_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
     units.all_classes = Divider::by(units.class_count);
-    if(t.weight_rows > 0) {  // neighbouring units have the same weight, so that there is no last wave to split
+    if(t.weight_rows > 0) {  // neighbouring units share a weight, so no last round is split
         units.schedule = split_k > 1 ? TileSchedule{0, units.tiles, split_k} : TileSchedule{units.tiles, 0, 1};
     } else if(split_k > 1) {
         units.schedule = {units.tiles - tapped, tapped, split_k};

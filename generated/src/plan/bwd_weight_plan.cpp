@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/bwd_weight_plan.cpp. Do not edit; run: ckgen generate
-// Planning for backward weight. Each refusal names its rule in brackets and quotes the numbers.
+// Planning of backward weight. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/bwd_weight_plan.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace ckgen::conv {
 namespace {
 
-constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for the rows past a chunk's last
+constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for a chunk's rows past the last
 
 int64 extent(const Tensor& t, int ndim) {
     int64 last = t.lengths[2];
@@ -19,7 +19,7 @@ int64 extent(const Tensor& t, int ndim) {
     return last;
 }
 
-// The image stride, or for a single image its size: what the cursor adds when it runs past the last image.
+// The image stride, or for a single image its size: the cursor adds it when it passes the last image.
 int64 image_stride(const Tensor& t, int ndim) {
     int64 size = t.position_stride(ndim);
     for(int d = 0; d < ndim; ++d)
@@ -27,8 +27,8 @@ int64 image_stride(const Tensor& t, int ndim) {
     return t.lengths[1] > 1 ? t.strides[1] : size;
 }
 
-// How far apart in the input the elements under neighbouring rows of GEMM-K lie. A row is an output position; going to
-// the next one is a step of the innermost dimension, or a jump where dimension d (and all inside it) starts anew.
+// Distances in the input between the elements under neighbouring rows of GEMM-K. A row is an output position. The next
+// row is one step of the innermost dimension further, or a jump where dimension d (and all inside it) restarts.
 class RowTravel {
 public:
     RowTravel(const BwdWeightTraits& t, const Problem& p) {
@@ -52,9 +52,9 @@ public:
         taps_ahead_ += p.in_channels() * t.elem_bytes;
     }
 
-    // Bytes before a row's own offset where this or a later row may read.
+    // Number of bytes before a row's own offset that this or a later row may read.
     int64 back() const { return back_; }
-    // A bound on the bytes from the first to past the last that `rows` neighbouring rows may read.
+    // An upper bound on the bytes that `rows` neighbouring rows may read, from the first to the last.
     int64 span(int64 rows) const {
         int64 bytes = back_ + taps_ahead_;
         for(const Jump& jump : jumps_)
@@ -72,7 +72,7 @@ private:
     int64 taps_ahead_ = 0;
 };
 
-// The most rows of GEMM-K, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
+// The largest number of GEMM-K rows, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
 int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
     int64 rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
     if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
@@ -110,8 +110,8 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
-// What family halo takes: filters of 3x3, strides of 1 or 2, groups side by side of just the tile's channels (or, where
-// a workgroup has 64 channels of one group, of any number), and rows short enough for its rings.
+// Family halo takes filters of 3x3, strides of 1 or 2, adjacent groups with exactly the tile's channels (or any number
+// of channels where a workgroup has 64 channels of one group), and rows short enough for its rings.
 std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
     for(int d = 0; d < p.ndim; ++d) {
         if(p.wei.lengths[3 + d] != kHaloTaps)
@@ -156,7 +156,7 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
-// What can be said before the problem is split.
+// Checks before the problem is split.
 std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Addresses& at) {
     std::string reason = check_problem(t, p);
     if(reason.empty())

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/bwd_weight_split.cpp. Do not edit; run: ckgen generate
-// How backward weight is split along GEMM-K, and what a run keeps in the workspace.
+// Splits of GEMM-K in backward weight, and the workspace of a run.
 #include <algorithm>
 
 #include "ckgen/plan/bwd_weight_plan.hpp"
@@ -17,7 +17,7 @@ Work work_of(const BwdWeightTraits& t, const Problem& p) {
         return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
                     divide_up(p.groups(), t.groups_per_block),
                 halo_steps(t, p)};
-    // Lengths are below 2^31, so that all products but the last stay in 64 bits; that many tiles need no split.
+    // Lengths are below 2^31, so only the last product may exceed 64 bits; so many tiles need no split.
     const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
     const int64 n_tiles = divide_up(p.in_channels() * p.taps(), t.n_per_block);
     int64 tiles = 0;
@@ -39,7 +39,7 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
     const Work work = work_of(t, p);
-    const bool one_sum = !t.persistent;  // others cut a split into several sums where one would be too long
+    const bool one_sum = !t.persistent;  // persistent kernels cut a split into several sums where one is too long
     if(p.split_k > 0)
         return static_cast<int>(one_sum ? std::max<int64>(p.split_k, std::min(sums(t, p), work.k_tiles)) : p.split_k);
     if(t.is_halo())

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/memory_overlap.cpp. Do not edit; run: ckgen generate
-// Whether tensors overlap: a tensor is runs of bytes without gaps, a common distance apart.
+// Detects tensors that overlap. A tensor is modelled as runs of bytes without gaps, at multiples of a common distance.
 #include "ckgen/plan/memory_overlap.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 struct Runs {
     uint64 begin;  // address of the first byte
-    uint64 bytes;  // from there to past the last byte
-    uint64 run;    // bytes of a run, which starts at `begin` and at distances that `apart` divides
-    uint64 apart;  // 0 where there is one run
+    uint64 bytes;  // from there to the end of the last byte
+    uint64 run;    // bytes per run; runs start at `begin` plus multiples of `apart`
+    uint64 apart;  // 0 if there is one run
 };
 
 Runs runs_of(const Placed& tensor) {
-    std::vector<std::pair<uint64, uint64>> axes;  // distance in bytes, steps
+    std::vector<std::pair<uint64, uint64>> axes;  // distance in bytes, number of steps
     for(int axis = 0; axis < 3 + tensor.ndim; ++axis)
         if(tensor.shape.lengths[axis] > 1 && tensor.shape.strides[axis] > 0)
             axes.emplace_back(static_cast<uint64>(tensor.shape.strides[axis]) * static_cast<uint64>(tensor.elem_bytes),
@@ -47,7 +47,7 @@ bool overlap(const Placed& a, const Placed& b) {
     const Runs y = runs_of(b);
     if(x.begin + x.bytes <= y.begin || y.begin + y.bytes <= x.begin)
         return false;
-    // Runs start at these places of every stretch of `apart` bytes; a run that is as long as a stretch leaves no gap.
+    // Runs start at these places in every interval of `apart` bytes; a run as long as the interval leaves no gap.
     const uint64 apart = std::gcd(x.apart, y.apart);
     if(apart == 0)
         return true;

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/problem_checks.cpp. Do not edit; run: ckgen generate
-// What every operation asks of a problem. Each refusal names its rule in brackets and quotes the numbers.
+// Checks of a problem that every operation needs. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/problem_checks.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string check_lengths(const Problem& p) {
     const Tensor* tensors[] = {&p.in, &p.wei, &p.out};
     const char* names[] = {"input", "weight", "output"};
     for(int t = 0; t < 3; ++t) {
-        int64 elements = 16;  // a bound on bytes, with room for the widest type
+        int64 elements = 16;  // an upper bound on bytes, with room for the widest type
         int64 reach = 0;
         for(int d = 0; d < 3 + p.ndim; ++d) {
             const int64 length = tensors[t]->lengths[d];
@@ -164,7 +164,8 @@ std::string check_strides(const char* name, const Tensor& t, int ndim, bool grou
         const bool first = d == ndim - 1;
         if(t.lengths[index] > 1 && (packed_positions && !first ? t.strides[index] != inner : t.strides[index] < inner))
             return wrong(d < 0 ? "images" : "a spatial dimension", t.strides[index], inner);
-        // A dimension of length 1 says nothing, but for the innermost, whose stride is how far apart positions are.
+        // The stride of a dimension of length 1 means nothing, except that of the innermost: the distance between
+        // positions.
         if(t.lengths[index] > 1)
             inner = t.strides[index] * t.lengths[index];
         else if(first)

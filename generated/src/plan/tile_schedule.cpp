@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/src/plan/tile_schedule.cpp. Do not edit; run: ckgen generate
-// How the tiles of persistent kernels are shared out.
+// Distribution of the tiles of persistent kernels over workgroups.
 #include "ckgen/conv/tile_schedule.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ double persistent_ns(const TileWork& work, int64 units, int64 split_k) {
 }  // namespace
 
 int64 fill_waves(const TileWork& work, int64 compute_units) {
-    if(work.tiles >= compute_units * 32)  // so many waves that an empty part of the last is nothing
+    if(work.tiles >= compute_units * 32)  // so many rounds that the idle part of the last is negligible
         return 1;
     int64 best = 1;
     double least = persistent_ns(work, compute_units, 1);
@@ -60,7 +60,7 @@ int64 fill_waves(const TileWork& work, int64 compute_units) {
 }
 
 TileSchedule share_tiles(const TileWork& work, int split_k, int compute_units) {
-    const auto tiles = static_cast<int32>(std::min<int64>(work.tiles, INT_MAX));  // more are refused as a grid
+    const auto tiles = static_cast<int32>(std::min<int64>(work.tiles, INT_MAX));  // a grid of more is refused
     if(split_k > 1)
         return {0, tiles, split_k};
     const int32 rest = tiles % compute_units;

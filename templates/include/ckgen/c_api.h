@@ -1,8 +1,8 @@
 /* The C interface of an instance library, for ctypes and other languages. Plain C.
  *
- * Functions that return int32_t and can fail give 0 (done), 1 (the instance does not support the problem) or 2
- * (failed); ckgen_last_error() then holds one sentence, until the next call on the same thread. Instances are numbered
- * from 0 in the order of their names. */
+ * Functions that return int32_t and can fail return 0 (done), 1 (the instance does not support the problem) or 2
+ * (failed). After 1 and 2 ckgen_last_error() returns one sentence, until the next call on the same thread. Instances
+ * are numbered from 0 in the order of their names. */
 #ifndef CKGEN_C_API_H
 #define CKGEN_C_API_H
 
@@ -12,17 +12,17 @@
 extern "C" {
 #endif
 
-/* A tensor that backward data's function takes beside the gradient. G, N, C, spatial of the input; a length of 1 or a
- * stride of 0 repeats one value. */
+/* A D tensor: a further input of the function of bwd_data. Arrays hold G, N, C, spatial of the input; a length of 1 or
+ * a stride of 0 repeats one value. */
 typedef struct {
-    const void* data; /* may be NULL where no kernel runs */
+    const void* data; /* may be NULL if no kernel runs */
     int64_t lengths[6], strides[6];
 } ckgen_d_tensor;
 
-/* A grouped convolution, for its backward weight or data. Arrays hold G, N, C, spatial (in), G, K, C, filter (wei), G,
- * N, K, spatial (out); C and K per group, strides in elements, unused entries ignored. split_k: -1 lets the library
- * choose. The last four are backward data's: scalars are all of the function's, in its order, or none, which means its
- * defaults. */
+/* A grouped convolution, for backward weight or backward data. Arrays hold G, N, C, spatial (in), G, K, C, filter
+ * (wei), G, N, K, spatial (out). C and K count per group, strides are in elements, unused entries are ignored. split_k:
+ * -1 lets the library choose. The last four members are for backward data only: `scalars` has all scalars of the
+ * function in its order, or none for its defaults. */
 typedef struct {
     int32_t ndim, split_k;
     int64_t in_lengths[6], in_strides[6];
@@ -36,65 +36,66 @@ typedef struct {
 
 int32_t ckgen_abi_version(void);    /* 4; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
-const char* ckgen_last_error(void); /* of this thread; "" when there was none */
+const char* ckgen_last_error(void); /* of this thread; "" if there was none */
 
 int32_t ckgen_instance_count(void);
-const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL when out of range */
-const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL when out of range */
-/* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL when out of range. */
+const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL if out of range */
+const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL if out of range */
+/* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL if out of range. */
 const char* ckgen_instance_operation(int32_t instance);
 
 /* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL
- * when out of range. */
+ * if out of range. */
 int32_t ckgen_function_count(void);
 const char* ckgen_function(int32_t function);
 
-/* Pointers are device pointers (host: any). They may be NULL here: then their alignment is not looked at. A device that
- * cannot run the kernel is a reason too, [arch] or [lds]; where there is no device, none is asked. */
+/* Pointers are device pointers (host: any). They may be NULL here; their alignment is then not checked. If the current
+ * device cannot run the kernel, the reason is [arch] or [lds]; without a device this is not checked. */
 int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const void* in, const void* wei,
                            const void* out);
 int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int64_t* bytes);
-int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* what -1 resolves to */
+int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* the value that -1 selects */
 
-/* Writes wei or in, as the instance's operation says. workspace: ckgen_workspace_size bytes (partials of split_k, and a
- * copy of out where TMA cannot read it), 16-byte aligned, need not be cleared. With NULL the run
- * uses split_k 1, and memory of its own where even that needs some. What is written may overlap neither what is read,
- * but for a D tensor that is the very result, nor the workspace. stream: a hipStream_t or NULL. With time_kernel,
- * *milliseconds is the mean over repeated runs, else 0. Asynchronous unless timed (host: always done on return): a
- * fault of the kernel is then told by ckgen_device_synchronize. */
+/* Writes wei or in, depending on the instance's operation. workspace: ckgen_workspace_size bytes (partials of split_k,
+ * and a copy of out if TMA cannot read it), 16-byte aligned, need not be cleared. With NULL the run uses split_k 1, and
+ * allocates memory itself if even that needs some. The result must not overlap the workspace or tensors that are read,
+ * except a D tensor that is the result itself. stream: a hipStream_t or NULL. With time_kernel, *milliseconds is the
+ * mean over repeated runs, else 0. Asynchronous unless timed (host: always complete on return):
+ * ckgen_device_synchronize reports a fault of the kernel. */
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                   void* stream, int32_t time_kernel, float* milliseconds);
 
-/* An instance for a problem. measured 0: it was the fastest on this very problem. All else is predicted: neighbour 1 by
- * the nearest measured problem, predicted 4 by a cost model (architectures without measurements), rule 2 and generic 3
- * where nothing is known of the problem. microseconds: the time of this very problem, measured or the cost model's
- * lower bound; 0 where there is none. split_k -1: the library's choice. */
+/* An instance for a problem. `source` says why it was chosen. 0, measured: it was the fastest on this problem. 1,
+ * neighbour: it was fast on the nearest measured problem. 4, predicted: by a cost model, for architectures without
+ * measurements. 2, rule, and 3, generic: nothing is known about the problem. microseconds: the time on this problem,
+ * measured or the cost model's lower bound; 0 if unknown. split_k -1: the library chooses. */
 typedef struct {
     int32_t instance, split_k, source;
     float microseconds;
 } ckgen_candidate;
 
-/* The instances that take a problem, the likely fastest first: at most `capacity` of them, *count is how many.
- * operation is "grouped_conv_bwd_weight" or "grouped_conv_bwd_data", layout for example "NHWGC/GKYXC/NHWGK", in this
- * order for both, dtype as below, function the name of backward data's or, with NULL, PassThrough, arch for example
- * "sm_90a" or, with NULL, the current device's. The problem's split_k is not looked at. Gives 1 with the last
- * instance's reason if there is none. */
+/* The instances that take a problem, the probably fastest first: at most `capacity` of them; *count is their number.
+ * operation is "grouped_conv_bwd_weight" or "grouped_conv_bwd_data"; layout for example "NHWGC/GKYXC/NHWGK", in this
+ * order for both operations; dtype as below. function is the name of a function of bwd_data, or NULL for PassThrough.
+ * arch is for example "sm_90a", or NULL for that of the current device. The problem's split_k is ignored. Returns 1
+ * with the last instance's reason if there is none. */
 int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
                      const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
                      int32_t capacity, ckgen_candidate* candidates, int32_t* count);
 
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
- * `threads` threads, no dynamic LDS, one struct by value as argument. `args` receives it if it is not NULL and
- * `capacity` is large enough; *args_bytes is its size. With split_k > 1 the partials still have to be summed. Gives 1
- * for kernels that take more than this struct (tensor maps, which point into the workspace where it holds a copy of
- * out); ckgen_run alone launches those. */
+ * `threads` threads, no dynamic LDS, one struct by value as argument. The struct is written to `args` if that is not
+ * NULL and `capacity` is large enough; *args_bytes is its size. With split_k > 1 the caller must still sum the
+ * partials. Returns 1 for kernels that take more than this struct (tensor maps, which point into the workspace if it
+ * holds a copy of out); only ckgen_run launches those. */
 int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);
 
-/* Device memory and waiting, through the runtime that the library itself uses (host: plain memory), for callers without
- * one of their own. Copies wait for earlier work. Synchronising waits for a stream, with NULL for the whole device, and
- * fails with the runtime's text if a kernel faulted. ckgen_device_use chooses this thread's device for all calls. */
+/* Device memory and synchronisation through the runtime that the library uses (host: plain memory), for callers without
+ * a runtime of their own. Copies wait for earlier work. ckgen_device_synchronize waits for a stream, or with NULL for
+ * the whole device, and fails with the runtime's text if a kernel faulted. ckgen_device_use sets this thread's device
+ * for all calls. */
 int32_t ckgen_device_malloc(int64_t bytes, void** memory);
 int32_t ckgen_device_free(void* memory);
 int32_t ckgen_device_copy_to(void* device, const void* host, int64_t bytes);
@@ -102,14 +103,14 @@ int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes);
 int32_t ckgen_device_synchronize(void* stream);
 int32_t ckgen_device_use(int32_t device, int32_t* previous);
 
-/* The C++ reference operators on host memory. dtype: f16, bf16, f32 or, for backward weight, bf16_f32_bf16. Backward
- * data is that without a function. */
+/* The C++ reference operators on host memory. dtype: f16, bf16, f32 or, for backward weight, bf16_f32_bf16. For
+ * backward data without a function. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
 int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* problem, void* in, const void* wei,
                                  const void* out);
 
 /* Host platform only. seed: 0 runs waves and lanes in order, otherwise in a shuffled order; threads: OS threads that
- * share the workgroups, 0 for one a core. Returns 2 on other platforms. */
+ * share the workgroups, 0 for one per core. Returns 2 on other platforms. */
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads);
 
 #ifdef __cplusplus

@@ -1,7 +1,6 @@
-// The functions of element-wise expressions, f32 on every platform; ckgen/elementwise/cpp.py says what each must do. No
-// math library is needed, which a bare device compiler does not have.
-// A NaN among the arguments is the result: clipping must not hide a gradient that blew up. The min and max of GPUs, and
-// fmin and fmax, drop it.
+// Functions of element-wise expressions, f32 on every platform; ckgen/elementwise/cpp.py defines them. They need no
+// math library, which a bare device compiler does not have. If any argument is NaN, the result is NaN: clipping must
+// not hide a gradient that blew up. The min and max of GPUs, and fmin and fmax, drop a NaN.
 #pragma once
 
 #include "ckgen/types.hpp"
@@ -24,8 +23,8 @@ CKGEN_HD float exp(float x) { return __builtin_expf(x); }
 
 CKGEN_HD float sigmoid(float x) { return 1.f / (1.f + exp(-x)); }
 
-// Near zero the sixth convergent of Lambert's continued fraction x / (1 + xx / (3 + xx / (5 + ...))), whose relative
-// error is below 1e-9 there; further out the exponential loses nothing.
+// Near zero, the sixth convergent of Lambert's continued fraction x / (1 + xx / (3 + xx / (5 + ...))) has a relative
+// error below 1e-9; further out the exponential is precise enough.
 CKGEN_HD float tanh(float x) {
     const float size = abs(x);
     if(size < 0.625f) {

@@ -1,4 +1,4 @@
-// A list of types, with CK's name for it: one entry a D tensor.
+// A list of types, with CK's name for it: one entry per D tensor.
 #pragma once
 
 #include "ckgen/types.hpp"

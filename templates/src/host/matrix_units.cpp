@@ -1,5 +1,5 @@
-// What the host platform's warps and warpgroups do together: matrix loads, asynchronous matrix units, barriers of parts
-// of a workgroup.
+// Operations of the host platform's warps and warpgroups as a whole: matrix loads, asynchronous matrix units, barriers
+// of a part of a workgroup.
 #include <algorithm>
 #include <limits>
 
@@ -187,8 +187,8 @@ struct MatrixAddress {
     bool transposed;
     Site site;
 
-    // Register j of a lane: of matrix j rows lane % 4 * 2 and the next, column lane / 4; not transposed columns lane %
-    // 4 * 2 and the next, row lane / 4.
+    // Register j of a lane: rows lane % 4 * 2 and the next, column lane / 4 of matrix j; without transposition columns
+    // lane % 4 * 2 and the next, row lane / 4.
     static void execute(void* const* lanes) {
         const auto of = [&](int lane) -> const MatrixAddress& {
             return *static_cast<const MatrixAddress*>(lanes[lane]);

@@ -1,5 +1,5 @@
-// The host platform's mbarriers and TMA loads: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.9.27 (cp.async.bulk.
-// tensor) and 5.5 (tensor modes: tiled and im2col boxes, what lies outside, swizzles).
+// The host platform's mbarriers and TMA loads: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.9.27 (cp.async.bulk.tensor) and
+// 5.5 (tensor modes: tiled and im2col boxes, elements outside, swizzles).
 #include "ckgen/platform/host_workgroup.hpp"
 
 namespace ckgen::platform {
@@ -30,7 +30,7 @@ void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
     made.owner = id;
     made.owner_site = site;
     if(before != nullptr) {
-        made.phase = (before->phase + 2) & ~1u;  // an even one, as a new mbarrier's, and none that was before
+        made.phase = (before->phase + 2) & ~1u;  // even, as for a new mbarrier, and not used before
         *before = made;
         return;
     }
@@ -108,7 +108,7 @@ void TmaUnit::wait(int id, uint32 address, int parity, Site site) {
         const int index = find(id, address, "mbarrier_wait", site);
         const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
         if((barrier.phase & 1) != static_cast<uint32>(parity)) {
-            if(!barrier.released.empty())  // a new one has no phase behind it
+            if(!barrier.released.empty())  // a new one has no earlier phase
                 group_.lds.clocks.acquire(id, barrier.released);
             return;
         }
@@ -184,8 +184,8 @@ int64 TmaUnit::load_tiled(const Copy& copy) {
     return rows * map.box[0] * map.strides[0];
 }
 
-// Positions begin at the one given and go on by the steps, from the box's upper corner to the lower one of the next
-// row, and so on to the next image; what is copied lies a tap's offset further.
+// Positions begin at the given one and advance by the steps up to the box's upper corner, continue at its lower corner
+// in the next row, and so on to the next image. The elements copied are at these positions plus the tap's offset.
 int64 TmaUnit::load_im2col(const Copy& copy) {
     const TensorMap& map = *copy.request.map;
     int64 base[5];

@@ -1,4 +1,4 @@
-// The split-K reduction, compiled once a weight type.
+// The split-K reduction, compiled once per weight type.
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 #if !CKGEN_DEVICE_PASS

@@ -1,4 +1,4 @@
-// What operators of every operation share.
+// Functions that the operators of all operations share.
 #include "ckgen/op/runner.hpp"
 
 #include <utility>

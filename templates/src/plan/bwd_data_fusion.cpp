@@ -1,4 +1,4 @@
-// Planning for backward data: functions and D tensors.
+// Planning of backward data: functions and D tensors.
 #include <algorithm>
 #include <climits>
 
@@ -6,7 +6,7 @@
 
 namespace ckgen::conv {
 
-// Inside an image, 31 bits hold the strides in bytes.
+// Refuses strides in bytes inside an image that exceed 31 bits.
 std::string check_inner_strides(const std::string& name, const Tensor& tensor, int ndim, int bytes) {
     for(int index = 2; index < 3 + ndim; ++index)
         if(tensor.lengths[index] > 1 && tensor.strides[index] > INT_MAX / bytes)
@@ -17,7 +17,7 @@ std::string check_inner_strides(const std::string& name, const Tensor& tensor, i
 
 namespace {
 
-// A D tensor with stride 0 along what is broadcast.
+// A D tensor with stride 0 in every dimension that is broadcast.
 Tensor spread(const DTensorTraits& traits, const Tensor& tensor, int ndim) {
     Tensor result = tensor;
     for(int index = 0; index < 3 + ndim; ++index)

@@ -1,4 +1,4 @@
-// Planning for backward data: family halo, whose rows stream through rings.
+// Planning of backward data: family halo, whose rows stream through rings.
 #include <algorithm>
 #include <climits>
 
@@ -8,7 +8,7 @@
 namespace ckgen::conv {
 namespace {
 
-// Filters of 3x3; strides of 1, or of 2 with taps of both residues; groups of just the tile's channels.
+// Takes filters of 3x3; strides of 1, or of 2 with taps of both residues; groups with exactly the tile's channels.
 std::string check_halo(const BwdDataTraits& t, const Problem& p) {
     for(int d = 0; d < p.ndim; ++d) {
         if(p.wei.lengths[3 + d] != kHaloTaps)

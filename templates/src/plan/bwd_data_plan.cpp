@@ -1,4 +1,4 @@
-// Planning for backward data. Each refusal names its rule in brackets and quotes the numbers.
+// Planning of backward data. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/bwd_data_checks.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace ckgen::conv {
 namespace {
 
-constexpr int64 kMaxTileBytes = 0x7ffffff0;   // that a window of global memory has
-constexpr int64 kMaxStep = 65535;             // of strides: products of two residues fit 32 bits
-constexpr int64 kMaxBlocks = int64{1} << 32;  // and threads
+constexpr int64 kMaxTileBytes = 0x7ffffff0;   // of a window of global memory
+constexpr int64 kMaxStep = 65535;             // limit of strides: products of two residues fit 32 bits
+constexpr int64 kMaxBlocks = int64{1} << 32;  // limit of threads too
 
 std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
     std::string reason = check_pointwise(t, p);
@@ -21,7 +21,7 @@ std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
     return reason;
 }
 
-// Before sizes are multiplied.
+// Checks before sizes are multiplied.
 std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
     for(int d = 0; reason.empty() && d < p.ndim; ++d)
@@ -41,7 +41,7 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
     return reason;
 }
 
-// The number with which a * number is 1 modulo `modulus`; they have no common factor.
+// The inverse of `a` modulo `modulus`; they have no common factor.
 int64 inverse_of(int64 a, int64 modulus) {
     int64 x = 0, next = 1, rest = modulus, divisor = a % modulus;
     while(divisor != 0) {
@@ -52,7 +52,7 @@ int64 inverse_of(int64 a, int64 modulus) {
     return modulus == 1 ? 0 : (x % modulus + modulus) % modulus;
 }
 
-// Everything about one dimension.
+// Sets all values of one dimension.
 void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     const int64 common = std::gcd(p.strides[d], p.dilations[d]);
     a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
@@ -75,8 +75,8 @@ bool has_tapless(const BwdDataArgs& a, int ndim) {
     return false;
 }
 
-// How GEMM-K is dealt out: a tile has a part of one tap's channels, or where those are few whole taps of tap_rows, the
-// least part of a tile that holds them and is a multiple of a slot.
+// Cuts GEMM-K into tiles. A tile has a part of one tap's channels. Where channels are few it has whole taps of tap_rows
+// each: the smallest part of a tile that holds a tap's channels and is a multiple of a slot.
 void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.k_chunks = ceil_div(a.k, t.k_per_block);
     a.tap_rows = t.k_per_block;
@@ -95,7 +95,8 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.tile_taps = t.k_per_block / a.tap_rows;
 }
 
-// How many bytes of the output a tile may read before (out_back_bytes) and from its first row's first tap on.
+// Number of bytes of the output that a tile may read before the first tap of its first row (out_back_bytes), and from
+// there on.
 struct Reach {
     int64 back = 0, ahead = 0;
 
@@ -103,7 +104,7 @@ struct Reach {
         int64 taps = 0;
         int64 inner_rows = 1, inner_bytes = 0, deepest = 0;
         const auto level = [&](int64 length, int64 least, int64 step) {
-            deepest = std::max(deepest, length > 1 ? inner_bytes - step : 0);  // where the dimensions inside start anew
+            deepest = std::max(deepest, length > 1 ? inner_bytes - step : 0);  // where the dimensions inside restart
             ahead += std::min<int64>(t.m_per_block / inner_rows + 1, length - 1) * step;
             inner_rows = std::min<int64>(inner_rows * least, t.m_per_block);
             inner_bytes += (length - 1) * step;
@@ -119,7 +120,7 @@ struct Reach {
     }
 };
 
-// Bytes of the weight that a tile may read from its first row on.
+// Number of bytes of the weight that a tile may read from its first row on.
 int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * t.elem_bytes + 16;
     for(int d = 0; d < ndim; ++d)
@@ -127,7 +128,7 @@ int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     return bytes;
 }
 
-// A persistent kernel has tiles for each residue of the stride.
+// Sets the tiles that a persistent kernel has for each residue of the stride.
 std::string set_residue_tiles(BwdDataArgs& a, int ndim) {
     int64 tiles = a.m_tiles;
     bool fits = true;
@@ -139,7 +140,7 @@ std::string set_residue_tiles(BwdDataArgs& a, int ndim) {
     return {};
 }
 
-// Sizes that 31 bits do not hold are refused; `a` gets everything but what depends on the split.
+// Refuses sizes that exceed 31 bits; sets everything in `a` that does not depend on the split.
 std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     int64 rows = a.images, positions = a.images, classes = 1;
     bool fits = true;
@@ -173,7 +174,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
 // The stride of a dimension of length 1 may be anything and counts as 0.
 int64 stride_of(const Tensor& tensor, int index) { return tensor.lengths[index] > 1 ? tensor.strides[index] : 0; }
 
-// Of partials, which follow each other without gaps.
+// Sets the strides of partials, which are packed.
 void set_partial_strides(BwdDataArgs& a, int ndim) {
     int64 elements = a.n;
     for(int d = ndim - 1; d >= 0; --d) {
@@ -232,7 +233,7 @@ std::string set_blocks(BwdDataArgs& a, const BwdDataTraits& t) {
     return {};
 }
 
-// A workgroup has a tile's split, and a second kernel adds up partials.
+// Plans a kernel in which each workgroup has one split of a tile and a second kernel adds partials.
 std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
     BwdDataArgs& a = plan.args;
     plan.split_k = a.split_k = resolve_split_k(t, a, p, ndim, compute_units);
@@ -252,7 +253,7 @@ std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     return {};
 }
 
-// Persistent workgroups take units in turn.
+// Plans a persistent kernel, whose workgroups take units in turn.
 std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int compute_units) {
     BwdDataArgs& a = plan.args;
     a.split_k = 1;

@@ -1,4 +1,4 @@
-// What both operations ask of a problem, knowing the instance.
+// Checks of a problem that both operations need and that depend on the instance.
 #include "ckgen/plan/plan.hpp"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
     const char *in = "the input address", *wei = "the weight address";
     const std::string none;
     for(const std::string& reason : {
-            // TMA fills what lies past K with zeros, and the output is copied where rows are no multiples of 16 bytes.
+            // TMA fills the channels past K with zeros, and the output is copied where rows are not multiples of 16
+            // bytes.
             t.tma ? none : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
             check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
             check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
@@ -48,7 +49,7 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
 }
 
 std::string check_walk(int ndim, int dimension, int64 lowest, int64 highest, int64 tap) {
-    // CUDA driver API, cuTensorMapEncodeIm2col; by the number of dimensions.
+    // Limits of cuTensorMapEncodeIm2col (CUDA driver API), by the number of dimensions.
     const int64 corner = std::array<int64, 3>{32767, 127, 15}.at(static_cast<std::size_t>(ndim - 1));
     const int64 furthest = std::array<int64, 3>{65535, 255, 31}.at(static_cast<std::size_t>(ndim - 1));
     if(std::max({-lowest, lowest, -highest, highest}) <= corner && tap <= furthest)

@@ -7,7 +7,7 @@ namespace ckgen::conv {
 namespace {
 
 constexpr int kCopyVector = 8;  // elements of 16 bytes
-constexpr int kCopyLine = 64;   // elements of 128 bytes: a line of the cache, and the channels of a TMA box
+constexpr int kCopyLine = 64;   // elements of 128 bytes: a cache line, and the channels of a TMA box
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/atom/fma.hpp. Do not edit; run: ckgen generate
-// The portable atom: the same tile product with ordinary fused multiply-adds, for architectures without MFMA and as the
-// second opinion on the host. It reads the same LDS layout, so that kernels need not know which atom they use.
+// The portable atom: the same tile product with ordinary fused multiply-adds, for architectures without MFMA and as a
+// second implementation on the host. It reads the same LDS layout, so that kernels do not depend on the atom.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
@@ -17,7 +17,7 @@ struct FmaAtom {
     template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread&) {}
 
-    // This lane, and where its wave's first atoms lie in a tile.
+    // This lane, and the place of its wave's first atoms in a tile.
     template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {
         int lane, a, b;

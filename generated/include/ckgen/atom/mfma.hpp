@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/mfma.hpp. Do not edit; run: ckgen generate
-// MFMA atoms. One multiply() takes a 16-byte fragment of A and of B a lane: a GEMM-K step of 16 (8 for f32) at 32x32
+// MFMA atoms. One multiply() takes a 16-byte fragment of A and of B per lane: a GEMM-K step of 16 (8 for f32) at 32x32
 // and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four).
 // Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
 #pragma once
@@ -100,7 +100,7 @@ CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], 
 
 #else  // host
 
-// What one lane brings to the wave's collective multiply.
+// The operands of one lane in the wave's collective multiply.
 template <int Size, class T, int MR, int NR>
 struct LaneOperands {
     const Fragment<T>* a;
@@ -152,7 +152,8 @@ void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const 
 #endif
 
 #if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
-// Places in a tile of a lane's fragments of one operand's `Count` atoms. In slots, an atom further is a constant.
+// Places of a lane's fragments in a tile, for one operand's `Count` atoms. In slots, the next atom is a constant
+// further.
 template <class Layout, int Size, int Count, bool ByRows>
 struct OperandLane {
     int at;
@@ -164,8 +165,8 @@ struct OperandLane {
         return thread.lds_load<Fragment<T>>(at + (base + Layout::byte_of(0, atom * Size)));
     }
 };
-// In rows, 16 lanes give the addresses of four rows of 16 columns, a quarter row each, and get a column each; two such
-// reads make a fragment.
+// In rows, 16 lanes give the addresses of four rows of 16 columns, a quarter row each, and get one column each; two
+// such reads make a fragment.
 template <class Layout, int Size, int Count>
 struct OperandLane<Layout, Size, Count, true> {
     int at[Count];
@@ -187,15 +188,15 @@ template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
 
-    // After some steps, between two boundaries: without this the reads of a step follow the last matrix instruction of
-    // the one before, into the same registers. By rows the compiler reads ahead of its own accord.
+    // Schedules the reads of some steps between two boundaries. Otherwise the reads of a step follow the last matrix
+    // instruction of the previous step, into the same registers. In rows the compiler reads ahead without this.
     template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
         if constexpr(!LayoutA::by_rows && !LayoutB::by_rows)
             thread.interleave<Steps, MR + NR, MR * NR * (sizeof(T) == 4 ? 4 : 2)>();
     }
 
-    // A lane's places in the tiles; a_slot and b_slot are the first of the wave's first atom.
+    // Places of a lane in the tiles; a_slot and b_slot are the first slots of the wave's first atom.
     template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {
         OperandLane<LayoutA, Size, MR, LayoutA::by_rows> a;

@@ -11,7 +11,7 @@ namespace ckgen::atom {
 // row by an XOR with the row's number; row 0 begins at a multiple of 1024 bytes.
 template <class T, int Columns>
 struct SwizzledRows {
-    static constexpr int pitch = Columns * static_cast<int>(sizeof(T));  // bytes from a row to the next
+    static constexpr int pitch = Columns * static_cast<int>(sizeof(T));  // bytes from one row to the next
     static_assert(pitch == 128 || pitch == 64, "the swizzles that kernels use");
 
     // Byte of a slot within its row.

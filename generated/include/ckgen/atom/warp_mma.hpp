@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/atom/warp_mma.hpp. Do not edit; run: ckgen generate
-// One warp's m16n8k16 and m16n8k8: its lanes, and the multiplication on the platform at hand.
+// One warp's m16n8k16 and m16n8k8: its lanes, and the multiplication on the current platform.
 #pragma once
 
 #include "ckgen/atom/warp_mma_lanes.hpp"

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/atom/wgmma_host.hpp. Do not edit; run: ckgen generate
-// wgmma as the host executes it: operands are read and checked where the descriptors say, sums are kept by the matrix
-// unit until a thread waits for them.
+// wgmma as the host executes it: operands are read and checked at the addresses of the descriptors, and the matrix unit
+// keeps the sums until a thread waits for them.
 #pragma once
 
 #include "ckgen/atom/wgmma_operands.hpp"

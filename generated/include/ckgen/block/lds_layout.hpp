@@ -1,24 +1,24 @@
 // Copied by ckgen from templates/include/ckgen/block/lds_layout.hpp. Do not edit; run: ckgen generate
-// How a tile of one operand lies in LDS.
+// Layouts of one operand's tile in LDS.
 //
-// The tile has `Columns` columns (GEMM-M or GEMM-N) and K rows. LDS holds planes of K1 consecutive rows; in a plane
-// every column is one 16-byte slot with its K1 values, as matrix fragments want them:
+// The tile has `Columns` columns (GEMM-M or GEMM-N) and K rows. LDS holds planes of K1 consecutive rows. In a plane
+// every column is one 16-byte slot with its K1 values, the order of matrix fragments:
 //     byte(plane, slot, byte in slot) = (plane * (Columns + Pad) + slot) * 16 + byte
 //
 // Bank conflicts. A copying thread holds Vector neighbouring columns and writes one slot (or a part of it) at a time.
-// If slots were columns, consecutive threads would write Vector * 16 bytes apart and meet in the same banks. So columns
-// are dealt out: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, and eight
-// consecutive threads fill 128 consecutive bytes. Fragment loads read consecutive slots, which is free of conflicts
-// too; that a slot's column differs from its number is undone once, by the epilogue (column_of_slot). Tiles narrower
-// than a group use smaller groups and Pad slots a plane, so that planes start on different banks; tiles that are no
-// whole number of groups use smaller ones and have conflicts.
+// If slot numbers were column numbers, consecutive threads would write Vector * 16 bytes apart, to the same banks.
+// Columns are therefore permuted: in each group of 8 * Vector columns, element e of thread t goes to slot e * 8 + t, so
+// that eight consecutive threads write 128 consecutive bytes. Fragment loads read consecutive slots, which has no
+// conflicts either. The epilogue inverts the permutation once (column_of_slot). Tiles narrower than a group use smaller
+// groups and Pad slots per plane, so that planes start in different banks. Tiles that are not a whole number of groups
+// use smaller groups and have conflicts.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::block {
 
-// The most planes or rows of `run` threads each that a wave of a workgroup's copy has threads of.
+// The largest number of planes, or of rows of `run` threads each, over which one wave of a workgroup's copy extends.
 CKGEN_HD constexpr int runs_in_wave(int threads, int run) {
     int most = 0;
     for(int first = 0; first < threads; first += platform::kWaveSize)
@@ -49,13 +49,13 @@ struct LdsLayout {
     static constexpr bool by_rows = false;
 };
 
-// The other way, where LDS reads can transpose (gfx950): rows as they come from global memory, a plane's K1 rows one
+// The layout for LDS reads that transpose (gfx950): rows have the order of global memory. A plane is its K1 rows, one
 // after the other, and a slot is a column.
 //
-// Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows a 16 lanes, and the 16 lanes
-// beside them the next 32 bytes. Rows of 256 bytes would begin at one bank, so row r has its columns moved by
-// 64 * (r % 4) bytes, by exclusive or; narrower rows share the 256 bytes that 64 banks have and move by less. So do
-// rows that are no whole number of 256 bytes, for none may leave its row.
+// Bank conflicts. A transposing read takes 32 bytes of each of four neighbouring rows per 16 lanes; the neighbouring 16
+// lanes take the next 32 bytes. Rows of 256 bytes would all begin in the same bank, so the column bytes of row r are
+// permuted by an exclusive or with 64 * (r % 4). Narrower rows share the 256 bytes of the 64 banks and permute by less,
+// and so do rows that are not a whole number of 256 bytes, because the permutation must stay within a row.
 template <int Columns_, int K1_, int Vector_, int Pad_>
 struct LdsRows {
     static constexpr int columns = Columns_;
@@ -63,7 +63,7 @@ struct LdsRows {
     static constexpr int vector = Vector_;
     static constexpr bool by_rows = true;
     static constexpr int row_bytes = Columns_ * 2;
-    static constexpr int plane_bytes = (Columns_ + Pad_) * 16;  // as large as LdsLayout's
+    static constexpr int plane_bytes = (Columns_ + Pad_) * 16;  // the same as LdsLayout's
     static_assert(Columns_ % 32 == 0 && row_bytes * K1_ <= plane_bytes, "16-bit elements");
 
     static CKGEN_HD constexpr int slot_of_column(int column) { return column; }

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/config/derived_bwd_data.hpp. Do not edit; run: ckgen generate
-// What backward data adds to the derived values of an instance: its function, its D tensors, its kernel's arguments.
+// Derived values of backward data in addition to the common ones: function, D tensors and kernel arguments.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -7,14 +7,14 @@
 
 namespace ckgen {
 
-// Defined in conv/bwd_data_args.hpp, which this room may not include.
+// Defined in conv/bwd_data_args.hpp. Headers of config/ do not include conv/.
 template <class Function, int DTensors>
 struct BwdDataKernelArgs;
 
 // Base: a Config with its derived values.
 template <class Base>
 struct WithFunction : Base {
-    // Without a filter, strides and pads the positions of all images are one row of them.
+    // With filter 1, stride 1 and pad 0 the positions of all images form one row.
     static constexpr bool pointwise = Base::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     static constexpr int kernel_ndim = pointwise ? 1 : Base::Layout::ndim;
     static constexpr int d_tensors = Base::DsDataType::Size();

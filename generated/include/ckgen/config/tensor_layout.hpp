@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/config/tensor_layout.hpp. Do not edit; run: ckgen generate
-// Layout tags with CK's names. A tag names the order of dimensions in memory; the lengths and strides handed to an
-// operator are always ordered G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output).
+// Layout tags with CK's names. A tag gives the order of dimensions in memory. The lengths and strides that an operator
+// takes always have the order G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output).
 #pragma once
 
 namespace ckgen::tensor_layout::convolution {
@@ -41,7 +41,7 @@ CKGEN_LAYOUT(NGCDHW);
 CKGEN_LAYOUT(NGKW);
 CKGEN_LAYOUT(NGKHW);
 CKGEN_LAYOUT(NGKDHW);
-// Of D tensors alone. Those with underscores have a stride of their own between the parts; GC and G_C hold one value a
+// Layouts of D tensors only. Parts that underscores separate have strides of their own. GC and G_C have one value per
 // channel, for every image and position.
 CKGEN_LAYOUT(G_NW_C);
 CKGEN_LAYOUT(G_NHW_C);

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/fusion.hpp. Do not edit; run: ckgen generate
-// What a convolution's result is combined with: D tensors and the function's scalars, as host code sees them.
+// Operands of the element-wise function, as host code sees them: D tensors and scalars.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace ckgen::conv {
 
-// Lengths and strides are ordered G, N, C, spatial. A stride of 0 repeats one value; so does a length of 1.
+// Lengths and strides have the order G, N, C, spatial. A stride of 0 or a length of 1 repeats one value.
 struct DTensor {
     const void* data = nullptr;
     Tensor shape;
@@ -16,7 +16,7 @@ struct DTensor {
 
 struct Fusion {
     std::vector<DTensor> d;
-    std::vector<float> scalars;  // all, in the function's order, or none: its defaults
+    std::vector<float> scalars;  // all scalars in the function's order, or none for its defaults
 };
 
 }  // namespace ckgen::conv

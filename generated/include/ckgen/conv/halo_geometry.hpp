@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/conv/halo_geometry.hpp. Do not edit; run: ckgen generate
-// The way of family halo through an image: rows of the input stream through rings in shared memory. Each is read from
-// global memory once, with the columns that padding adds, and stays until every tap has used it.
+// Shared memory of family halo: input rows stream through ring buffers. A row is read from global memory once, with the
+// columns that padding adds, and stays until every tap has used it.
 //
-// Input rows and columns are kept apart by their residues modulo the stride, a ring for each pair. In a ring the
-// position under a tap is then the output position plus a constant, and with output rows as wide as the rings' rows all
-// addresses of a step advance alike.
+// Each pair of residues of row and column modulo the stride has a ring of its own. In a ring, the position under a tap
+// is the output position plus a constant. Output rows are as wide as the rings' rows, so all addresses of a step
+// advance by the same amount.
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
@@ -13,17 +13,17 @@
 namespace ckgen::conv {
 
 inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
-inline constexpr int kHaloMaxBox = 256;  // rows and columns that one copy can walk over
+inline constexpr int kHaloMaxBox = 256;  // most rows and columns of a TMA box
 
-// What the rings' shape depends on: 2D, filter 3x3. Lengths in positions.
+// Inputs of the rings' shape: 2D, filter 3x3. Lengths in positions.
 struct HaloShape {
-    int rows, columns;              // that taps are applied at
-    int ring_rows, ring_columns;    // residues of rows and columns that have a ring of their own
-    int reach_rows, reach_columns;  // positions of a ring from an outermost tap to the other
-    int shared_columns = 0;         // zeros beside the image that end a row and stand before the next one too
+    int rows, columns;              // positions at which the taps are applied
+    int ring_rows, ring_columns;    // residues of rows and of columns that have a ring of their own
+    int reach_rows, reach_columns;  // positions of a ring from the first tap to the last
+    int shared_columns = 0;         // zeros after a row that also serve as the zeros before the next row
 };
 
-// The shape for a weight gradient, where taps are applied at the positions of the output.
+// The shape for backward weight, where taps are applied at the positions of the output.
 CKGEN_HD constexpr HaloShape halo_shape(int rows, int columns, int stride_rows, int stride_columns, int dilation_rows,
                                         int dilation_columns) {
     const int outer = kHaloTaps - 1;
@@ -38,31 +38,31 @@ CKGEN_HD constexpr HaloShape halo_shape(const BwdWeightArgs& p) {
     return halo_shape(p.out_length[0], p.out_length[1], p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]);
 }
 
-// `positions`: how many output positions the math warps take at once; `out_pitch`: bytes of one in shared memory;
-// `stages`: the most that are of use; `lds_bytes`: what rings and barriers may take.
+// `positions`: output positions that the math warps process at once; `out_pitch`: bytes per output position in shared
+// memory; `stages`: the largest useful number; `lds_bytes`: limit for rings and barriers together.
 struct HaloLimits {
     int positions, out_pitch, stages, lds_bytes;
-    bool strips = false;              // no rings: conv/halo_strips.hpp
-    bool buffers = false;             // the strips' rows of the output may pass through a buffer
-    int64 step_bytes = 227 * 1024;    // what a step may bring to a ring
-    int64 latency_bytes = 48 * 1024;  // on their way at once, they hide the memory's latency
+    bool strips = false;              // no rings: see conv/halo_strips.hpp
+    bool buffers = false;             // the strips' output rows may pass through a buffer
+    int64 step_bytes = 227 * 1024;    // limit for the bytes of a step in a ring
+    int64 latency_bytes = 48 * 1024;  // bytes in flight that hide the memory latency
 
     CKGEN_HD constexpr StripLimits strip_limits() const { return {out_pitch, stages, lds_bytes, buffers}; }
 };
 
-// A step brings `rows` output rows, and to each ring as many input rows. The first steps of an image reach above its
-// first row; what lies outside reads as zero.
+// A step brings `rows` output rows, and to each ring as many input rows. The first steps of an image begin above its
+// first row; rows outside the image read as zero.
 struct HaloGeometry {
-    int32 rows;       // of a step
+    int32 rows;       // per step
     int32 stages;     // steps in shared memory at once
-    int32 blocks;     // steps in a ring: `stages`, and those that later ones still reach back to
-    int32 lead_rows;  // ring rows from an output row's first tap to its last: so far its step is ahead of it
-    int32 plane;      // positions of a row: the output's, what the taps reach beyond, and what makes rows * plane a
-                      // multiple of 8, so that all steps have the same swizzle
+    int32 blocks;     // steps in a ring: `stages`, and earlier ones that later steps still read
+    int32 lead_rows;  // ring rows from an output row's first tap to its last: the lead of input over output
+    int32 plane;      // positions per row: the output's, those that taps reach beyond it, and padding that makes rows *
+                      // plane a multiple of 8, so that all steps have the same swizzle
     int32 ring_bytes;
-    int32 slot_bytes;  // a stage's output rows
+    int32 slot_bytes;  // bytes of a stage's output rows
     int32 steps_per_image;
-    int32 lds_bytes;  // rings, output rows and barriers; 0 where they do not fit
+    int32 lds_bytes;  // rings, output rows and barriers; 0 if they do not fit
 };
 
 CKGEN_HD constexpr int64 round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
@@ -78,7 +78,7 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     g.blocks = stages + ceil_div(s.reach_rows + (s.shared_columns > 0 ? 1 : 0), rows);
     const int64 ring_bytes = int64{g.plane} * g.blocks * rows * kHaloPitch;
     const int64 slot_bytes = round_up(round_up(int64{rows} * g.plane, limits.positions) * limits.out_pitch, 1024);
-    // 1024 bytes to begin at a multiple of them; two barriers of 8 bytes per stage.
+    // 1024 bytes for alignment; two barriers of 8 bytes per stage.
     const int64 bytes = ring_bytes * s.ring_rows * s.ring_columns + stages * (slot_bytes + 16) + 1024;
     const bool fits = bytes <= limits.lds_bytes && ring_bytes / g.blocks <= limits.step_bytes &&
                       g.plane * s.ring_columns <= kHaloMaxBox && rows * s.ring_rows <= kHaloMaxBox;
@@ -89,8 +89,9 @@ CKGEN_HD constexpr HaloGeometry halo_rings(const HaloShape& s, const HaloLimits&
     return g;
 }
 
-// The rings with the lowest estimated time. Time grows with the positions of an image's output rows and with its steps,
-// which round the positions up and wait at barriers, and where too few bytes are in flight to hide the memory latency.
+// The rings with the lowest estimated time. Time grows with the positions of an image's output rows and with its steps:
+// a step rounds its positions up and waits at barriers. It also grows where too few bytes are in flight to hide the
+// memory latency.
 CKGEN_HD constexpr HaloGeometry halo_geometry(const HaloShape& shape, const HaloLimits& limits) {
     const int64 latency_bytes = limits.latency_bytes;
     const int64 step_positions = 24 + limits.positions / 2;

@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/conv/halo_strips.hpp. Do not edit; run: ckgen generate
-// The way of the wgmma kernel of family halo through an image: strips, each a few rows of the input and the rows of the
-// output that their taps reach, halo included, side by side in one stage of shared memory.
+// Shared memory of the wgmma kernel of family halo: an image is processed in strips. A strip is a few input rows and
+// the output rows that their taps reach, including the halo, side by side in one stage.
 //
 // Both operands have rows of `plane` positions there, so that the output position under a tap is the input position
-// plus a constant. An input row begins at the image's first column, an output row as far before it as tap 2 reaches;
-// what lies outside either image reads as zero and makes the products zero whose column wraps into the next row.
+// plus a constant. An input row begins at the image's first column; an output row begins as far before it as tap 2
+// reaches. Positions outside either image read as zero, so products whose column wraps into the next row are zero.
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
@@ -13,8 +13,8 @@ namespace ckgen::conv {
 
 inline constexpr int kHaloTaps = 3;  // rows and columns of the filter
 
-// `out_pitch`: bytes of an output position in shared memory; `stages`: the most that are of use; `lds_bytes`: what the
-// stages and their barriers may take; `buffers`: the kernel can take rows as they lie in global memory.
+// `out_pitch`: bytes per output position in shared memory; `stages`: the largest useful number; `lds_bytes`: limit for
+// the stages and their barriers; `buffers`: the kernel can take rows as they lie in global memory.
 struct StripLimits {
     int out_pitch, stages, lds_bytes;
     bool buffers;
@@ -25,11 +25,11 @@ struct StripShape {
     int in_rows, in_columns, out_columns;
     int reach_rows, reach_columns;  // from the first tap to the last
     int pad_columns;
-    int64 buffered_bytes;  // of an output position that passes through the buffer, else 0
+    int64 buffered_bytes;  // bytes per output position that passes through the buffer, else 0
 };
 
-// TMA needs strides that are multiples of 16 bytes, so it cannot address positions of 8, 24, 40 ... bytes. Where the
-// rows have no gaps, a bulk load copies whole rows to a buffer and threads move them to their places; else the output
+// TMA needs strides that are multiples of 16 bytes, so it cannot address positions of 8, 24, 40 ... bytes. Where rows
+// have no gaps, a bulk load copies whole rows to a buffer and threads move them to their places; otherwise the output
 // is repacked first.
 CKGEN_HD constexpr int64 buffered_bytes(const StripLimits& limits, int64 groups, int64 outputs, int64 position_bytes) {
     const bool possible = limits.buffers && groups == 1 && position_bytes == outputs * 2;
@@ -47,24 +47,24 @@ CKGEN_HD constexpr StripShape strip_shape(const BwdWeightArgs& p, const StripLim
 }
 
 struct HaloStrips {
-    int32 rows;           // of the input in a strip
-    int32 plane;          // positions of a row
+    int32 rows;           // input rows per strip
+    int32 plane;          // positions per row
     int32 stages;         // strips in shared memory at once
-    int32 in_positions;   // of a stage: the strip's, rounded up to whole steps of the matrix unit
-    int32 out_positions;  // of a stage: all that those steps read; what no copy writes is zero
-    int32 per_image;      // strips
-    int32 stage_bytes;    // 0 where two stages do not fit
-    int32 buffer_bytes;   // for a strip's rows of the output; 0 where bulk copies put them in their places
+    int32 in_positions;   // per stage: the strip's, rounded up to whole steps of the matrix unit
+    int32 out_positions;  // per stage: all that those steps read; positions that no copy writes are zero
+    int32 per_image;      // strips per image
+    int32 stage_bytes;    // 0 if two stages do not fit
+    int32 buffer_bytes;   // for a strip's output rows; 0 if TMA writes them to their places
 };
 
-inline constexpr int kStripStep = 16;         // positions of a step of the matrix unit
+inline constexpr int kStripStep = 16;         // positions per step of the matrix unit
 inline constexpr int kStripInPitch = 128;     // bytes of an input position in shared memory: 64 channels, swizzled
-inline constexpr int kStripMaxBox = 256;      // rows and columns that one copy can walk over
-inline constexpr int kStripAlignment = 1024;  // where swizzled rows begin
+inline constexpr int kStripMaxBox = 256;      // most rows and columns of a TMA box
+inline constexpr int kStripAlignment = 1024;  // alignment of swizzled rows
 
 CKGEN_HD constexpr int64 strip_round_up(int64 value, int64 step) { return (value + step - 1) / step * step; }
 
-// The strips of `rows` rows in `stages` stages.
+// The strips with `rows` rows each, in `stages` stages.
 CKGEN_HD constexpr HaloStrips strips_of(const StripShape& s, const StripLimits& limits, int rows, int stages) {
     HaloStrips g{};
     const int wrap = s.reach_columns < s.pad_columns ? s.reach_columns : s.pad_columns;
@@ -94,19 +94,19 @@ CKGEN_HD constexpr HaloStrips strips_of(const StripShape& s, const StripLimits& 
     return g;
 }
 
-// Steps of the matrix unit that a strip takes, which has fewer rows at the end of an image.
+// Steps of the matrix unit for a strip. The last strip of an image may have fewer rows.
 CKGEN_HD constexpr int strip_steps(const HaloStrips& g, int in_rows, int strip) {
     const int left = in_rows - strip * g.rows;
     return ceil_div((left < g.rows ? left : g.rows) * g.plane, kStripStep);
 }
 
-// The strips with the lowest estimated time. Time grows with the steps of the matrix unit and with the strips, and a
-// workgroup, which has about an image, waits for its first strip. The constants fit an H200, images of 100x100 to 7x7.
-// More stages than two are of use where these are small.
+// The strips with the lowest estimated time. Time grows with the steps of the matrix unit and with the number of
+// strips. A workgroup processes about one image and waits for its first strip. The constants fit an H200 for images of
+// 7x7 to 100x100. More than two stages help for small images.
 CKGEN_HD constexpr HaloStrips halo_strips(const StripShape& shape, const StripLimits& limits) {
     constexpr int64 step_cost = 192;  // cycles
     constexpr int64 strip_cost = 600;
-    constexpr int64 fill_bytes = 16;  // a cycle
+    constexpr int64 fill_bytes = 16;  // per cycle
     constexpr int32 latency_bytes = 32 * 1024;
     HaloStrips best{};
     int64 best_cost = 0;

@@ -1,20 +1,20 @@
 // Copied by ckgen from templates/include/ckgen/conv/repack_args.hpp. Do not edit; run: ckgen generate
-// Copying a tensor of 16-bit elements into longer rows: arguments of load/repack.hpp.
+// Arguments of load/repack.hpp, which copies a tensor of 16-bit elements into longer rows.
 #pragma once
 
 #include "ckgen/types.hpp"
 
 namespace ckgen::conv {
 
-// [positions][groups][columns] with any strides but 1 within a row -> [positions][groups][pitch], packed.
+// From [positions][groups][columns], with any strides but contiguous columns, to packed [positions][groups][pitch].
 struct RepackArgs {
-    const char* source;  // at a multiple of 16 bytes
-    char* target;        // likewise
-    int64 source_bytes;  // from the first to past the last element
+    const char* source;  // aligned to 16 bytes
+    char* target;        // aligned to 16 bytes
+    int64 source_bytes;  // from the first element to the end of the last
     int64 positions;
     int64 position_stride, group_stride;  // of the source, in elements
     int32 groups, columns;
-    int32 pitch;  // a multiple of 8; what lies past `columns` becomes zero
+    int32 pitch;  // a multiple of 8; elements after `columns` become zero
 };
 
 }  // namespace ckgen::conv

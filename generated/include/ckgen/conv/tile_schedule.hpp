@@ -7,10 +7,10 @@
 namespace ckgen::conv {
 
 // A stream-K schedule of output tiles with a data-parallel part. Units of work in order: one unit per data-parallel
-// tile, then for each split the units of the stream-K tiles. A data-parallel tile is computed and stored by one
-// workgroup. The units of a stream-K tile each sum a part of GEMM-K into f32 partials in the workspace, one slot per
-// unit, which the fixup adds in a fixed order. Slots after those hold, per workgroup, the running sum of a
-// data-parallel tile whose GEMM-K is cut into several sums.
+// tile, then for each split one unit per stream-K tile. One workgroup computes and stores a data-parallel tile. Each
+// unit of a stream-K tile sums a part of GEMM-K into f32 partials in the workspace, one slot per unit; the fixup adds
+// them in a fixed order. Further slots, one per workgroup, hold the running sum of a data-parallel tile whose GEMM-K is
+// cut into several sums.
 struct TileSchedule {
     int32 data_parallel_tiles;
     int32 stream_k_tiles;
@@ -24,11 +24,11 @@ struct TileSchedule {
 struct UnitRun {
     int32 first, end, step;
 };
-// Every workgroups-th unit: at any time all workgroups are at neighbouring units.
+// Every `workgroups`-th unit, so that all workgroups process neighbouring units at any time.
 CKGEN_HD constexpr UnitRun strided_units(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
     return {workgroup, schedule.units(), workgroups};
 }
-// An even share of consecutive units.
+// Consecutive units, shared evenly among the workgroups.
 CKGEN_HD constexpr UnitRun contiguous_units(const TileSchedule& schedule, int32 workgroup, int32 workgroups) {
     const int64 units = schedule.units();
     return {static_cast<int32>(units * workgroup / workgroups),

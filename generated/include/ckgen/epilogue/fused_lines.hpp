@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/fused_lines.hpp. Do not edit; run: ckgen generate
-// D tensors on their way to the cache, on platforms with a TMA.
+// Prefetch of D tensors to the cache, on platforms with TMA.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
@@ -7,8 +7,9 @@
 
 namespace ckgen::epilogue {
 
-// Asks for the sectors, 32 bytes each, of D tensors that hold `count` channels of a position, from that of `at` on, of
-// groups of `channels`. Where groups lie apart or repeat a value, reading them is not worth the wait.
+// Prefetches the 32-byte sectors of D tensors that hold `count` channels of a position, from the channel of `at` on, in
+// groups of `channels`. Tensors whose groups are apart or that repeat a value are left out, because a prefetch of them
+// does not pay.
 template <class Types, class Layouts>
 struct FusedLines;
 template <>

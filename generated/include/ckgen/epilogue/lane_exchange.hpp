@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/lane_exchange.hpp. Do not edit; run: ckgen generate
-// Four neighbouring lanes give each other what wgmma left them: pairs of neighbouring columns become lines of eight.
+// Exchanges accumulators of wgmma among four neighbouring lanes: pairs of columns become lines of eight columns.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -19,7 +19,7 @@ CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&wor
         }
 }
 
-// Lane i of four gets word i of all four, in their order. `lane`: of the warp, whose lanes all take part.
+// Lane i of four gets word i of all four lanes, in lane order. `lane`: lane of the warp. All lanes take part.
 CKGEN_DEVICE void exchange_lanes(const platform::Thread& thread, int lane, int32 (&words)[4]) {
     exchange<1>(thread, lane, words);
     exchange<2>(thread, lane, words);

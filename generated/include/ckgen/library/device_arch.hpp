@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/library/device_arch.hpp. Do not edit; run: ckgen generate
-// The architecture of this thread's current device, by the name that GPU targets have.
+// The architecture of the current device of this thread, with the name that GPU targets use.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace ckgen {
 
-// "sm_90" (no suffix: the device says its compute capability only), "gfx942", "host"; empty without a device.
+// "sm_90" (without suffix, because the device reports only its compute capability), "gfx942", "host"; empty without a
+// device.
 inline std::string device_arch() {
 #if CKGEN_PLATFORM_NVIDIA
     int device = 0, major = 0, minor = 0;
@@ -16,16 +17,16 @@ inline std::string device_arch() {
                        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
                        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess;
     if(!known)
-        static_cast<void>(cudaGetLastError());  // or the next launch would report it
+        static_cast<void>(cudaGetLastError());  // otherwise the next launch would report it
     return known ? "sm_" + std::to_string(major) + std::to_string(minor) : "";
 #elif CKGEN_PLATFORM_AMD
     int device = 0;
     hipDeviceProp_t properties{};
     if(hipGetDevice(&device) != hipSuccess || hipGetDeviceProperties(&properties, device) != hipSuccess) {
-        static_cast<void>(hipGetLastError());  // or the next launch would report it
+        static_cast<void>(hipGetLastError());  // otherwise the next launch would report it
         return "";
     }
-    const std::string name = properties.gcnArchName;  // gfx90a:sramecc+:xnack-
+    const std::string name = properties.gcnArchName;  // such as gfx90a:sramecc+:xnack-
     return name.substr(0, name.find(':'));
 #else
     return "host";

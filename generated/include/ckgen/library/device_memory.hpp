@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/library/device_memory.hpp. Do not edit; run: ckgen generate
-// Device memory that frees itself, in the manner of CK's client examples (SimpleDeviceMem).
+// Device memory with automatic release, like SimpleDeviceMem of CK's client examples.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace ckgen {
 
-// `bytes` of memory that kernels can reach; zero bytes give a null pointer. Throws platform::LaunchError when the
-// runtime has none. Contents are undefined until written.
+// `bytes` of memory that kernels can access; zero bytes give a null pointer. Throws platform::LaunchError if the
+// allocation fails. Contents are undefined until written.
 class SimpleDeviceMem {
 public:
     explicit SimpleDeviceMem(std::size_t bytes) : bytes_(bytes), memory_(platform::allocate(bytes)) {}

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/library/factory.hpp. Do not edit; run: ckgen generate
-// What generated factory sources use: declare an instance's maker, add an instance to a list.
+// Macros of generated factory sources: declare the function that makes an instance, add an instance to a list.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ struct DeviceOperationInstanceFactory;
 
 }  // namespace ckgen::tensor_operation::device::instance
 
-// At global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
+// Use at global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
 #define CKGEN_DECLARE_INSTANCE(NAME, ...)                                                                              \
     namespace ckgen::instances {                                                                                       \
     std::unique_ptr<::ckgen::tensor_operation::device::__VA_ARGS__> make_##NAME();                                     \
     }
-// In a function that has `instances`.
+// Use in a function with a variable `instances`.
 #define CKGEN_ADD_INSTANCE(NAME) instances.push_back(::ckgen::instances::make_##NAME());

@@ -9,7 +9,7 @@
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one function a line
+// clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -68,7 +68,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_inst
 void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
-// An operation that this library was generated without has no instances: the list is empty.
+// If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, class ELayout, class ADataType,
           class BDataType, class DsDataType, class EDataType, class Function, class AComputeType, class BComputeType>
 struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/library/measured.hpp. Do not edit; run: ckgen generate
-// What the selector is given as data: the fields of every instance, and what was measured of some of them. The tables
-// themselves are generated (src/library/measured.cpp).
+// Tables that the selector reads: the fields of every instance, and the measurements of some of them. The tables are
+// generated (src/library/measured.cpp).
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct InstanceFields {
     const char* archs;  // separated by blanks; empty: all
     int m_per_block, n_per_block, k_per_block;
     int a_vector, b_vector, c_vector;
-    int weight_rows;  // of GEMM-K that stay in LDS: family stationary, else 0
+    int weight_rows;  // rows of GEMM-K that stay in LDS: family stationary, else 0
     bool any_filter;  // its conv_spec is Default
     bool all_taps;    // a tile has the weights of all taps: family halo
     bool generic;
 };
 
-// The fastest right run of an instance on a problem. longest_sum: see ckgen/selection/measured.py.
+// The fastest correct run of an instance on a problem. longest_sum: see ckgen/selection/measured.py.
 struct MeasuredCandidate {
     int instance;  // position in instance_fields()
     int split_k;
@@ -37,7 +37,7 @@ struct MeasuredCandidate {
     int64 longest_sum;
 };
 
-// A problem with its candidates, fastest first. K and C are per group.
+// A problem with its candidates, fastest first. K and C count per group.
 struct MeasuredProblem {
     const char *operation, *arch, *layout, *dtype;
     bool predicted;  // by the cost model; nothing was measured on this architecture
@@ -47,7 +47,7 @@ struct MeasuredProblem {
     std::initializer_list<MeasuredCandidate> candidates;
 };
 
-// Of the whole tree, also of instances that a library leaves out on its platform.
+// Instances of the whole tree, including those that a library leaves out on its platform.
 Span<InstanceFields> instance_fields();
 Span<MeasuredProblem> measured_problems();
 

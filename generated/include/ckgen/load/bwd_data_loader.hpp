@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/load/bwd_data_loader.hpp. Do not edit; run: ckgen generate
-// The load side of backward data: both operands' tiles, from global memory through registers to an LDS stage.
+// Loads of backward data: brings the tiles of both operands from global memory through registers to an LDS stage.
 //
-// A tile of GEMM-K is a part of one tap's channels, or several taps where those are few. What a thread loads of A are
-// channels of some output positions under one tap; of B, rows of the weight of one tap a slice. So that the loop adds
-// nothing but a tile's length to two bases, byte offsets are worked out only where taps change or channels end, and
-// what is not there gets an offset past every window's end.
+// A tile of GEMM-K is a part of one tap's channels, or several taps where channels are few. For A, a thread loads
+// channels of some output positions under one tap; for B, rows of the weight, of one tap per slice. Byte offsets are
+// recomputed only where the tap changes or its channels end, so that the loop adds only a tile's length to two bases.
+// Elements outside a tensor get an offset past the end of every window.
 #pragma once
 
 #include "ckgen/block/slot_copy.hpp"
@@ -19,15 +19,15 @@ struct BwdDataLayouts {
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices>;
     using A = block::LdsLayout<D::m_per_block, D::k1, 1, D::a_pad>;
     using B = typename InLdsB::Layout;
-    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
+    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
 
-// The position of a workgroup in GEMM-K: a tap (or several), and a chunk of their channels. Uniform.
+// The position of a workgroup in GEMM-K, uniform in the workgroup: a tap (or several), and a chunk of its channels.
 template <int NDim>
 struct TapTiles {
     int first_tap, chunk;
-    Walk<NDim> step;  // from a tile's taps to the next's
+    Walk<NDim> step;  // from the taps of a tile to those of the next
 
     CKGEN_DEVICE TapTiles(const BwdDataArgs& args, const BwdDataTile<NDim>& tile)
         : first_tap(tile.k_tile_first * args.tile_taps), chunk(0), step(tile.taps, args.tile_taps) {
@@ -38,8 +38,8 @@ struct TapTiles {
     }
 };
 
-// A: dOut as a matrix of output positions (one for each input position of the class, moved by the tap) by channels.
-// ChannelsLast: its channels lie side by side.
+// A: dOut as a matrix of output positions by channels. A row belongs to an input position of the sub-GEMM; the tap
+// determines its output position. ChannelsLast: channels are contiguous.
 template <class Copy, int NDim, int KPerBlock, bool ChannelsLast>
 class PositionSource {
     static_assert(ChannelsLast || Copy::vector == 1, "several channels at once lie side by side");
@@ -87,14 +87,14 @@ public:
     }
 
     CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += int64{KPerBlock} * k_bytes(args); }
-    // To the first of `chunks` of other taps; by no step, stays with the tap.
+    // Goes to the first of the `chunks` of the next taps; a step of zero keeps the tap.
     CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
                                int chunks) {
         base_ -= int64{chunks} * KPerBlock * k_bytes(args);
         tap_.advance(tile.taps, step);
     }
 
-    // Works out the offsets for the tap and chunk that are next.
+    // Computes the offsets for the next tap and chunk.
     CKGEN_DEVICE void refresh(const BwdDataArgs& args, int chunk) {
         left_ = args.k - chunk * KPerBlock - row_;
         const bool inside = tap_.at[0] < end_ && left_ > 0;
@@ -125,12 +125,12 @@ private:
         return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : channel_bytes_;
     }
 
-    static constexpr int kNowhere = -(1 << 30);  // of rows past the last: outside the output under every tap
+    static constexpr int kNowhere = -(1 << 30);  // for rows past the last: outside the output under every tap
     Walk<NDim> tap_;
-    int end_;  // taps of the first dimension
-    int row_;  // of GEMM-K, in the tap
+    int end_;  // number of taps in the first dimension
+    int row_;  // row of GEMM-K in the tap
     int channel_bytes_;
-    int left_ = 0;  // rows of GEMM-K from this thread's on that the tap has
+    int left_ = 0;  // rows of GEMM-K that the tap has from this thread's row on
     const char* base_;
     int32 position_[Copy::slices][NDim];  // the output position under tap 0
     uint32 row_bytes_[Copy::slices];      // its offset from the base
@@ -197,9 +197,9 @@ private:
     static constexpr int element_bytes = sizeof(typename Copy::T);
     const char* base_;
     int column_bytes_;
-    int end_;  // taps of the first dimension; 0 for a thread past the last column
+    int end_;  // number of taps in the first dimension; 0 for a thread past the last column
     Walk<NDim> tap_[Copy::slices];
-    int row_[Copy::slices];  // of GEMM-K, in the tap
+    int row_[Copy::slices];  // row of GEMM-K in the tap
     uint32 offset_[Copy::slices][Copy::rows];
 };
 
@@ -224,7 +224,7 @@ public:
         refresh(args);
     }
 
-    // Starts the loads of the next tile; the data is there when store() uses it.
+    // Starts the loads of the next tile. store() waits for their values.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
         a_.load(thread, registers.a);
         b_.load(thread, registers.b);
@@ -233,7 +233,7 @@ public:
         b_.next_chunk(args);
         ++taps_.chunk;
         if(taps_.chunk == change_) {
-            // At the tap's last chunk, if that is not whole, or after it.
+            // At the tap's last chunk if that is partial, else after it.
             const bool over = taps_.chunk == args.k_chunks;
             Walk<ndim> step;
             CKGEN_UNROLL
@@ -265,7 +265,7 @@ private:
     const BwdDataArgs& args_;
     const BwdDataTile<ndim>& tile_;
     TapTiles<ndim> taps_;
-    int change_ = 0;  // the chunk at which offsets are worked out again
+    int change_ = 0;  // the chunk at which offsets are recomputed
     PositionSource<CopyA, ndim, k_per_block, layout::channels_last<typename D::Layout::Out>> a_;
     WeightSource<CopyB, ndim, k_per_block> b_;
 };

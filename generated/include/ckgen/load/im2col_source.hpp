@@ -1,18 +1,19 @@
 // Copied by ckgen from templates/include/ckgen/load/im2col_source.hpp. Do not edit; run: ckgen generate
-// The input of a convolution as a matrix whose rows are output positions and whose columns are taps and channels
-// (im2col without the copy).
+// The input of a convolution as a matrix in im2col order, without a copy: rows are output positions, columns are taps
+// and channels.
 //
-// Where a row lies in the input, and which taps see padding there, is the same for all threads that load from it. So a
-// wave keeps a table of the rows that its threads will load in the next tiles, one row to a lane, and works it out for
-// all of them at once; a thread then gathers its few from the other lanes. What is left a row is an addition and the
-// mark of a row that this thread's tap does not see.
+// The input address of a row, and the taps that see padding there, are the same for all threads that load from the row.
+// A wave therefore keeps a table of the rows that its threads load in the next tiles, one row per lane, and computes
+// them all at once. Each thread gathers its few rows from the other lanes. Per row this leaves an addition, and a mark
+// if this thread's tap sees padding.
 #pragma once
 
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::conv {
 
-// `rows` of GEMM-K further, as a step of each dimension's position (output index * stride) and in bytes.
+// A step of `rows` rows of GEMM-K: per dimension, the step of the position (output index * stride) and of the offset in
+// bytes.
 template <int NDim>
 struct ImageStep {
     int32 position[NDim];
@@ -31,9 +32,9 @@ struct ImageStep {
     }
 };
 
-// One output position on its way through the input: for each dimension `position` is output index * stride, and
-// `offset` the bytes from the group's first element to the one under tap 0 without padding. An Offset of 32 bits counts
-// modulo 2^32. Moving on is a few additions and selects.
+// A moving output position and its place in the input. Per dimension, `position` is output index * stride; `offset` is
+// the number of bytes from the group's first element to the one under tap 0 without padding. A 32-bit Offset counts
+// modulo 2^32. A step takes a few additions and selects.
 template <int NDim, class Offset>
 struct ImageCursor {
     int32 position[NDim];
@@ -66,7 +67,7 @@ struct ImageCursor {
     }
 };
 
-// A tap's shift against a cursor's position.
+// The shift of a tap relative to a cursor's position.
 template <int NDim>
 struct Tap {
     int32 shift[NDim];
@@ -107,17 +108,17 @@ struct Tap {
     }
 };
 
-// The row of GEMM-K in each lane of a wave's table. A group of threads with the same rows has neighbouring lanes:
-// first its rows of one tile, slice by slice, then those of the next. Where a tile has more rows than the group has
-// lanes, a wave keeps several tables, which together hold one tile.
+// The row of GEMM-K in each lane of a wave's table. Threads that load the same rows form a group of neighbouring lanes:
+// first the group's rows of one tile, slice by slice, then those of the next. Where a tile has more rows than the group
+// has lanes, a wave keeps several tables, which together hold one tile.
 template <class Copy>
 struct RowTable {
     static constexpr int lanes = platform::kExchangeLanes;
     static constexpr int tile_rows = Copy::slices * Copy::rows;
-    static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their marks fit a register
+    static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their padding marks fit a register
     static constexpr int tiles = max_of(1, group_lanes / tile_rows);
     static constexpr int tables = ceil_div(tile_rows, group_lanes);
-    static constexpr bool ahead = tile_rows <= 4;  // rows are gathered a tile ahead, where it takes few registers
+    static constexpr bool ahead = tile_rows <= 4;  // gather rows one tile ahead where that takes few registers
 
     static CKGEN_HD constexpr int first_lane(int id) { return Copy::group_of(id) * group_lanes; }
     // Row of this thread's lane in a table, counted from the first row of the first tile.
@@ -192,7 +193,7 @@ public:
 private:
     using Table = RowTable<Copy>;
 
-    // A lane's part of a table after the first. Not an array element: that would cost registers.
+    // A lane's part of a table after the first. An array would cost registers.
     struct Entry {
         ImageCursor<NDim, uint32> row;
         uint64 marks;
@@ -200,7 +201,7 @@ private:
     };
     CKGEN_DEVICE Entry& other(int table) { return others_[table - 1]; }
 
-    // Takes this thread's rows of the next tile from the lanes that have them.
+    // Gathers this thread's rows of the next tile from the lanes that hold them.
     CKGEN_DEVICE void gather(const platform::Thread& thread) {
         if constexpr(Table::tables == 1) {
             thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
@@ -217,9 +218,9 @@ private:
         }
     }
 
-    // Works the tables out for the rows under the cursors.
+    // Computes the tables for the rows under the cursors.
     CKGEN_DEVICE void fill(const platform::Thread& thread, const BwdWeightArgs& args) {
-        // The base lies as far before the first row as taps reach back, but not before the tensor.
+        // The base is in_reach_bytes before the first row, where its taps begin, but not before the tensor.
         const int64 wanted = first_.offset - args.in_reach_bytes;
         const int64 skipped = wanted > 0 ? wanted : 0;
         window_ = platform::GlobalBuffer(base_ + skipped, window_bytes(args.in_extent_bytes - skipped));
@@ -228,7 +229,7 @@ private:
         for(int table = 1; table < Table::tables; ++table)
             other(table).row.offset -= static_cast<uint32>(skipped) - skipped_;
         skipped_ = static_cast<uint32>(skipped);
-        uint64 marks = ~uint64{0};  // past the last column: padding, wherever the row
+        uint64 marks = ~uint64{0};  // after the last column: padding in every row
         CKGEN_UNROLL
         for(int table = 1; table < Table::tables; ++table)
             other(table).marks = marks;
@@ -255,22 +256,22 @@ private:
     const BwdWeightArgs& args_;
     const char* base_;
     platform::GlobalBuffer window_;
-    int tiles_, tiles_left_ = 0;  // of the table
+    int tiles_, tiles_left_ = 0;  // tiles per table, tiles left in it
     ImageStep<NDim> step_;
-    ImageCursor<NDim, int64> first_;  // the first row of the table's first tile: where the window lies
+    ImageCursor<NDim, int64> first_;  // the first row of the table's first tile: the window begins there
     ImageCursor<NDim, uint32> row_;   // the row of this lane; its offset counts from the window's base
     uint32 skipped_ = 0;              // bytes before the window's base, modulo 2^32
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
-    int tap_;               // of this thread, counted from the first
+    int tap_;               // tap of this thread, counted from the first
     int lane_;              // first lane of this thread's group
     uint32 column_offset_;  // of this thread's tap and channel
 
-    uint32 padding_ = 0;            // bit i: row i of this thread's, from the next tile on, has padding under its tap
-    int next_ = 0;                  // rows of a thread before the next tile's
+    uint32 padding_ = 0;            // bit i: this thread's tap sees padding in its row i, counted from the next tile
+    int next_ = 0;                  // rows per thread before those of the next tile
     int32 rows_[Table::tile_rows];  // entries of the next tile
-    Entry others_[max_of(1, Table::tables - 1)];  // of the tables behind the first
+    Entry others_[max_of(1, Table::tables - 1)];  // tables after the first
 };
 
 template <class Copy, int NDim, ConvSpec Spec>

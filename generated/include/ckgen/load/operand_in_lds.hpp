@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/load/operand_in_lds.hpp. Do not edit; run: ckgen generate
-// How an operand that is contiguous along columns in global memory lies in LDS and gets there.
+// Ways to bring an operand that is contiguous along columns in global memory to LDS, and its layout there.
 #pragma once
 
 #include "ckgen/block/direct_copy.hpp"
@@ -7,11 +7,12 @@
 
 namespace ckgen::conv {
 
-// In slots, each a column's, transposed in registers; by rows, as LDS reads can transpose 16-bit elements; or by rows
-// through no register, where load waves have 16 bytes a lane of every operand.
+// Slots: each slot has elements of one column; threads transpose in registers. Rows: row-major, where LDS reads can
+// transpose 16-bit elements. Direct: row-major through direct-to-LDS loads, which need 16 bytes per lane for every
+// operand.
 enum class TileWay { Slots, Rows, Direct };
 
-// A row's columns change places in groups of 32 (LdsRows).
+// The columns of a row are permuted in groups of 32 (LdsRows).
 template <int Columns>
 inline constexpr bool kMovableColumns = Columns % 32 == 0;
 

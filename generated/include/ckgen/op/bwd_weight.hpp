@@ -14,7 +14,7 @@ struct BwdWeight {
     using Plan = conv::BwdWeightPlan;
 };
 
-// Sums the f32 partials of all splits into the weight. Defined in reduce.cpp, once a weight type.
+// Sums the f32 partials of all splits into the weight. reduce.cpp defines it once per weight type.
 template <class Wei>
 void reduce_partials(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream);
 

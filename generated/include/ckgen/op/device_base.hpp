@@ -9,7 +9,7 @@
 
 #include "ckgen/platform/runtime.hpp"
 
-// CK keeps this one in the global namespace. Aggregate: StreamConfig{stream, true} times a run.
+// In the global namespace as in CK. It is an aggregate: StreamConfig{stream, true} times a run.
 struct StreamConfig {
     ckgen::platform::Stream stream_id_ = nullptr;
     bool time_kernel_ = false;
@@ -26,12 +26,12 @@ struct BaseArgument {
     BaseArgument& operator=(const BaseArgument&) = default;
     virtual ~BaseArgument() = default;
 
-    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it a run uses split_k 1, and memory of its
-    // own where even that needs some.
+    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it a run uses split_k 1, and allocates
+    // memory itself if even that needs some.
     void* p_workspace_ = nullptr;
 };
 
-// Found by dynamic_cast from a BaseArgument: the split_k a run uses, also when -1 was asked for.
+// The split_k that a run uses, even if the caller asked for -1. Found by dynamic_cast from a BaseArgument.
 struct ArgumentSplitK {
     virtual ~ArgumentSplitK() = default;
     index_t k_batch_ = 1;
@@ -43,8 +43,8 @@ struct BaseInvoker {
     BaseInvoker& operator=(const BaseInvoker&) = default;
     virtual ~BaseInvoker() = default;
 
-    // Average milliseconds a launch if stream_config.time_kernel_, else 0. Throws std::invalid_argument for an
-    // argument that IsSupportedArgument refuses, platform::LaunchError for what the runtime reports.
+    // Average milliseconds per launch if stream_config.time_kernel_, else 0. Throws std::invalid_argument for an
+    // argument that IsSupportedArgument refuses, platform::LaunchError for errors of the runtime.
     virtual float Run(const BaseArgument*, const StreamConfig& = StreamConfig{}) { return 0.f; }
 };
 
@@ -54,17 +54,17 @@ struct BaseOperator {
     BaseOperator& operator=(const BaseOperator&) = default;
     virtual ~BaseOperator() = default;
 
-    // True means that Run works. GetUnsupportedReason is empty exactly then; otherwise "[rule] sentence with numbers".
+    // True means that Run works. GetUnsupportedReason is then empty; otherwise it is "[rule] sentence with numbers".
     virtual bool IsSupportedArgument(const BaseArgument* argument) { return GetUnsupportedReason(argument).empty(); }
     virtual std::string GetUnsupportedReason(const BaseArgument*) const { return "[operator] no kernel"; }
 
-    // CK's type string. Not unique; GetIdentity is.
+    // CK's type string. It is not unique; GetIdentity is.
     virtual std::string GetTypeString() const { return ""; }
-    // The instance's one name: the same in the spec's catalogue, the source file, CMake, Python and reports.
+    // The instance's only name, in the spec's catalogue, the source file, CMake, Python and reports.
     virtual std::string GetIdentity() const { return ""; }
     virtual std::string GetTypeIdName() const { return typeid(*this).name(); }
 
-    // Bytes of workspace the argument needs; 0 if none. SetWorkSpacePointer stores where they are.
+    // Bytes of workspace that the argument needs; 0 if none. SetWorkSpacePointer stores its address.
     virtual std::size_t GetWorkSpaceSize(const BaseArgument*) const { return 0; }
     virtual void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
                                      const StreamConfig& = StreamConfig{}) const {

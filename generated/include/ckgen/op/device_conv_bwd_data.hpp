@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/op/device_conv_bwd_data.hpp. Do not edit; run: ckgen generate
-// The operator interface of dense convolution backward data, parameter for parameter CK's, and its implementation: a
-// grouped operator with one group, whose tensors lie in memory as the dense ones do.
+// The operator interface of dense convolution backward data, with CK's template parameters, and its implementation: a
+// grouped operator with one group, whose tensors have the same memory order as the dense ones.
 #pragma once
 
 #include <stdexcept>
@@ -11,13 +11,13 @@
 
 namespace ckgen::tensor_operation::device {
 
-// in = sum over output channels and taps of wei * out. Positions that no tap sees are written as zero.
+// in = sum over output channels and taps of wei * out. Positions that no tap reaches are written as zero.
 template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType, class WeiDataType,
           class OutDataType, class InElementwiseOperation, class WeiElementwiseOperation, class OutElementwiseOperation>
 struct DeviceConvBwdData : BaseOperator {
     using Spatial = std::vector<index_t>;
 
-    // Throws std::invalid_argument for vectors that have not NDimSpatial entries.
+    // Throws std::invalid_argument if a vector does not have NDimSpatial entries.
     virtual std::unique_ptr<BaseArgument>
     MakeArgumentPointer(void* p_in, const void* p_wei, const void* p_out, index_t N, index_t K, index_t C,
                         Spatial input_spatial_lengths, Spatial filter_spatial_lengths, Spatial output_spatial_lengths,
@@ -28,7 +28,7 @@ struct DeviceConvBwdData : BaseOperator {
     virtual std::unique_ptr<BaseInvoker> MakeInvokerPointer() = 0;
 };
 
-// The dense layouts whose memory is that of the grouped ones with one group.
+// The dense layouts with the memory order of the grouped layouts with one group.
 template <index_t NDimSpatial>
 struct DenseLayout;
 template <>

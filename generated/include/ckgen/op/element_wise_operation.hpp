@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/op/element_wise_operation.hpp. Do not edit; run: ckgen generate
-// Element-wise functions that operators are parameterised with: CK's, with its members, and ckgen's own. Kernels
-// compute them in f32: y is the result, e that of the convolution, the others are D tensors in the operator's order.
-// ckgen/elementwise/function.py has the same functions (BUILTINS); a function's members are its scalars and nothing
-// else.
+// Element-wise functions that operators take as a parameter: CK's, with its members, and ckgen's own. Kernels compute
+// them in f32. y is the result, e the result of the convolution, the others are D tensors in the operator's order.
+// BUILTINS in ckgen/elementwise/function.py lists the same functions. The members of a function are its scalars and
+// nothing else.
 #pragma once
 
 #include "ckgen/math.hpp"
@@ -94,7 +94,7 @@ struct Clip {
 
 }  // namespace ckgen::tensor_operation::element_wise
 
-// Where generated code finds functions, these and those that the spec defines.
+// Generated code uses functions of this namespace: those above, and those that the spec defines.
 namespace ckgen::functions {
 using tensor_operation::element_wise::AddRelu;
 using tensor_operation::element_wise::AddResidual;

@@ -6,8 +6,8 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of in; zero where no tap sees it. Throws std::invalid_argument for no convolution, and for an
-// input that overlaps what is read.
+// Writes every element of in; positions that no tap reaches become zero. Throws std::invalid_argument if the sizes are
+// not those of a convolution, or if the input overlaps tensors that are read.
 template <class DataType>
 struct ReferenceConvBwdData {
     using In = typename DataType::In;

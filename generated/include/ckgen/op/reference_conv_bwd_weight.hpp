@@ -6,8 +6,8 @@
 
 namespace ckgen::tensor_operation::host {
 
-// Writes every element of wei. Throws std::invalid_argument for no convolution, and for a weight that overlaps what is
-// read.
+// Writes every element of wei. Throws std::invalid_argument if the sizes are not those of a convolution, or if the
+// weight overlaps tensors that are read.
 template <class DataType>
 struct ReferenceConvBwdWeight {
     using In = typename DataType::In;

@@ -1,12 +1,13 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo.hpp. Do not edit; run: ckgen generate
 // Family halo of backward weight: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
-// bandwidth. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load
-// role, one thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the
-// math role each tap reads the same rows at another offset, and the products of all taps stay in registers until the
-// workgroup's share of the images is done.
-//   A[channel][position] = In seen through a tap     B[position][channel] = dOut     D[c][k] = dWei of that tap
-// Rows are as wide as the taps reach, so some positions have no output: B is zero there, and A is whatever the tap
-// finds. An infinity or NaN in the input may therefore make NaN of more taps than it belongs to.
+// bandwidth. A workgroup has 64 channels of the input, those of several groups, and all nine taps. The load role, one
+// thread, streams rows of the input and the output through shared memory (conv/halo_geometry.hpp). In the math role
+// each tap reads the same rows at another offset. The sums of all taps stay in registers until the workgroup's share of
+// the images is complete.
+//   A[channel][position] = In under a tap     B[position][channel] = dOut     D[c][k] = dWei of that tap
+// Rows are as wide as the taps reach, so some positions have no output: B is zero there, and A is any value under the
+// tap.
+// An infinity or NaN in the input may therefore make NaN of more taps than those that it belongs to.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -38,18 +39,19 @@ struct HaloKernel {
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
-    // Eight channels are half of the atom's rows: then two taps share an atom, the last one with itself.
+    // Eight channels are half of the atom's rows. Two taps then share an atom; the last tap uses both halves.
     static constexpr bool paired = D::n_per_block == 8;
     static constexpr int row_blocks = paired ? (taps + 1) / 2 : taps;
     static constexpr int column_blocks = D::m_per_block / 8;
-    // More accumulators than an even share of the registers holds.
+    // True if the accumulators need more registers than an even share, so that setmaxnreg moves some from the load
+    // role.
     static constexpr bool moves_registers = D::acc_registers > 112 && D::block_size == 256;
-    // 64 channels of the input's positions, and of the output's.
+    // Swizzled rows of 64 channels of the input's positions, and of the output's.
     using Positions = atom::SwizzledRows<T, 64>;
     static_assert(Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch, "both are swizzled alike");
 
-    // Addresses in shared memory: the rings, one for each pair of residues; the output rows; and at the very end, where
-    // the products do not come, the barriers. An mbarrier's place is not to be stored to while it is one, not even
+    // Addresses in shared memory: the rings, one per pair of residues; the output rows; and at the very end, where the
+    // products are not written, the barriers. Nothing may be stored to an mbarrier's address while it is one, even
     // after its last phase (PTX ISA 9.0, 9.7.13.15.8).
     struct Rings {
         uint32 in;
@@ -84,7 +86,7 @@ struct HaloKernel {
                                               row * p.stride[0] + y - p.pad[0], walk.image);
                 platform::tma_load_nd(walk.ring.data(), args.out, full, out_channel, 0, row - g.lead_rows, walk.image);
             }
-            platform::pdl_launch_dependents();  // not earlier: its workgroups would crowd on the idle multiprocessors
+            platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
         }
     };
 
@@ -112,12 +114,12 @@ struct HaloKernel {
                 const int y = tap / side;
                 const int x = tap % side;
                 const int shift = tap_shift(p, 1, x);
-                // A step's positions begin at a multiple of 8 less lead_rows rows.
+                // A step's positions begin at a multiple of 8 minus lead_rows rows.
                 const int line = position + shift + (tap_shift(p, 0, y) - g.lead_rows) * g.plane;
                 tap_[i] = (tap_ring(p, 0, y) * p.stride[1] + tap_ring(p, 1, x)) * g.ring_bytes +
                           shift * Positions::pitch + Positions::slot_byte(line, channel);
             }
-            // B's matrices: positions 0-7 and 8-15 of eight columns, then of the next eight.
+            // Matrices of B: positions 0-7 and 8-15 of eight columns, then those of the next eight columns.
             const int out_line = share_ * 16 + matrix % 2 * 8 + line;
             const int out_channel = unit_ * D::unit_channels / D::n_per_block * D::m_per_block / 8;
             CKGEN_UNROLL
@@ -154,8 +156,8 @@ struct HaloKernel {
 
     private:
         static constexpr int pairs = (column_blocks + 1) / 2;
-        // The products as f32 in shared memory: [share][group, k][tap][c]. Four floats more a row put the four columns
-        // that a warp stores at once on different banks.
+        // The products as f32 in shared memory: [share][group, k][tap][c]. Four additional floats per row put the four
+        // columns that a warp stores at once into different banks.
         static constexpr int line_floats = taps * D::n_per_block;
         static constexpr int line_pitch = line_floats + 4;
         static constexpr int lines = D::groups_per_block * D::m_per_block;
@@ -172,7 +174,8 @@ struct HaloKernel {
 
         CKGEN_DEVICE void multiply(const HaloWalk<StageRing>& walk) {
             const conv::HaloGeometry& g = args_.rings;
-            // The step's output rows that exist, rounded outwards to the positions that all math warps take at once.
+            // The output rows of the step that exist, rounded outwards to the positions that all math warps process at
+            // once.
             const int before = walk.step * g.rows - g.lead_rows;
             const int first = max_of(0, -before) * g.plane / D::k_per_block * D::k_per_block;
             const int last = min_of(g.rows, args_.problem.out_length[0] - before) * g.plane;
@@ -188,7 +191,7 @@ struct HaloKernel {
             }
         }
 
-        // 16 positions: `in` is the lane's place in a ring, `out` the first row of B.
+        // 16 positions: `in` is the lane's address in a ring, `out` the first row of B.
         CKGEN_DEVICE void step(uint32 in, uint32 out, uint32 ring_bytes) {
             uint32 b[pairs][4];
             CKGEN_UNROLL
@@ -231,7 +234,7 @@ struct HaloKernel {
             }
         }
 
-        // Adds up the shares in order and writes four weights at a time.
+        // Adds the shares in order and writes four weights at a time.
         template <class Target>
         CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightTile& tile, Target* target) const {
             const conv::BwdWeightArgs& p = args_.problem;
@@ -262,10 +265,10 @@ struct HaloKernel {
         const Args& args_;
         const Rings& rings_;
         const int thread_, lane_, unit_, share_;
-        uint32 in_line_;  // this lane's row of A among those that the math warps take at once
-        bool second_;     // it belongs to the second tap of a pair
+        uint32 in_line_;  // this lane's row of A among those that the math warps process at once
+        bool second_;     // true if it belongs to the second tap of a pair
         uint32 row_shift_[side];
-        int tap_[row_blocks];  // from a row under tap 0's column to the lane's 16 bytes under each tap
+        int tap_[row_blocks];  // bytes from a row under tap 0's column to the lane's 16 bytes under each tap
         uint32 out_line_[pairs];
         float acc_[row_blocks][column_blocks][4];
     };

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo_walk.hpp. Do not edit; run: ckgen generate
-// The walk of the roles of family halo over the steps of all images.
+// Iteration of the roles of family halo over the steps of all images.
 #pragma once
 
 #include "ckgen/conv/halo_geometry.hpp"
@@ -7,12 +7,12 @@
 
 namespace ckgen::pipeline {
 
-// The steps of a workgroup. A share that begins inside an image first loads the rows that its first step reaches back
-// to: the first `before` steps have no products.
+// The steps of a workgroup. A share that begins inside an image first loads the earlier rows that its first step needs:
+// the first `before` steps have no products.
 struct HaloShare {
     int before, first, count;
 
-    // Steps begin to end - 1 of all images.
+    // Steps `begin` to `end` - 1 of all images.
     CKGEN_DEVICE HaloShare(const conv::HaloGeometry& g, int begin, int end)
         : before(min_of(g.blocks - g.stages, begin % g.steps_per_image)), first(begin - before),
           count(end > begin ? end - first : 0) {}

@@ -1,7 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma_consumers.hpp. Do not edit; run: ckgen generate
-// The math role of families wavelet_tma and stationary: warpgroups that multiply by wgmma what the load role brings.
-// They are either cooperative, each with 64 rows of the same tile, or ping-pong consumers with a tile each, one of
-// which stores its results while the other multiplies. `View`: see pipeline/tma_roles.hpp.
+// The math role of families wavelet_tma and stationary: warpgroups that multiply the loaded stages by wgmma. They are
+// either cooperative, each with 64 rows of the same tile, or ping-pong consumers with one tile each, so that one stores
+// its results while the other multiplies. `View`: see pipeline/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -11,7 +11,7 @@
 
 namespace ckgen::pipeline {
 
-// Consumers of a workgroup: 1 where its warpgroups cooperate, else the number of ping-pong consumers. m_per_xdl is the
+// Consumers per workgroup: 1 if its warpgroups cooperate, else the number of ping-pong consumers. m_per_xdl is the
 // number of rows per warpgroup, 64 or 128.
 template <class D>
 inline constexpr int tma_consumers = D::warpgroups * D::m_per_xdl / D::m_per_block;
@@ -28,7 +28,7 @@ public:
 
     CKGEN_DEVICE bool more() const { return unit_ < run_.end; }
     CKGEN_DEVICE int unit() const { return unit_; }
-    // The first unit's tile, and the one after the current unit's; any tile where there is none.
+    // The first unit's tile, and the one after the current unit's; an arbitrary tile if there is none.
     CKGEN_DEVICE Tile first(const Args& args) const { return View::unit(args, run_.first < run_.end ? run_.first : 0); }
     CKGEN_DEVICE Tile next(const Args& args) const {
         return View::unit(args, unit_ + run_.step < run_.end ? unit_ + run_.step : unit_);
@@ -54,7 +54,7 @@ protected:
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int own_blocks = a_blocks * consumers / D::warpgroups;  // of A, per warpgroup
 
-    // A unit: its tile, whether that is a data-parallel one, and its slot of partials.
+    // A unit: its tile, true if that is a data-parallel one, and its slot of partials.
     struct Unit {
         const Tile& tile;
         bool direct;
@@ -67,7 +67,7 @@ protected:
         : thread_(thread), args_(args), ring_(ring), first_block_(warpgroup / consumers), id_(id),
           workgroup_(static_cast<int>(thread.block_id())) {}
 
-    // Says that the stationary B is no longer read, if this tile needs another one.
+    // Signals that the stationary B is no longer read, if this tile needs another one.
     CKGEN_DEVICE void release_weight(const Tile& tile) {
         if constexpr(D::weight_rows > 0)
             if(weight_.changes(tile) && weight_.changed > 1 && id_ == 0)
@@ -241,8 +241,8 @@ private:
 };
 
 // Each warpgroup takes every consumers-th tile with all its rows. The order barriers let one consumer multiply at a
-// time: a consumer begins when the one before it has issued its last products. Without that order a consumer could be
-// more than one phase ahead of a stage's barrier, and a parity cannot tell such phases apart.
+// time: a consumer begins when the previous one has issued its last products. Without that order a consumer could be
+// more than one phase ahead of a stage's barrier, and a parity cannot distinguish such phases.
 template <class D, class View>
 class PingPongConsumer : TmaConsumer<D, View> {
     using Base = TmaConsumer<D, View>;
@@ -326,7 +326,7 @@ private:
         }
     }
 
-    // wait_mma() where there may have been no products.
+    // wait_mma() for a unit that may have no products.
     CKGEN_DEVICE void complete(uint32 last, typename Base::Registers (&acc)[Base::own_blocks]) const {
         wait_mma(last, acc);
         if(last == 0) {

@@ -1,7 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/wavelet.hpp. Do not edit; run: ckgen generate
-// Family wavelet: the first load_waves waves only move data, the other math_waves only multiply. LDS is a ring of
+// Family wavelet: the first load_waves waves only copy to LDS, the other math_waves only multiply. LDS is a ring of
 // `stages` tiles in two halves: while the math waves multiply one half, the load waves fill the other, and a barrier
-// swaps them. Both roles' loops go round the whole ring, so that every LDS address is a register that never changes
+// swaps them. Each loop iteration of a role covers the whole ring, so that every LDS address is a constant register
 // plus an immediate.
 #pragma once
 
@@ -25,12 +25,12 @@ struct WaveletKernel {
     static constexpr int tiles_per_half = D::stages / 2;
     static_assert(D::load_waves > 0 && D::stages % 2 == 0, "a load role, and a ring of two halves");
 
-    // Halves of the ring that GEMM-K takes. Tiles past the end read as zeros.
+    // Halves of the ring that GEMM-K fills. Tiles past the end read as zeros.
     static CKGEN_DEVICE int halves(const Tile& tile) { return (tile.k_tiles + tiles_per_half - 1) / tiles_per_half; }
 
-    // Global loads run `ahead` halves ahead of their LDS writes. A load wave has registers to spare for two where the
-    // math waves' accumulators set the kernel's number; with one, it waits for what it asked for just before the
-    // barrier.
+    // Global loads are `ahead` halves ahead of their LDS writes. With two halves a load wave needs more registers; they
+    // are available where the accumulators of the math waves determine the kernel's registers. With one half the load
+    // wave waits just before the barrier for the loads that it issued last.
     struct LoadRole {
         static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread, int id, const Tile& tile) {
             const int count = halves(tile);
@@ -62,7 +62,7 @@ struct WaveletKernel {
                     fill<1>(thread, loader, loaded[ahead - 1], half + 1 + ahead < count);
             }
         }
-        // Writes the tiles that were loaded to a half of the ring and starts on those that it holds next.
+        // Writes the loaded tiles to a half of the ring and starts the loads of the next ones into the same registers.
         template <int Which>
         static CKGEN_DEVICE void fill(const platform::Thread& thread, Loader& loader, Half& half, bool more) {
             CKGEN_UNROLL
@@ -78,7 +78,7 @@ struct WaveletKernel {
                 loader.load(thread, half.tiles[i]);
         }
 
-        // Without registers: a half's loads are on their way while the math waves multiply the other half.
+        // Direct-to-LDS loads: a half is loaded while the math waves multiply the other half.
         static CKGEN_DEVICE void copy(const platform::Thread& thread, Loader& loader, int count) {
             for(int half = 0; half < count; half += 2) {
                 copy_half<0>(thread, loader);

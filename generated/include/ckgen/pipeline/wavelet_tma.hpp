@@ -17,14 +17,14 @@ struct WaveletTmaArgs {
     int32 advance[conv::kMaxDims + 1];  // k_per_block rows of GEMM-K as output positions, innermost first, and images
 };
 
-// One warp whose lanes all compute the same, so that the compiler keeps it in uniform registers, which TMA instructions
-// read; one elected lane issues the loads. A single lane would need more time between two loads than the loads of a
-// small tile take.
+// One warp whose lanes all compute the same, so that the compiler keeps values in the uniform registers that TMA
+// instructions read; one elected lane issues the loads. A single active lane would need more time between two loads
+// than the loads of a small tile take.
 template <class D>
 struct WaveletTmaLoadRole {
     using Args = WaveletTmaArgs;
     static constexpr int ndim = D::Layout::ndim;
-    using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, 64>;  // what one TMA load brings
+    using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, 64>;  // one TMA load
     static constexpr int block_bytes = Block::bytes;
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int b_blocks = D::n_per_block / 64;
@@ -67,8 +67,8 @@ private:
         }
     };
 
-    // A row of GEMM-K, and the input's coordinates under tap 0 there, innermost first. It moves on without a
-    // division, which would take longer than a copy.
+    // A row of GEMM-K, and the input's coordinates under tap 0 there, innermost first. It advances without a division,
+    // which would take longer than a copy.
     struct Position {
         int row, image;
         int output[ndim], input[ndim];
@@ -138,7 +138,7 @@ struct WaveletTmaView {
             : epilogue::WgmmaStore<typename D::Wei>(thread, args.problem, tile, id) {}
         static CKGEN_DEVICE void prefetch(const Args&, const Tile&, int) {}
     };
-    // Both operands have a position of GEMM-K a row.
+    // A row of both operands is a position of GEMM-K.
     static CKGEN_DEVICE constexpr int steps(const Args&) { return D::k_per_block / 16; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/plan/bwd_data_plan.hpp. Do not edit; run: ckgen generate
-// Host-side planning for backward data: is the problem supported, how is it split, what do the kernels get.
+// Host-side planning of backward data: checks if the problem is supported, chooses the split, computes the kernels'
+// arguments.
 #pragma once
 
 #include <vector>
@@ -9,22 +10,22 @@
 
 namespace ckgen::conv {
 
-// What planning of backward data needs to know of an instance.
+// Properties of an instance of backward data that planning reads.
 struct BwdDataTraits : InstanceTraits {
-    int resident;     // workgroups of a persistent kernel a compute unit
-    int consumers;    // tiles that such a workgroup has under way
-    int weight_rows;  // of GEMM-K that stay in LDS while such a workgroup goes through neighbouring tiles, else 0
+    int resident;     // workgroups of a persistent kernel per compute unit
+    int consumers;    // tiles in flight per such workgroup
+    int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {
-    BwdDataUnits units{};  // of persistent kernels
+    BwdDataUnits units{};  // persistent kernels only
     std::vector<BwdDataTensor> d;
 };
 
 BwdDataPlan make_plan(const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
                       const Addresses& addresses, int compute_units);
 
-// Workgroups of the main kernel; of persistent ones, an upper bound.
+// Workgroups of the main kernel; for persistent kernels an upper bound.
 int64 grid_size(const BwdDataArgs& args);
 
 }  // namespace ckgen::conv

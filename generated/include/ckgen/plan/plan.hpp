@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/plan/plan.hpp. Do not edit; run: ckgen generate
-// What planning of both operations shares: the traits of an instance and the plan of a problem.
+// Types that the planning of both operations shares: the traits of an instance and the plan of a problem.
 #pragma once
 
 #include <algorithm>
@@ -14,28 +14,28 @@
 
 namespace ckgen::conv {
 
-// What planning needs to know of a D tensor of an instance.
+// Properties of a D tensor of an instance that planning reads.
 struct DTensorTraits {
     const char* layout;
-    int bytes;  // of an element
+    int bytes;  // per element
     bool channels_last, one_a_channel;
 };
 
-// What planning needs to know of an instance of any operation, as values.
+// Properties of an instance of any operation that planning reads, as values.
 struct InstanceTraits {
     int ndim;
     MemoryOrder order;
     bool writes_input;  // backward data; else backward weight, which writes the weight
     ConvSpec conv_spec;
     int m_per_block, n_per_block, k_per_block;
-    int tiles_per_half;  // split boundaries are multiples of this many k tiles
+    int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
     int a_vector, b_vector, c_vector;
-    int elem_bytes, written_bytes;  // of an element that is read, and of one that is written
+    int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int launch_threads;
     bool truncates;   // the matrix unit rounds partial sums toward zero
-    bool tma;         // TMA brings tiles: tensor maps have limits of their own and need no windows
+    bool tma;         // TMA loads the tiles: tensor maps have limits of their own and need no windows
     bool persistent;  // workgroups take tiles in turn
-    HaloLimits halo;  // of family halo: a workgroup has all taps
+    HaloLimits halo;  // family halo: a workgroup computes all taps
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 
@@ -64,33 +64,33 @@ InstanceTraits common_traits(bool writes_input) {
     return traits;
 }
 
-// Everything that is known before memory is: made once for a problem, used by every run.
+// Everything that is known before memory is allocated: computed once per problem, used by every run.
 template <class Args_>
 struct Plan {
     using Args = Args_;
     std::string reason;  // empty if the instance takes the problem; else nothing below is set
-    int split_k = 1;     // what is used, also where the problem asks for -1
+    int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
     Args args{};        // without pointers
-    RepackArgs copy{};  // without pointers, where workspace.copy_bytes is not 0
+    RepackArgs copy{};  // without pointers; set if workspace.copy_bytes is not 0
 };
 
-// The addresses of the tensors. Null stands for memory that is not allocated yet.
+// Addresses of the tensors. Null stands for memory that is not allocated yet.
 struct Addresses {
     const void* in;
     const void* wei;
     const void* out;
 };
 
-// What both operations ask of a problem before sizes are multiplied: its dimensions, layout and split_k.
+// Checks of both operations before sizes are multiplied: dimensions, layout and split_k.
 std::string check_problem(const InstanceTraits& traits, const Problem& problem);
-// Refuses what is no pointwise convolution, of an instance for these alone.
+// Refuses a problem that is not a pointwise convolution, if the instance takes only those.
 std::string check_pointwise(const InstanceTraits& traits, const Problem& problem);
-// Refuses channels, strides and addresses that are no multiples of the vectors.
+// Refuses channels, strides and addresses that are not multiples of the vectors.
 std::string check_vectors(const InstanceTraits& traits, const Problem& problem, const Addresses& addresses);
 
-// Refuses a dimension that a tensor map in im2col order cannot describe: corners of the box that the first tap walks
-// through too far outside the image, or another tap too far behind the first.
+// Refuses a dimension that a tensor map in im2col order cannot describe: the corners of the box that the first tap
+// reads are too far outside the image, or another tap is too far from the first.
 std::string check_walk(int ndim, int dimension, int64 lowest_corner, int64 highest_corner, int64 tap);
 inline constexpr char kFarGroups[] = "the channels of all groups of a position reach over more than 2^31 elements";
 

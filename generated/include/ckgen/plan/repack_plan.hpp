@@ -7,20 +7,21 @@
 
 namespace ckgen::conv {
 
-// What a run keeps in the workspace, one behind the other.
+// The parts of a run's workspace, in order.
 struct Workspace {
-    // f32 partials: of all splits, none with split_k 1; of persistent kernels also those of sums cut into several.
+    // f32 partials of all splits; 0 with split_k 1. For persistent kernels also those of sums that are cut into
+    // several.
     int64 partial_bytes = 0;
     int64 copy_offset = 0;  // a multiple of 256
-    int64 copy_bytes = 0;   // a copy of the output with longer rows; 0 where it needs none
+    int64 copy_bytes = 0;   // a copy of the output with longer rows; 0 if it needs none
 
     int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
 };
 
-// How the output is copied for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are of whole
-// 128-byte lines where those add no more than `padding` times their bytes.
+// Arguments of the copy of the output for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are
+// padded to whole 128-byte lines if that adds at most `padding` times their bytes.
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
-// Puts the copy behind the partials; refuses one of more than 2^42 bytes.
+// Places the copy after the partials; refuses a copy of more than 2^42 bytes.
 std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes);
 
 }  // namespace ckgen::conv

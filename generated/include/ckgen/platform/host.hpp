@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/platform/host.hpp. Do not edit; run: ckgen generate
 // Host platform: a workgroup's threads are fibers on one OS thread, LDS is a checked buffer, barriers switch fibers.
-// What a GPU hides is an error here (HostError, with the source lines involved): an LDS race, an LDS access out of
-// bounds, an LDS read of bytes nobody wrote, a barrier that some threads skip, a global access outside the tensors.
-// Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp: they too may do
-// nothing that a thread could not rely on.
-// The engine is templates/src/host_*.cpp; this header is what kernels see of it.
+// Errors that a GPU hides throw HostError here, with the source lines involved: an LDS race, an LDS access out of
+// bounds, an LDS read of bytes that nobody wrote, a barrier that some threads skip, a global access outside the
+// tensors. Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp. They complete
+// as late, or in as random an order, as the instruction set allows, and check their operands. The engine is
+// templates/src/host/*.cpp; kernels use this header only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace ckgen::platform {
 
 using Stream = void*;
 
-// Half a wave where the portable atom replaces hardware whose waves are half as wide.
+// Half a wave if the portable atom replaces hardware whose waves are half as wide.
 #if defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM
 inline constexpr int kExchangeLanes = 32;
 #else
@@ -42,7 +42,7 @@ struct Site {
     static Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 };
 
-// Global memory that a launch may touch. `name` appears in reports.
+// Global memory that a launch may access. Reports quote `name`.
 struct Region {
     const char* name;
     const char* begin;
@@ -51,7 +51,7 @@ struct Region {
 };
 using Regions = std::vector<Region>;
 
-// As gfx950 where the build asks for it, else as the other architectures with matrix cores.
+// Like gfx950 if the build requests it, else like the other architectures with matrix cores.
 #if defined(CKGEN_HOST_TRANSPOSING_LDS) && CKGEN_HOST_TRANSPOSING_LDS
 inline constexpr bool kTransposingLds = true;
 #else
@@ -61,7 +61,7 @@ inline constexpr bool kTransposingLds = false;
 inline constexpr bool kDirectLds = kTransposingLds;
 inline constexpr int kLoadedHalves = 2;  // as on AMD
 
-// The low (high) halves of two words, that of `a` in the low half.
+// The low (or high) halves of two words as one word, the half of `a` in its low half.
 template <bool High>
 uint32 merge_halves(uint32 a, uint32 b) {
     return High ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16);
@@ -96,8 +96,8 @@ public:
         std::memcpy(&value, lds(byte_offset, sizeof(V), false, site), sizeof(V));
         return value;
     }
-    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
-    // of the four rows at `first` and of the four at `second`.
+    // Each of 16 lanes gives two addresses of 8 bytes; the 8 bytes of four lanes are a row of 16 columns. A lane gets
+    // one column of the four rows at `first` and of the four rows at `second`.
     template <class V>
     V lds_load_transposed(int first, int second, Site site = Site::here()) const {
         TransposeLane mine{{lds_load<Vec<uint16, 4>>(first, site), lds_load<Vec<uint16, 4>>(second, site)}, {}};
@@ -134,8 +134,8 @@ public:
         return mine.result;
     }
 
-    // Runs `execute(payloads)` once for the 64 lanes of this wave, when all have arrived with their payload:
-    // how a matrix instruction sees the registers of every lane.
+    // Runs `execute(payloads)` once for the 64 lanes of this wave, when all lanes have arrived with their payload.
+    // Matrix instructions read the registers of every lane in this way.
     void collective(void* payload, void (*execute)(void* const* payloads), Site site = Site::here()) const;
 
     void check_global(const void* address, int bytes, bool write, Site site) const;
@@ -162,10 +162,10 @@ private:
     int id_;
 };
 
-inline void pdl_wait() {}  // a launch returns when it is done
+inline void pdl_wait() {}  // a launch returns when it is complete
 inline void pdl_launch_dependents() {}
 
-// A window of global memory. A load at or past `bytes` gives zero, as AMD's raw buffers do; a load before that is
+// A window of global memory. A load at or past `bytes` returns zero, like AMD's raw buffers; a load before that is
 // checked against the tensors of the launch.
 class GlobalBuffer {
 public:
@@ -181,7 +181,7 @@ public:
         }
         return value;
     }
-    // 16 bytes per lane; lane 0's go to LDS byte `first`, the next lane's after them.
+    // Loads 16 bytes per lane: lane 0 to LDS byte `first`, the next lanes after it.
     void load_to_lds(const Thread& thread, uint32 byte_offset, int first, Site site = Site::here()) const {
         constexpr int wave_lanes = 64;
         thread.lds_store(first + thread.thread_id() % wave_lanes * 16, load<Vec<uint32, 4>>(thread, byte_offset, site),
@@ -197,7 +197,7 @@ using KernelEntry = void (*)(const void* args, Thread& thread);
 
 struct HostOptions {
     uint64 seed = 0;  // 0: waves and lanes run in order; otherwise every round runs in a shuffled order
-    int threads = 0;  // OS threads that share the workgroups; 0: one a core
+    int threads = 0;  // OS threads that share the workgroups; 0: one per core
 };
 HostOptions& host_options();
 
@@ -231,14 +231,14 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
 }
 
 int compute_units();
-inline int current_device() { return 0; }  // there is one
-// It runs every kernel that has an entry: LDS is memory of the process.
+inline int current_device() { return 0; }  // the host is one device
+// Empty: the host runs every kernel that has an entry, because LDS is memory of the process.
 inline std::string kernel_reason(KernelEntry entry, int) {
     return entry != nullptr ? "" : "[host] the host platform does not emulate this kernel; it runs on GPUs alone";
 }
 
 inline void* allocate(std::size_t bytes) {
-    // 256 bytes, as hipMalloc aligns.
+    // 256 bytes, the alignment of hipMalloc.
     return bytes > 0 ? ::operator new(bytes, std::align_val_t{256}) : nullptr;
 }
 inline void release(void* memory) { ::operator delete(memory, std::align_val_t{256}); }
@@ -258,13 +258,13 @@ private:
 
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
 inline void copy_from_device(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
-inline void synchronize(Stream) {}        // a launch returns when it is done
-inline int use_device(int) { return 0; }  // there is one
+inline void synchronize(Stream) {}        // a launch returns when it is complete
+inline int use_device(int) { return 0; }  // the host is one device
 
 float elapsed_milliseconds(void (*call)(void*), void* context, int repeats);
 
-// Average milliseconds of one call of `work`, over `repeats` calls. One warm-up is enough where there is no clock to
-// ramp up, and `repeats` is capped: the host platform proves results, it is not a benchmark.
+// Average milliseconds of one call of `work`, over `repeats` calls. One warm-up suffices without a clock that ramps up.
+// `repeats` is capped: the host platform verifies results, it is not a benchmark.
 template <class Work>
 float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
     if(warm_ups > 0)
@@ -275,6 +275,6 @@ float time_milliseconds(Stream, int warm_ups, int repeats, const Work& work) {
 
 }  // namespace ckgen::platform
 
-// Names a kernel type (Args, launch_threads, lds_bytes, run) to launch(): entry_SYMBOL().
+// Defines entry_SYMBOL(), which returns a kernel type (Args, launch_threads, lds_bytes, run) for launch().
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
     inline ::ckgen::platform::KernelEntry entry_##SYMBOL() { return ::ckgen::platform::entry_of<__VA_ARGS__>(); }

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/platform/host_tensor_map.hpp. Do not edit; run: ckgen generate
-// Tensor maps of the host's TMA unit. What CUDA's driver would refuse is refused here too: CUDA driver API,
+// Tensor maps of the host's TMA unit. It refuses the maps that CUDA's driver would refuse: CUDA driver API,
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ckgen::platform {
 
 inline bool encodes_tensor_maps() { return true; }
 
-// Throws TensorMapRefused where the driver would not take the map.
+// Throws TensorMapRefused if the driver would not take the map.
 inline void check_tensor_map(const TensorMap& m) {
     const auto need = [](bool holds, const std::string& what) {
         if(!holds)

@@ -13,7 +13,7 @@ class TmaUnit {
 public:
     explicit TmaUnit(Workgroup& group) : group_(group) {}
 
-    // A workgroup begins.
+    // Starts a workgroup.
     void begin();
 
     void init(int id, uint32 address, int arrivals, Site site);
@@ -23,25 +23,26 @@ public:
     void wait(int id, uint32 address, int parity, Site site);
     void start(int id, const TmaRequest& request);
 
-    // Does a few of the copies on their way, chosen at random.
+    // Executes a few of the copies in flight, chosen at random.
     void do_some(uint64& random);
-    // Does the oldest copy on its way; false where there is none.
+    // Executes the oldest copy in flight; false if there is none.
     bool do_one();
-    // The event for which a thread sleeps at an mbarrier.
+    // Describes the event for which a thread sleeps at an mbarrier.
     std::string describe(int index) const;
-    // Why the workgroup may not end yet, or nothing.
+    // The reason why the workgroup may not end yet, or empty.
     std::string unfinished() const;
 
 private:
-    // PTX ISA 9.0, 9.7.13.15: a phase is over when all threads have arrived and all bytes that they expect have come.
+    // PTX ISA 9.0, 9.7.13.15: a phase is complete when all threads have arrived and all bytes that they expect have
+    // been copied.
     struct Mbarrier {
         int offset;
         int arrivals;
         int missing;
-        int64 bytes = 0;  // expected and not yet here
+        int64 bytes = 0;  // expected and not yet copied
         uint32 phase = 0;
         bool published = false;
-        int owner;  // who initialised it, and where
+        int owner;  // the thread that initialised it
         Site owner_site;
         Site expect_site;
         Clocks::Row arriving, released;
@@ -50,7 +51,7 @@ private:
         TmaRequest request;
         int mbarrier;
         uint32 phase;
-        Clocks::Row known;  // to the thread that issued it
+        Clocks::Row known;  // knowledge of the thread that issued it
     };
 
     static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
@@ -60,7 +61,7 @@ private:
     void execute(const Copy& copy);
     int64 load_tiled(const Copy& copy);
     int64 load_im2col(const Copy& copy);
-    // One run of channels at a position; outside the tensor zeros.
+    // Copies one run of channels at a position; zeros outside the tensor.
     void copy_row(const Copy& copy, int64 row, const int64* position);
 
     Workgroup& group_;

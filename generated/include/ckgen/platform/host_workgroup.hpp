@@ -47,7 +47,7 @@ public:
     TmaUnit copies{*this};
     MatrixUnits matrix{*this};
 
-    // Whether global memory at `address` may be accessed, and the report where not.
+    // True if global memory at `address` may be accessed; else reports the access.
     bool reaches(const char* address, int bytes, bool write) const {
         for(const Region& region : *regions_)
             if(address >= region.begin && address + bytes <= region.begin + region.bytes && (region.writable || !write))
@@ -67,7 +67,7 @@ private:
         State state = State::done;
         bool started = false;
         Site site;
-        int detail = 0;  // which named barrier or mbarrier it waits at
+        int detail = 0;  // number of the named barrier or mbarrier at which it waits
         void* payload = nullptr;
         void (*execute)(void* const*) = nullptr;
     };
@@ -95,7 +95,7 @@ private:
     std::string failure_;
     std::vector<Fiber> fibers_;
     std::vector<int> order_;
-    std::vector<int> at_collective_;  // how many threads of each warp wait for their lanes
+    std::vector<int> at_collective_;  // number of threads per warp that wait for their lanes
     jmp_buf scheduler_;
     const void* scheduler_stack_ = nullptr;
     size_t scheduler_stack_bytes_ = 0;

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/platform/nvidia_tma.hpp. Do not edit; run: ckgen generate
-// Hopper's asynchronous instructions: mbarriers, TMA loads, setmaxnreg. PTX ISA 9.0, 9.7.13.15
-// (mbarrier) and 9.7.9.27 (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
+// Hopper's asynchronous instructions: mbarriers, TMA loads, setmaxnreg. PTX ISA 9.0, 9.7.13.15 (mbarrier) and 9.7.9.27
+// (cp.async.bulk.tensor). Addresses are shared-memory byte addresses.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -12,13 +12,13 @@ namespace ckgen::platform {
 
 using TensorMap = CUtensorMap;
 
-// `arrivals`: how many threads arrive before a phase completes.
+// `arrivals`: number of threads that must arrive to complete a phase.
 CKGEN_DEVICE void mbarrier_init(uint32 barrier, int arrivals) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 // Makes initialised barriers visible to TMA; a workgroup barrier follows.
 CKGEN_DEVICE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-// Arrives and says how many bytes of copies the phase also waits for.
+// Arrives, and adds the number of bytes of copies that the phase also waits for.
 CKGEN_DEVICE void mbarrier_expect(uint32 barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -76,14 +76,14 @@ CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 ba
     }
 }
 
-// A run of bytes. Their number and both addresses are multiples of 16. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
+// Loads a run of bytes. Their number and both addresses are multiples of 16. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).
 CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32 barrier) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
         "l"(source), "r"(bytes), "r"(barrier)
         : "memory");
 }
-// Brings the 32 bytes around an address to the second-level cache.
+// Prefetches the 32 bytes around an address to the second-level cache.
 CKGEN_DEVICE void prefetch_sector(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 CKGEN_DEVICE Vec<uint32, 2> lds_load_8_bytes(uint32 address) {
     Vec<uint32, 2> value;
@@ -105,13 +105,13 @@ CKGEN_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::
 // Start of the workgroup's dynamic shared memory, which is Thread's LDS.
 CKGEN_DEVICE uint32 lds_start() { return static_cast<uint32>(__cvta_generic_to_shared(dynamic_lds)); }
 CKGEN_DEVICE void sync_warp() { __syncwarp(); }
-// True in one lane of a warp, whose lanes are all here. PTX ISA 9.0, 9.7.13.14 (elect.sync).
+// True in one lane of a warp; all lanes must call it. PTX ISA 9.0, 9.7.13.14 (elect.sync).
 CKGEN_DEVICE bool elect_lane(const Thread&) {
     uint32 elected;
     asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
     return elected != 0;
 }
-// A barrier of all threads of a grid: what they stored before can be read after. Needs a cooperative launch.
+// A barrier of all threads of a grid: earlier stores of each thread are visible after it. Needs a cooperative launch.
 inline constexpr bool kGridBarrier = true;
 CKGEN_DEVICE void grid_barrier() { cooperative_groups::this_grid().sync(); }
 // A barrier of `threads` threads, a multiple of 32; number 0 is the workgroup's.
@@ -119,8 +119,9 @@ CKGEN_DEVICE void barrier_of(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// ldmatrix.x4.trans: four 8x8 matrices of 16-bit elements, lane i gives the address of row i % 8 of matrix i / 8.
-// Register j of lane i then holds column i / 4 of rows i % 4 * 2 and the next of matrix j. PTX ISA 9.0, 9.7.14.5.15.
+// ldmatrix.x4.trans loads four 8x8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8.
+// Register j of lane i then holds column i / 4 of rows i % 4 * 2 and i % 4 * 2 + 1 of matrix j. PTX ISA 9.0,
+// 9.7.14.5.15.
 CKGEN_DEVICE void load_matrices_transposed(uint32 address, uint32 (&r)[4]) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -128,7 +129,8 @@ CKGEN_DEVICE void load_matrices_transposed(uint32 address, uint32 (&r)[4]) {
                  : "memory");
 }
 
-// The same without transposition: register j of lane i holds columns i % 4 * 2 and the next of row i / 4 of matrix j.
+// ldmatrix.x4 without transposition: register j of lane i holds columns i % 4 * 2 and i % 4 * 2 + 1 of row i / 4 of
+// matrix j.
 CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -136,9 +138,9 @@ CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
                  : "memory");
 }
 
-// stmatrix.x4: four 8x8 matrices of 16-bit elements, lane i gives where row i % 8 of matrix i / 8 goes, 16 bytes of the
-// workgroup's LDS. Register j of lane i holds columns i % 4 * 2 and the next of row i / 4 of matrix j. PTX ISA 9.0,
-// 9.7.14.5.16.
+// stmatrix.x4 stores four 8x8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8, 16
+// bytes in the workgroup's LDS. Register j of lane i holds columns i % 4 * 2 and i % 4 * 2 + 1 of row i / 4 of matrix
+// j. PTX ISA 9.0, 9.7.14.5.16.
 CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&r)[4]) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(
                      lds_start() + static_cast<uint32>(byte_offset)),
@@ -146,8 +148,8 @@ CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&
                  : "memory");
 }
 
-// Moves registers between roles: every thread of a warpgroup executes it. The kernel must have been compiled to use all
-// registers of a multiprocessor.
+// setmaxnreg moves registers between roles. Every thread of a warpgroup executes it, and the kernel must be compiled to
+// use all registers of a multiprocessor.
 template <int Count>
 CKGEN_DEVICE void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));

@@ -3,22 +3,22 @@
 //
 // Every platform offers to kernels:
 // clang-format off
-//   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives; from lane to
-//                      lane of its kExchangeLanes: gather(), ballot(); where kTransposingLds: lds_load_transposed().
-//                      reload_kernel_args(), rematerialize() and pin() only say what is to be in registers, schedule_boundary() and
-//                      interleave() in which order the compiler is to put instructions
+//   Thread             one GPU thread: thread_id(), block_id(), barrier(), LDS access, matrix collectives;
+//                      gather() and ballot() between the lanes of its kExchangeLanes;
+//                      lds_load_transposed() if kTransposingLds.
+//                      reload_kernel_args(), rematerialize() and pin() only control which values are in registers,
+//                      schedule_boundary() and interleave() only the order of instructions
 //   merge_halves()     the low or the high halves of two words as one word
-//   GlobalBuffer       a bounded window of global memory: loads past its end give zero, as AMD's raw buffers do
-//   kInvalidOffset     a byte offset that lies past the end of every window
-//   kDirectLds         whether GlobalBuffer::load_to_lds() exists: 16 bytes per lane from global memory to LDS, lane
-//                      after lane from one place on; Thread::await_loads() waits for them
-//   kLoadedHalves      how many halves of an LDS ring a load wave holds in registers on their way there, 1 or 2
-//   pdl_wait()
-//                      in kernels with `overlaps_previous`, before anything that an earlier kernel wrote is read
+//   GlobalBuffer       a bounded window of global memory: loads past its end return zero, like AMD's raw buffers
+//   kInvalidOffset     a byte offset past the end of every window
+//   kDirectLds         true if GlobalBuffer::load_to_lds() exists: it loads 16 bytes per lane from global memory to
+//                      consecutive bytes of LDS; Thread::await_loads() waits for them
+//   kLoadedHalves      number of LDS ring halves that a load wave holds in registers before it writes them, 1 or 2
+//   pdl_wait()         kernels with `overlaps_previous` call it before they read results of an earlier kernel
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError
-//   compute_units()    how many workgroups run side by side
-//   kernel_reason()    why the current device cannot run a kernel, "[rule] ...", or nothing
+//   compute_units()    number of compute units of the current device
+//   kernel_reason()    why the current device cannot run a kernel, "[rule] ...", or empty
 //   current_device()   the number of this thread's device
 // clang-format on
 #pragma once

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/platform/process_mutex.hpp. Do not edit; run: ckgen generate
-// The one mutex of the process for what its threads share in host code. A process may fork while its threads run
-// kernels: the child has the forking thread alone, and finds this mutex free and what it guards whole.
+// The one mutex of the process for data that threads share in host code. A process may fork while its threads run
+// kernels: the child has only the forking thread, and finds this mutex free and the data consistent.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace ckgen::platform {
 
-// Held for a few instructions at a time, never while another lock is taken.
+// Held for a few instructions at a time, and never while another lock is taken.
 inline std::mutex& process_mutex() {
     static std::mutex mutex;
     static const int registered = pthread_atfork([] { process_mutex().lock(); }, [] { process_mutex().unlock(); },

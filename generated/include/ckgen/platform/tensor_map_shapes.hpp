@@ -6,27 +6,27 @@
 
 namespace ckgen::platform {
 
-// The driver, or the host platform in its place, does not take a tensor map.
+// Thrown if the driver, or the host platform in its place, refuses a tensor map.
 class TensorMapRefused : public LaunchError {
     using LaunchError::LaunchError;
 };
 
-// A channels-last tensor of 2D images and the box that one copy takes of it: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th and column_step-th. Swizzled over its channels where the box has 64 or 32,
-// else packed. Bytes lie between neighbours; what lies outside reads as zero.
+// A channels-last tensor of 2D images and the box that one copy reads: box_channels channels of box_rows rows and
+// box_columns columns, every row_step-th row and column_step-th column. Swizzled over the channels if the box has 64 or
+// 32, else packed. Strides are in bytes; positions outside read as zero.
 struct BoxMap {
     int64 channels, columns, rows, images;
     int64 column_bytes, row_bytes, image_bytes;
     int box_channels, box_columns, box_rows, column_step, row_step;
 };
 
-// A channels-last image tensor seen through a convolution's positions. Spatial arrays are innermost first.
+// A channels-last image tensor, read in the order of a convolution's positions. Spatial arrays are innermost first.
 struct ImageMap {
     int ndim;
     int64 channels, images;
     int64 length[3], stride_bytes[3], image_bytes;
-    int lower[3], upper[3];  // corners of the box that tap 0 walks: -left pad, right pad - (filter - 1) * dilation
-    int step[3];             // the convolution's stride
+    int lower[3], upper[3];  // corners of the box in which tap 0 moves: -left pad, right pad - (filter - 1) * dilation
+    int step[3];             // stride of the convolution
 };
 
 }  // namespace ckgen::platform

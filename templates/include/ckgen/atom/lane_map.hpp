@@ -9,7 +9,7 @@ namespace ckgen::atom {
 template <class T>
 using Fragment = Vec<T, 16 / static_cast<int>(sizeof(T))>;
 
-// A lane's share of an atom's results: as many registers whatever the instruction.
+// A lane's share of an atom's results: the same number of registers for every instruction.
 template <int Size>
 using Accumulator = Vec<float, Size * Size / 64>;
 
@@ -65,7 +65,7 @@ struct FmaAccumulator {
     static constexpr int registers = Size * Size / 64;
     static constexpr int rows_per_chunk = 256 / Size;
     static constexpr int lane_columns = Size / 4;  // lanes along N, four columns each
-    static constexpr int rows = registers / 4;     // rows of A a lane needs
+    static constexpr int rows = registers / 4;     // rows of A per lane
     static CKGEN_HD constexpr int row(int lane, int r) { return (64 / lane_columns) * (r / 4) + lane / lane_columns; }
     static CKGEN_HD constexpr int column(int lane, int r) { return lane % lane_columns * 4 + r % 4; }
 };

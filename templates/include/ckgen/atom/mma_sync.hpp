@@ -43,7 +43,7 @@ struct MmaSyncAtom {
     template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread&) {}
 
-    // This lane, and where its wave's first atoms lie in a tile.
+    // This lane, and the place of its wave's first atoms in a tile.
     template <class LayoutA, class LayoutB, int MR, int NR>
     struct Lane {
         int lane, a, b;

@@ -10,8 +10,8 @@
 
 namespace ckgen::atom {
 
-// f32 has no mma.sync of full precision, so NVIDIA takes the portable atom there; AMD architectures without MFMA take
-// it always. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM asks for the portable one.
+// f32 has no mma.sync of full precision, so NVIDIA uses the portable atom for it; AMD architectures without MFMA always
+// use the portable atom. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM selects the portable atom.
 template <bool Portable, class T, int Size>
 struct SelectAtom {
     using type = FmaAtom<Size>;
@@ -39,7 +39,7 @@ inline constexpr bool portable = false;
 #endif
 #endif
 
-// False where code is made for an architecture whose matrix unit no atom uses.
+// False if code is compiled for an architecture whose matrix unit no atom uses.
 #if CKGEN_DEVICE_PASS && defined(CKGEN_HAS_MFMA)
 inline constexpr bool kMatrixUnit = CKGEN_HAS_MFMA;
 #else

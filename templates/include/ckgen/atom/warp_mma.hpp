@@ -1,4 +1,4 @@
-// One warp's m16n8k16 and m16n8k8: its lanes, and the multiplication on the platform at hand.
+// One warp's m16n8k16 and m16n8k8: its lanes, and the multiplication on the current platform.
 #pragma once
 
 #include "ckgen/atom/warp_mma_lanes.hpp"

@@ -42,7 +42,7 @@ struct WarpLane {
     }
 
 private:
-    // A position matters to one operand where the other has something else than zeros.
+    // A position matters to one operand if the other has a value other than zero there.
     static void check(void* const* lanes, const float (&rows)[16][K], const float (&columns)[K][8]) {
         bool in_a[K] = {};
         bool in_b[K] = {};

@@ -1,5 +1,5 @@
-// The lane of each element around one warp's m16n8k16 whose operands lie with GEMM-K (positions) outermost and
-// are transposed on their way from shared memory to registers.
+// The lane of each element of one warp's m16n8k16 whose operands have GEMM-K (positions) as the outermost dimension and
+// are transposed between shared memory and registers.
 #pragma once
 
 #include "ckgen/types.hpp"

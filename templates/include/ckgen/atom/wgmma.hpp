@@ -1,7 +1,7 @@
 // wgmma: one warpgroup multiplies 64 rows of A with N columns of B from shared memory, 16 positions of GEMM-K at a
-// time. Operands are as channels-last tensors arrive, without a transposition anywhere: B MN-major, A either way (the
-// last two immediates). PTX ISA 9.0, 9.7.15: wgmma.mma_async, matrix descriptors (9.7.15.5.1), 128-byte swizzle,
-// accumulator layout.
+// time. Operands have the order of channels-last tensors, without a transposition: B is MN-major, A either MN-major or
+// K-major (the last two immediates). PTX ISA 9.0, 9.7.15: wgmma.mma_async, matrix descriptors (9.7.15.5.1), 128-byte
+// swizzle, accumulator layout.
 #pragma once
 
 #include "ckgen/atom/wgmma_operands.hpp"
@@ -18,8 +18,8 @@ template <int Pending>
 CKGEN_DEVICE void wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
-// Reads of results stay behind this, and this behind the wait ahead of it: to the compiler the wait has nothing to do
-// with them.
+// Keeps reads of results after this, and this after the preceding wait: the compiler does not see that the wait
+// concerns them.
 template <int N>
 CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
     CKGEN_UNROLL

@@ -5,27 +5,28 @@
 
 namespace ckgen::atom {
 
-// Descriptor of an MN-major operand whose rows, one for each position, have Columns elements: 64 or 32 in the swizzle
-// of their width, or 8 without a swizzle. The next Columns lie `block_bytes` on. `address`: shared-memory byte address
-// of any row; hardware swizzles by address bits, so that only what wrote the rows has to begin them at a multiple of
-// 1024. Block distances of one row are as good as others: neighbouring blocks may overlap.
+// Descriptor of an MN-major operand. Its rows, one per position, have Columns elements: 64 or 32 with the swizzle of
+// their width, or 8 without a swizzle. The next Columns are `block_bytes` further. `address`: shared-memory byte
+// address of any row; hardware swizzles by address bits, so only the writer of the rows must begin them at a multiple
+// of 1024. A block distance of one row is valid too: neighbouring blocks may overlap.
 template <int Columns = 64>
 CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
     static_assert(Columns == 64 || Columns == 32 || Columns == 8, "the row widths that instances use");
     constexpr uint64 swizzle = Columns == 64 ? 1ull << 62 : Columns == 32 ? 2ull << 62 : 0;
     constexpr uint32 eight_rows = 8 * Columns * 2;
-    // Swizzled, the first distance is from block to block and the second from 8 rows to the next; else reversed.
+    // With a swizzle, the first distance is from block to block and the second from 8 rows to the next 8; else
+    // reversed.
     const uint32 first = swizzle != 0 ? block_bytes : eight_rows;
     const uint32 second = swizzle != 0 ? eight_rows : block_bytes;
     return static_cast<uint64>((address & 0x3ffffu) >> 4) | (static_cast<uint64>(first >> 4) << 16) |
            (static_cast<uint64>(second >> 4) << 32) | swizzle;
 }
 
-// The index of an operand that is contiguous in shared memory: M or N, or GEMM-K.
+// The index along which an operand is contiguous in shared memory: M or N, or GEMM-K.
 enum class Major { mn, k };
 
-// Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 8 of them 1024 bytes. `address`: of the
-// first of the 16 positions in a row at a multiple of 1024.
+// Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 1024 bytes per 8 rows. `address`: of the
+// first of the 16 positions, in a row at a multiple of 1024.
 CKGEN_DEVICE uint64 wgmma_row_descriptor(uint32 address) {
     return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(1024 >> 4) << 32 |
            1ull << 62;

@@ -1,6 +1,6 @@
-// Global memory -> LDS for one operand's tile by rows, through no register: what RowCopy is where the platform can do
-// it (kDirectLds). A lane has 16 bytes, and a wave's lie one after the other in LDS, so it is not LDS addresses that
-// move a row's columns (LdsRows) but global ones: each lane asks for the columns that belong where its bytes go.
+// Global memory -> LDS for one operand's tile by rows, through direct-to-LDS loads (kDirectLds); it replaces RowCopy. A
+// lane loads 16 bytes, and the bytes of a wave are consecutive in LDS. The permutation of a row's columns (LdsRows)
+// therefore applies to the global addresses: each lane loads the columns that belong to its place in LDS.
 #pragma once
 
 #include "ckgen/block/row_copy.hpp"

@@ -1,5 +1,5 @@
-// Global memory -> registers -> LDS for one operand's tile without transposing: what TileCopy is for LdsLayout, for
-// LdsRows. Neighbouring threads take neighbouring columns, then rows; a thread has one row of each slice.
+// Global memory -> registers -> LDS for one operand's tile without transposing. RowCopy writes LdsRows as TileCopy
+// writes LdsLayout. Neighbouring threads load neighbouring columns, then rows; a thread has one row of each slice.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -38,7 +38,7 @@ struct RowCopy {
     }
     static CKGEN_HD constexpr int group_of(int thread) { return row_of(thread, 0) - wave_row(thread); }
 
-    // If slices are whole planes, as in most tiles, they are a constant apart.
+    // If slices are whole planes, as in most tiles, their distance is constant.
     static CKGEN_HD constexpr int lds_byte(int thread, int slice) {
         constexpr bool planes = slice_rows % Layout::k1 == 0;
         const int row = row_of(thread, planes ? 0 : slice);

@@ -1,7 +1,7 @@
 // Global memory -> registers -> LDS for a tile that is contiguous along GEMM-K in global memory, as its slots are in
-// LDS: nothing is transposed. A thread has whole slots, K1 rows of GEMM-K of one column, which it loads in parts of
-// `Vector`; neighbouring threads take the planes of a column, then columns, and a thread has the same plane in each of
-// its slices. A pad keeps the planes that eight threads write to on different banks.
+// LDS, so that no transposition is needed. A thread has whole slots (K1 rows of GEMM-K of one column), which it loads
+// in parts of `Vector`. Neighbouring threads load the planes of a column, then columns; a thread has the same plane in
+// each of its slices. A pad puts the planes that eight threads write into different banks.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"

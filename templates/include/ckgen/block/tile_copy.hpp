@@ -1,9 +1,9 @@
-// Global memory -> registers -> LDS for one operand's tile, with the transposition in between: global memory is
+// Global memory -> registers -> LDS for one operand's tile, with a transposition in registers: global memory is
 // contiguous along columns (channels), LDS along GEMM-K.
 //
-// A thread's work is `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector
-// elements, transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first
-// the parts of a slot, then neighbouring columns, then planes.
+// A thread copies `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector elements,
+// transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first the parts
+// of a slot, then neighbouring columns, then planes.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -36,9 +36,9 @@ struct TileCopy {
     // A slice of a wave has this many groups of RowVector neighbouring rows, one group per thread.
     static constexpr int k_per_block = KPerBlock;
     static constexpr int wave_groups = parts * runs_in_wave(Threads, plane_threads);
-    static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from a slice to the next
+    static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from one slice to the next
 
-    // Registers hold whole words where an access has them, as that is what transposing works on.
+    // Registers hold whole words if an access has them, because the transposition works on words.
     static constexpr int row_bytes = column_vector * static_cast<int>(sizeof(T));
     using GlobalVector = typename WordsOrHalf<row_bytes>::type;
     using LdsVector = Vec<uint32, RowVector* static_cast<int>(sizeof(T)) / 4>;
@@ -53,7 +53,7 @@ struct TileCopy {
         registers.data[slice][row] = window.template load<GlobalVector>(thread, offset);
     }
 
-    // Tile row of the first element of a slice, and tile column.
+    // Tile row and tile column of the first element of a slice.
     static CKGEN_HD constexpr int row_of(int thread, int slice) {
         return thread / plane_threads * Layout::k1 + thread % parts * RowVector + slice * slice_rows;
     }
@@ -85,8 +85,9 @@ struct TileCopy {
     }
 
 private:
-    // The RowVector elements of one column: a word holds one element of f32, and of narrower types those of two rows.
-    // Without pin() the compiler collects f32's columns directly after their loads, where it has to wait for them.
+    // The RowVector elements of one column. A word holds one element of f32, or elements of two rows of a narrower
+    // type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to wait for
+    // them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;

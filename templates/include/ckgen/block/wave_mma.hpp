@@ -1,5 +1,5 @@
-// A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers. Where a lane's share
-// of a tile lies is computed once; in the loop an LDS address is that plus a constant.
+// A wave's share of the tile product: fragments from LDS, matrix atoms, accumulators in registers. The address of a
+// lane's share is computed once; in the loop an LDS address is that address plus a constant.
 #pragma once
 
 #include "ckgen/atom/select.hpp"
@@ -37,7 +37,7 @@ public:
             acc[i][j][r] = 0.f;
     }
 
-    // acc += A tile * B tile, whose LDS bytes a_base and b_base are.
+    // acc += A tile * B tile, which begin at LDS bytes a_base and b_base.
     CKGEN_DEVICE void run(const platform::Thread& thread, int a_base, int b_base, Acc& acc) const {
         CKGEN_UNROLL
         for(int step = 0; step < steps; ++step)
@@ -45,7 +45,7 @@ public:
                                                      b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
-    // Schedules the LDS reads of everything since the last boundary, `Tiles` runs, ahead of their use.
+    // Moves the LDS reads of all instructions since the last boundary, `Tiles` runs, ahead of their use.
     template <int Tiles>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
         Atom::template order<T, LayoutA, LayoutB, mr, nr, steps * Tiles>(thread);

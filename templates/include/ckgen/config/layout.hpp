@@ -1,4 +1,4 @@
-// The layout triples an instance can name: input, weight and output, as one type; and what kernels know of D's layouts.
+// Layout triples of an instance, each as one type: input, weight and output. Also properties of a D tensor's layout.
 #pragma once
 
 #include "ckgen/config/tensor_layout.hpp"
@@ -10,7 +10,8 @@ namespace tags = tensor_layout::convolution;
 
 namespace ckgen::layout {
 
-// Neighbouring channels lie side by side, so that a thread reads several at once; else neighbouring positions do.
+// True if neighbouring channels are contiguous, so that a thread reads several at once; else neighbouring positions
+// are.
 template <class Tag>
 inline constexpr bool channels_last =
     !IsSame<Tag, tags::NGCW>::value && !IsSame<Tag, tags::NGCHW>::value && !IsSame<Tag, tags::NGCDHW>::value &&
@@ -36,7 +37,7 @@ using GNWC_GKXC_GNWK = Triple<1, true, tags::GNWC, tags::GKXC, tags::GNWK>;
 using GNHWC_GKYXC_GNHWK = Triple<2, true, tags::GNHWC, tags::GKYXC, tags::GNHWK>;
 using GNDHWC_GKZYXC_GNDHWK = Triple<3, true, tags::GNDHWC, tags::GKZYXC, tags::GNDHWK>;
 
-// One value a channel.
+// True if the tensor has one value per channel.
 template <class Tag>
 inline constexpr bool one_a_channel = IsSame<Tag, tags::GC>::value || IsSame<Tag, tags::G_C>::value;
 

@@ -1,11 +1,12 @@
-// Kernel arguments of grouped convolution backward data, filled by plan/bwd_data_plan.hpp on the host.
+// Kernel arguments of grouped convolution backward data. plan/bwd_data_plan.hpp fills them on the host.
 //
-// The positions of a dimension fall into classes by what taps see them (docs/backward_data.md). With
+// The positions of a dimension fall into classes: the same taps reach all positions of one class
+// (docs/backward_data.md). With
 //     tilde = stride / gcd(stride, dilation)      shift = dilation / gcd(stride, dilation)
-// class `first` (below tilde and the filter's length) has positions start + stride * t and taps first + tilde * j,
-// which meet at output position origin + t - shift * j. A class of each dimension makes one GEMM of a group: M = images
-// * positions, N = C, GEMM-K = taps * K, taps outside. Spatial arrays are ordered as in the layout (depth, height,
-// width); unused entries are not read.
+// class `first` (below tilde and the filter's length) has positions start + stride * t and taps first + tilde * j. They
+// meet at output position origin + t - shift * j. A combination of one class per dimension makes a sub-GEMM per group:
+// M = images * positions, N = C, GEMM-K = taps * K, in which the tap is the outer index. Spatial arrays have the order
+// of the layout (depth, height, width); unused entries are not read.
 #pragma once
 
 #include "ckgen/conv/divider.hpp"
@@ -13,11 +14,12 @@
 
 namespace ckgen::conv {
 
-// Of a kernel with a tensor map for each, of all dimensions together: stride 2 in three of them.
+// The most sub-GEMMs of a kernel that has one tensor map per sub-GEMM: stride 2 in three dimensions.
 inline constexpr int kMostClasses = 8;
 
-// Where a tensor of the input's shape has its elements: from one group, image, position or channel to the next, in
-// elements; 0 where a D tensor has the same value along a dimension. Where channels come last their 1 is not read.
+// Strides of a tensor of the input's shape, in elements: from one group, image, position or channel to the next. A
+// stride is 0 where a D tensor has the same value along a dimension. With channels last the channel stride is 1 and is
+// not read.
 struct InputStrides {
     int64 group, image;
     int32 position[3];
@@ -28,50 +30,51 @@ struct BwdDataArgs {
     const char* out;
     const char* wei;
     char* target;
-    float* partial;  // of all splits when split_k > 1, else null and `target`, the input, is written
+    float* partial;  // partial sums of all splits when split_k > 1; else null, and `target`, the input, is written
 
-    int32 n, k;  // channels C and K of a group
+    int32 n, k;  // channels C and K per group
     int32 images, groups, split_k;
-    int32 n_tiles, m_tiles;  // m_tiles: of the largest class
-    int32 classes;           // of all dimensions together
-    int32 tapless_tiles;     // tiles of all positions, whose part without taps they write; 0 where there is none
+    int32 n_tiles, m_tiles;  // m_tiles: of the largest sub-GEMM
+    int32 classes;           // number of sub-GEMMs
+    int32 tapless_tiles;     // tiles over all positions, which write the positions without a tap; 0 if there are none
     uint32 tapped_blocks;    // workgroups before those of tapless_tiles
-    int32 k_chunks;          // tiles of GEMM-K a tap; where taps are short 1, and
-    int32 tile_taps;         // a tile has several
-    int32 tap_rows;          // rows of GEMM-K that a tap has in a tile: k_per_block / tile_taps
+    int32 k_chunks;          // tiles of GEMM-K per tap; 1 for short taps,
+    int32 tile_taps;         // of which a tile has several
+    int32 tap_rows;          // rows of GEMM-K per tap in a tile: k_per_block / tile_taps
 
     int64 out_group_bytes, out_image_bytes, out_stride_bytes[3];
-    int32 out_k_bytes;     // from one channel to the next
-    int64 out_back_bytes;  // how far before its first row's first tap a tile may read
+    int32 out_k_bytes;     // bytes from one channel to the next
+    int64 out_back_bytes;  // how far before the first tap of its first row a tile may read
     int64 wei_group_bytes, wei_k_bytes, wei_stride_bytes[3];
     InputStrides in;
     InputStrides partial_strides;  // [group][image][position][c]
-    int64 partial_elements;        // of a split: all positions, also those without a tap
+    int64 partial_elements;        // per split: all positions, including those without a tap
 
     int32 filter[3], stride[3], dilation[3], pad[3];
     int32 out_length[3], in_length[3];
     int32 common[3], tilde[3], shift[3];  // common: gcd(stride, dilation)
-    int32 inverse[3];                     // of shift, modulo tilde: which class a position is in
+    int32 inverse[3];                     // inverse of shift modulo tilde: gives the class of a position
 };
 
-// A class of positions of all dimensions together, as a kernel takes it.
+// One sub-GEMM, as kernels take it.
 struct SubGemm {
-    int32 start[3], count[3];  // positions start + stride * t of a dimension
+    int32 start[3], count[3];  // positions start + stride * t of each dimension
     int32 origin[3], taps[3], first[3];
-    Divider by[3];  // of count
+    Divider by[3];  // divisors: count
     int32 rows;     // M
     int32 all_taps;
 };
 
-// How a persistent kernel goes through the tiles of all classes. What divides them is worked out beforehand: a division
-// takes longer than a short tile leaves time for. Positions without a tap are classes too, whose tiles come last: one
-// for each residue of the stride in each dimension, of which those that have taps are empty.
+// The tiles of all sub-GEMMs, for persistent kernels. The host precomputes the divisors: an integer division takes
+// longer than a short tile can hide. Positions without a tap form further sub-GEMMs with an empty GEMM-K, one per
+// combination of the dimensions' residues modulo the stride. Their tiles come last; residues that do have taps get no
+// tile.
 struct BwdDataUnits {
     TileSchedule schedule;
-    int32 first;              // number of the tile that the schedule begins with; past the last follows the first
-    int32 tiles;              // of all classes
-    int32 k_tiles_per_chunk;  // tiles of GEMM-K that the matrix unit sums by itself
-    int32 class_count;        // with the residues of the stride, where positions have no tap
+    int32 first;              // first tile index of the schedule; after the last tile it continues with tile 0
+    int32 tiles;              // of all sub-GEMMs
+    int32 k_tiles_per_chunk;  // tiles of GEMM-K per sum of the matrix unit
+    int32 class_count;        // sub-GEMMs, including those without a tap
     Divider n_tiles, groups, m_tiles, all_classes;
     SubGemm classes[kMostClasses];
 };
@@ -81,7 +84,7 @@ struct BwdDataTensor {
     InputStrides strides;
 };
 
-// The positions of dimension d that tap `first`, below tilde and the filter's length, sees, and what else sees them.
+// The class of dimension d that tap `first` (below tilde and the filter's length) belongs to.
 struct AxisClass {
     int32 start, count;  // positions start + stride * t
     int32 origin, taps;
@@ -99,7 +102,7 @@ CKGEN_HD AxisClass class_of_tap(const BwdDataArgs& args, int d, int first) {
     return seen;
 }
 
-// The number of the class of position `i` in dimension d, or -1 if no tap sees it.
+// The number of the class of position `i` in dimension d, or -1 if no tap reaches it.
 CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {
     const uint32 at = static_cast<uint32>(i + args.pad[d]);
     const uint32 common = static_cast<uint32>(args.common[d]);
@@ -112,7 +115,8 @@ CKGEN_HD int class_of(const BwdDataArgs& args, int d, int i) {
 
 namespace ckgen {
 
-// The kernel's argument: the plan, and what the function needs. Derives from the plan, which so comes first.
+// The kernel's argument: the plan, and the arguments of the function. It inherits from the plan so that the plan is at
+// offset 0.
 template <class Function, int DTensors>
 struct BwdDataKernelArgs : conv::BwdDataArgs {
     Function function;

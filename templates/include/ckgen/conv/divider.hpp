@@ -1,15 +1,16 @@
-// Division of numbers from 0 to 2^31 - 1 by one divisor, made beforehand: a multiplication and a shift.
+// Division of integers from 0 to 2^31 - 1 by a precomputed divisor: a multiplication and a shift.
 #pragma once
 
 #include "ckgen/types.hpp"
 
 namespace ckgen::conv {
 
-// Granlund and Montgomery, Division by Invariant Integers using Multiplication (1994), theorem 4.2: with 2^shift no
-// less than the divisor d, and multiplier the next integer above 2^(31 + shift) / d, which fits 32 bits.
+// Granlund and Montgomery, Division by Invariant Integers using Multiplication (1994), theorem 4.2. 2^shift is the
+// smallest power of two that is not less than the divisor d. The multiplier is the next integer above 2^(31 + shift) /
+// d; it fits 32 bits.
 struct Divider {
     uint32 multiplier;
-    int32 shift;  // beyond 31
+    int32 shift;  // in addition to 31
 
     static Divider by(int32 divisor) {
         int32 shift = 0;

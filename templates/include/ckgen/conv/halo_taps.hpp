@@ -1,9 +1,9 @@
 // Output positions that the taps of a 3x3 filter read in backward data.
 //
 // With stride s the input's positions fall into cells of s: cell t of a dimension has positions s * t .. s * t + s - 1.
-// Tap y sees one position of each cell, s * t + at, and finds it in output position t + offset, both constant:
+// Tap y reaches one position of each cell, s * t + at, and reads output position t + offset for it; both are constant:
 //     s * t + at + pad - dilation * y = s * (t + offset)
-// so that all taps walk over the cells alike, whatever the stride.
+// so that all taps go through the cells in the same way for every stride.
 #pragma once
 
 #include "ckgen/conv/bwd_data_args.hpp"
@@ -17,13 +17,13 @@ struct HaloTaps {
     int32 first;              // the output position that begins a row of the rings for cell 0
     int32 reach;              // from the lowest offset to the highest
     int32 shared;             // positions of `reach` that need no place of their own: see HaloShape
-    int32 offset[kHaloTaps];  // less `first`
+    int32 offset[kHaloTaps];  // relative to `first`
     int32 at[kHaloTaps];
 };
 
 CKGEN_HD constexpr int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
-// `shares`: zeros on both sides of a row may be the same ones.
+// `shares`: the zeros after a row may be the zeros before the next row.
 CKGEN_HD constexpr HaloTaps halo_taps(int in_length, int out_length, int stride, int dilation, int pad, bool shares) {
     HaloTaps taps{};
     taps.cells = ceil_div(in_length, stride);
@@ -43,10 +43,10 @@ CKGEN_HD constexpr HaloTaps halo_taps(int in_length, int out_length, int stride,
     return taps;
 }
 
-// Taps of a problem (rows, then columns) and the ring.
+// Taps of a problem (rows, then columns) and its rings.
 struct HaloCells {
     HaloTaps taps[2];
-    HaloGeometry ring;  // nothing where it does not fit
+    HaloGeometry ring;  // lds_bytes is 0 if the rings do not fit
 };
 
 CKGEN_HD constexpr HaloCells halo_cells(const BwdDataArgs& p, const HaloLimits& limits) {
@@ -60,7 +60,7 @@ CKGEN_HD constexpr HaloCells halo_cells(const BwdDataArgs& p, const HaloLimits& 
     return cells;
 }
 
-// Workgroups that all channels take, 64 each.
+// Workgroups that cover all channels, 64 channels each.
 CKGEN_HD constexpr int halo_windows(const BwdDataArgs& p) { return ceil_div(p.groups * p.n, kHaloPitch / 2); }
 
 }  // namespace ckgen::conv

@@ -1,6 +1,6 @@
-// A convolution problem as host code sees it: CK's index convention, whatever the layout tag says.
-// Lengths and strides are ordered G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output);
-// strides are in elements, K and C are per group.
+// A convolution problem as host code sees it, in CK's index convention for every layout. Lengths and strides have the
+// order G, N, C, spatial (input), G, K, C, filter (weight), G, N, K, spatial (output). Strides are in elements; K and C
+// count per group.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ struct Tensor {
     std::array<int64, 6> lengths{};
     std::array<int64, 6> strides{};
 
-    // From one position to the next in memory, whatever the length of the innermost dimension; for tensors whose
-    // positions are packed.
+    // Elements from one position to the next in memory, for tensors whose positions are packed. Valid for every length
+    // of the innermost dimension.
     int64 position_stride(int ndim) const {
         for(int d = ndim - 1; d >= 0; --d)
             if(lengths[3 + d] > 1)
@@ -52,15 +52,15 @@ private:
     }
 };
 
-// How the input and the output lie in memory.
+// Memory order of the input and the output.
 struct MemoryOrder {
     bool groups_outermost;      // GNHWC, else NHWGC
     bool channels_last = true;  // else NGCHW
     bool packed_output = true;  // the output's positions follow each other without gaps
 };
 
-// Empty if the problem makes sense for any kernel with this order, else one sentence that names the rule in brackets
-// and the numbers. The weight is G, K, filter, C without gaps.
+// Empty if the problem is valid for every kernel with this order; else one sentence with the rule in brackets and the
+// numbers. The weight is G, K, filter, C without gaps.
 std::string invalid_reason(const Problem& problem, const MemoryOrder& order);
 
 }  // namespace ckgen::conv

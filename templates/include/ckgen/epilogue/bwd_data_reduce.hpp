@@ -1,5 +1,5 @@
-// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once. Positions that no tap sees
-// have no partials; their sum is zero.
+// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once. Positions that no tap
+// reaches have no partials; their sum is zero.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
@@ -11,11 +11,11 @@ template <class D>
 struct BwdDataReduceKernel {
     using Args = typename D::KernelArgs;
     static constexpr int launch_threads = 128;
-    static constexpr int width = min_of(4, D::c_vector);  // neighbouring channels of a thread
-    static constexpr int lds_bytes = 16;                  // none is used; an empty array would not be C++
+    static constexpr int width = min_of(4, D::c_vector);  // neighbouring channels per thread
+    static constexpr int lds_bytes = 16;                  // unused; an empty array would not be C++
     static constexpr bool overlaps_previous = true;
 
-    // Positions of all images and groups.
+    // Number of positions of all images and groups.
     static CKGEN_HD int64 rows_of(const conv::BwdDataArgs& args) {
         int64 rows = static_cast<int64>(args.images) * args.groups;
         for(int d = 0; d < D::kernel_ndim; ++d)
@@ -52,7 +52,7 @@ struct BwdDataReduceKernel {
     }
 
 private:
-    // The innermost index of `number`, which is left with the others.
+    // Returns the innermost index of `number`; `number` keeps the outer ones.
     static CKGEN_DEVICE int take(int64& number, int length) {
         const int64 next = number / length;
         const int index = static_cast<int>(number - next * length);

@@ -1,5 +1,5 @@
-// Stores lines of the tile as elements of the input gradient, or as f32 partials of them, and the positions that no tap
-// reaches.
+// Stores lines of the tile as elements of the input gradient, or as f32 partials of them. Also writes the positions
+// that no tap reaches.
 #pragma once
 
 #include "ckgen/epilogue/fused_output.hpp"
@@ -19,7 +19,7 @@ CKGEN_DEVICE InputPlace<NDim> place_of(const conv::BwdDataTile<NDim>& tile, cons
     return at;
 }
 
-// Shape: a ShuffleShape. take() is for all passes in turn.
+// Shape: a ShuffleShape. take() is called for all passes in order.
 template <class D, class Shape>
 class BwdDataStore {
     static constexpr int ndim = D::kernel_ndim;
@@ -44,7 +44,7 @@ public:
         }
     }
 
-    // A row of the tile is in the same wave's rows of all passes, rows_per_chunk further in each.
+    // A thread's row in the next pass belongs to the same wave, rows_per_chunk further.
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int) {
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
@@ -85,14 +85,14 @@ private:
     const Args& args_;
     const Tile& tile_;
     const conv::InputStrides strides_;  // of the target
-    Rows step_;                         // from a pass to the next
+    Rows step_;                         // from one pass to the next
     Rows rows_[Shape::rounds];
     int channel_[Shape::rounds];
     int byte_[Shape::rounds];
 };
 
-// Tiles without a product: false for all others. Positions without a tap are written as the function of zero; a tile
-// past a sub-GEMM's last row has nothing to do.
+// Handles tiles without a product; returns false for all others. Positions without a tap are written as the function of
+// zero; a tile past a sub-GEMM's last row writes nothing.
 template <class D>
 CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelArgs& all_args,
                        const conv::BwdDataTile<D::kernel_ndim>& tile) {

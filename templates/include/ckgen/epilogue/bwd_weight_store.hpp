@@ -39,7 +39,7 @@ private:
         }
     }
 
-    // Stores of at most 16 bytes that together write c_vector neighbouring elements.
+    // Stores c_vector neighbouring elements in accesses of at most 16 bytes.
     template <class Target>
     static CKGEN_DEVICE void write(const platform::Thread& thread, int byte, Target* target) {
         constexpr int width = min_of(D::c_vector, 16 / static_cast<int>(sizeof(Target)));

@@ -1,12 +1,13 @@
-// Accumulators -> LDS -> coalesced stores. Four accumulator registers of every wave (a "chunk" of rows) go through LDS
-// at a time, in two buffers, so that one barrier a chunk suffices.
+// Accumulators -> LDS -> coalesced stores. A "chunk" is the rows of four accumulator registers of every wave. Chunks go
+// through two buffers in LDS in turn, so that one barrier per chunk suffices.
 #pragma once
 
 #include "ckgen/atom/select.hpp"
 
 namespace ckgen::epilogue {
 
-// The part of the tile that a pass puts into a buffer, and its layout there. LayoutA, LayoutB: the operands' in LDS.
+// The part of the tile that a pass puts into a buffer, and its layout there. LayoutA, LayoutB: layouts of the operands
+// in LDS.
 template <class D, class LayoutA, class LayoutB>
 struct ShuffleShape {
     static constexpr int size = D::m_per_xdl;
@@ -22,7 +23,7 @@ struct ShuffleShape {
     static constexpr int rounds = ceil_div(vectors, D::block_size);
     static constexpr bool whole_rounds = vectors % D::block_size == 0;
 
-    // The tile's row behind a line of the buffer: undo the deal of columns over slots that A's LDS layout made.
+    // The tile's row in a line of the buffer. It inverts the assignment of columns to slots in A's LDS layout.
     static CKGEN_DEVICE int row_of_line(int pass, int line) {
         const int wave_row = line / Map::rows_per_chunk;
         const int slot = (wave_row * D::m_xdl_per_wave + pass / chunks) * size + pass % chunks * Map::rows_per_chunk +
@@ -30,8 +31,8 @@ struct ShuffleShape {
         return LayoutA::column_of_slot(slot);
     }
 
-    // The byte of column `column`, a multiple of c_vector, in line `line` of a buffer; those of the columns beside it
-    // are constants from there.
+    // The byte of column `column`, a multiple of c_vector, in line `line` of a buffer. The following columns of the
+    // vector are at constant distances from it.
     static CKGEN_DEVICE int byte_of(int line, int column) {
         return (line * D::n_per_block + LayoutB::slot_of_column(column)) * 4;
     }
@@ -50,7 +51,7 @@ private:
     static_assert(constants_apart(), "a thread's columns lie alike wherever its first is");
 };
 
-// Parts: those of the operation. Its Store takes lines out of LDS, of all passes in turn.
+// Parts: types of the operation. Parts::Store takes the lines of all passes from LDS, in order.
 template <class D, class Parts>
 struct CShuffle {
     using Layouts = typename Parts::Loader::Layouts;
@@ -65,7 +66,7 @@ struct CShuffle {
             thread.barrier();
     }
 
-    // Writes the tile, or as f32 to this split's slice of the partials. All math threads call it.
+    // Writes the tile, or with split_k the f32 partials of this split. All math threads call it.
     static CKGEN_DEVICE void run(const platform::Thread& thread, int math_id, const typename Parts::Args& args,
                                  const typename Parts::Tile& tile, const Acc& acc) {
         thread.barrier();  // the main loop's LDS reads are over
@@ -80,7 +81,7 @@ struct CShuffle {
     }
 
 private:
-    // One chunk of a row of atoms, in slot order along N.
+    // Writes one chunk of a row of atoms to LDS, in slot order along N.
     static CKGEN_DEVICE void put(const platform::Thread& thread, int math_id, int base,
                                  const atom::Accumulator<size> (&row)[D::n_xdl_per_wave], int chunk) {
         const int wave = thread.uniform(math_id / D::wave_size);

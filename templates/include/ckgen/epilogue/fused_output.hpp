@@ -1,4 +1,4 @@
-// The last step of backward data: the function of a sum and of D tensors, rounded once and stored.
+// The last step of backward data: applies the function to a sum and to D tensors, rounds once and stores.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -8,7 +8,7 @@
 
 namespace ckgen::epilogue {
 
-// An element of the input: (g, n, position) and the first of its channels that a thread has.
+// An element of the input: (g, n, position) and the first channel of a thread.
 template <int NDim>
 struct InputPlace {
     int group, image, channel;
@@ -26,13 +26,13 @@ CKGEN_DEVICE int64 offset_of(const InputPlace<NDim>& at, const conv::InputStride
     }
     return offset + static_cast<int64>(at.channel) * (ChannelsLast ? 1 : strides.channel);
 }
-// In the input itself.
+// Offset of the element in the input.
 template <class D>
 CKGEN_DEVICE int64 input_offset(const InputPlace<D::kernel_ndim>& at, const conv::InputStrides& strides) {
     return offset_of<false, layout::channels_last<typename D::Layout::In>>(at, strides);
 }
 
-// `Width` neighbouring channels of each D tensor, the first of which is that of `tensors`.
+// `Width` neighbouring channels of each D tensor, from the address in `tensors` on.
 template <int Width, class Types, class Layouts>
 struct FusedInputs;
 template <int Width>
@@ -68,14 +68,14 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
                 first + (layout::channels_last<Layout> ? i * piece : i * d.strides.channel));
     }
 
-    // `earlier`: this channel of the D tensors before this one.
+    // `earlier`: this channel of the preceding D tensors.
     template <class Function, class... Earlier>
     CKGEN_DEVICE float apply(const Function& function, int channel, float sum, Earlier... earlier) const {
         return others.apply(function, channel, sum, earlier..., to_float(values[channel / piece][channel % piece]));
     }
 };
 
-// Moves D tensors' addresses to an element of the input: what is read there has place 0 then, but for its position.
+// Moves the addresses of D tensors to an element of the input. Reads are then relative to it, except for the position.
 template <class Types, class Layouts>
 struct FusedAddresses;
 template <>
@@ -96,8 +96,8 @@ struct FusedAddresses<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
 template <class D, int Width>
 using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
 
-// Writes the function of `Width` sums and of D to neighbouring channels of the input, from `target` on. D has been read
-// by the thread that writes the same elements, so that a D tensor may be the input itself.
+// Writes the function of `Width` sums and of D to neighbouring channels of the input, from `target` on. The thread that
+// writes these elements has read the same elements of D before, so that a D tensor may be the input itself.
 template <class D, int Width>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
                               const FusedInputsOf<D, Width>& inputs, typename D::In* target,
@@ -113,7 +113,7 @@ CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::
         thread.global_store(target + first, results);
     }
 }
-// D is read here; the first channel is element `offset`.
+// Reads D here; the first channel is element `offset`.
 template <class D, int Width>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
                               const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {

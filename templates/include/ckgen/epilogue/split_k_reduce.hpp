@@ -12,7 +12,7 @@ struct SplitKReduceArgs {
     int32 split_k;
 };
 
-// Adds Count slices of the partials, `elements` apart, to `total`; gives where those after them begin.
+// Adds Count slices of the partials, `elements` apart, to `total`; returns the address of the slice after them.
 template <int Count, int Width>
 CKGEN_DEVICE const float* add_slices(const platform::Thread& thread, const float* source, int64 elements,
                                      Vec<float, Width>& total) {
@@ -28,12 +28,12 @@ CKGEN_DEVICE const float* add_slices(const platform::Thread& thread, const float
     return source + Count * elements;
 }
 
-// The sums over all splits from `source` on. Loads of several splits are under way before the first is added; the order
-// of additions is that of the splits, whatever the width.
+// The sums over all splits from `source` on. Loads of several splits are in flight before the first is added. The order
+// of additions is that of the splits for every width.
 template <int Width>
 CKGEN_DEVICE Vec<float, Width> sum_slices(const platform::Thread& thread, const float* source, int64 elements,
                                           int split_k) {
-    constexpr int in_flight = 8;  // a power of two; the smaller ones take the rest
+    constexpr int in_flight = 8;  // a power of two; smaller powers add the rest
     Vec<float, Width> total{};
     for(; split_k >= in_flight; split_k -= in_flight)
         source = add_slices<in_flight>(thread, source, elements, total);
@@ -46,20 +46,20 @@ CKGEN_DEVICE Vec<float, Width> sum_slices(const platform::Thread& thread, const 
     return total;
 }
 
-// Memory-bound: a thread sums neighbouring elements, so that a load is 16 bytes.
+// Memory-bound: a thread sums neighbouring elements in loads of 16 bytes.
 template <class Wei>
 struct SplitKReduceKernel {
     using Args = SplitKReduceArgs;
     static constexpr int launch_threads = 128;
     static constexpr int elements_per_thread = 4;
     static constexpr int elements_per_block = launch_threads * elements_per_thread;
-    static constexpr int lds_bytes = 16;  // none is used; an empty array would not be C++
+    static constexpr int lds_bytes = 16;  // unused; an empty array would not be C++
     static constexpr bool overlaps_previous = true;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         platform::pdl_wait();
         const int64 first = static_cast<int64>(thread.block_id()) * elements_per_block;
-        // A slice of other length is not aligned, and a weight of few channels may lie anywhere.
+        // A slice of another length is not aligned, and a weight of few channels may have any address.
         const bool whole = args.elements % elements_per_thread == 0 &&
                            reinterpret_cast<uint64>(args.partial) % 16 == 0 &&
                            reinterpret_cast<uint64>(args.wei) % (elements_per_thread * sizeof(Wei)) == 0;

@@ -1,6 +1,6 @@
 // The f32 partials of families wavelet_tma and stationary in the workspace, and the stream-K fixup that adds them. A
-// slot has the accumulators of the math role: four floats of each thread side by side, then the next four. The fixup
-// adds in a fixed order, so that results are reproducible to the bit.
+// slot has the accumulators of the math role: four floats of each thread side by side, then the next four of each
+// thread. The fixup adds in a fixed order, so that results are reproducible to the bit.
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
@@ -14,9 +14,9 @@ template <class D, class View>
 struct WgmmaFixup {
     using Args = typename View::Args;
     using Tile = typename View::Tile;
-    static constexpr int rows = D::m_per_block / 64;  // of warpgroups
+    static constexpr int rows = D::m_per_block / 64;  // of 64 rows, one per warpgroup
     static constexpr int threads = rows * 128;
-    static constexpr int blocks = D::n_per_block / 8;  // of 8 columns; a thread has four floats of each
+    static constexpr int blocks = D::n_per_block / 8;  // of 8 columns; a thread has four floats per block
     static constexpr int step = threads * 4;
     static constexpr int64 slot_floats = int64{blocks} * step;
     using Registers = float[D::n_per_block / 2];
@@ -44,8 +44,8 @@ struct WgmmaFixup {
         }
     }
 
-    // Adds the splits of the stream-K tiles and stores the results. Each workgroup takes a part of every tile. Cache
-    // latency bounds it, so each thread has eight loads in flight.
+    // Adds the splits of the stream-K tiles and stores the results. Each workgroup processes a part of every tile.
+    // Cache latency bounds it, so each thread has eight loads in flight.
     static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
         if(View::schedule(args).splits < 8)
             finish_parts<View::Store::blocks_at_once>(thread, args, id);
@@ -66,7 +66,7 @@ private:
         for(int item = first; item < items; item += stride) {
             const int owner = item % rows * 128 + id % 128;
             const int part = item / rows % parts;
-            const int number = item / rows / parts;  // of the stream-K tile
+            const int number = item / rows / parts;  // number of the stream-K tile
             const float* source = slot(args, number, owner) + part * PartBlocks * step;
             constexpr int at_once = 8 / PartBlocks;
             float sums[4 * PartBlocks] = {};

@@ -21,14 +21,14 @@ class WgmmaInputStore {
     using Place = InputPlace<ndim>;
 
 public:
-    static constexpr int blocks_at_once = 8;  // of 8 columns, that put() takes
+    static constexpr int blocks_at_once = 8;  // blocks of 8 columns per put()
     static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
     using Line = atom::SwizzledTile<In, 16, 64>;  // 64 columns of a warp's 16 rows, or 32 as f32
     static constexpr int line_bytes = Line::bytes;
-    static constexpr int lds_bytes = most_lines * line_bytes;  // of a warp
+    static constexpr int lds_bytes = most_lines * line_bytes;  // per warp
 
-    // `id` counts the threads that have the tile's rows, `lds` is where the warp's memory begins. Lane i % 16 works out
-    // where row i of the warp's goes.
+    // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory. Lane i % 16
+    // computes the address of the warp's row i.
     CKGEN_DEVICE WgmmaInputStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                  const Tile& tile, int id, int lds)
         : thread_(thread), args_(args), lane_(id % 32), lds_(lds), columns_(args.n - tile.n_first) {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // Brings what the store will read of D tensors to the cache. Each lane takes half of a row's channels.
+    // Prefetches the elements of D tensors that the store reads. Each lane prefetches half of a row's channels.
     static CKGEN_DEVICE void prefetch(const Args& args, const conv::BwdDataUnits& units, const Tile& tile, int id) {
         if constexpr(D::d_tensors > 0) {
             const int row = tile.m_first + id / 32 * 16 + id % 16;
@@ -59,7 +59,7 @@ public:
         }
     }
 
-    // `acc`: 32 floats per line, those of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
+    // `acc`: 32 floats per line, of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
     template <int Lines = 1>
     CKGEN_DEVICE void put(int first, const float* acc) const {
         constexpr int at_once = min_of(Lines, most_lines);
@@ -72,7 +72,7 @@ public:
         if constexpr(Lines > at_once)
             put<Lines - at_once>(first + at_once, acc + 32 * at_once);
     }
-    // `acc`: 4 floats, those of 8 columns from column 8 * block on.
+    // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    static constexpr int64 kNone = -1;  // of a row past the last
+    static constexpr int64 kNone = -1;  // for a row past the last
 
     static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
         if(tile.tapless)
@@ -93,7 +93,7 @@ private:
         return {tile.count, units.classes[tile.class_number].by, row};
     }
     CKGEN_DEVICE int32 of_lane(int lane, int32 value) const {
-        constexpr int exchanging = platform::kExchangeLanes;  // several warps on the host
+        constexpr int exchanging = platform::kExchangeLanes;  // the host exchanges several warps at once
         int32 result[1];
         thread_.gather(value, thread_.thread_id() % exchanging / 32 * 32 + lane, result);
         return result[0];
@@ -111,15 +111,15 @@ private:
         return at;
     }
 
-    // Without D tensors the rounded results are transposed. The swizzle keeps the same slot of eight rows, and all
-    // slots of a row, in different banks.
+    // Without D tensors the rounded results are transposed. The swizzle puts the same slot of eight rows, and all slots
+    // of a row, into different banks.
     template <int Lines>
     CKGEN_DEVICE void put_rounded(int first, const float* acc) const {
         const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, own_);
         platform::sync_warp();  // what the warp put there before has been read
         CKGEN_UNROLL
         for(int pair = 0; pair < 4 * Lines; ++pair) {
-            uint32 words[4];  // two blocks, of each the upper and the lower eight rows
+            uint32 words[4];  // two blocks: the upper and the lower eight rows of each
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
                 words[i] = __builtin_bit_cast(
@@ -146,8 +146,8 @@ private:
                 thread_.global_store(target + offset_[i] + 64 * line, slots[line][i]);
     }
 
-    // With D tensors the f32 sums of 32 columns are transposed, after all loads of D have been issued. A thread reads
-    // the D elements of the results that it will store; outside the tensor it reads those of the tile's first column.
+    // With D tensors the f32 sums of 32 columns are transposed, after all loads of D are issued. A thread reads the D
+    // elements of the results that it stores; outside the tensor it reads those of the tile's first column.
     template <int Lines>
     CKGEN_DEVICE void put_fused(int column, const float* acc) const {
         const int own_column = lane_ % 4 * 8;
@@ -200,10 +200,10 @@ private:
     const platform::Thread& thread_;
     const Args& args_;
     int lane_, lds_;
-    int32 columns_;  // of the input's channels, from the tile's first on
-    Place own_;      // with the tile's first channel
+    int32 columns_;  // channels of the input, from the tile's first on
+    Place own_;      // at the tile's first channel
     int64 own_offset_;
-    bool any_;         // of the tile's rows is one
+    bool any_;         // true if any row of the tile is in the result
     int64 offset_[4];  // of the rows whose lines the thread writes
 };
 

@@ -1,5 +1,5 @@
 // The epilogue of wgmma kernels of backward weight. The accumulators of a thread are pairs: of 8 neighbouring columns,
-// each of four neighbouring lanes has two, in two rows. PTX ISA 9.0, 9.7.15.5.1 (accumulator layout);
+// each of four neighbouring lanes has two columns, in two rows. PTX ISA 9.0, 9.7.15.5.1 (accumulator layout);
 // atom::WgmmaAccumulator.
 #pragma once
 
@@ -24,16 +24,16 @@ public:
                   tile.n_first;
     }
 
-    static constexpr int blocks_at_once = 4;  // of 8 columns, that put() takes
+    static constexpr int blocks_at_once = 4;  // blocks of 8 columns per put()
 
-    // `acc`: 16 floats per quad, those of four blocks of 8 columns, from column 32 * first on. All lanes take part.
+    // `acc`: 16 floats per quad, of four blocks of 8 columns, from column 32 * first on. All lanes take part.
     template <int Quads = 1>
     CKGEN_DEVICE void put(int first, const float* acc) const {
         CKGEN_UNROLL
         for(int quad = 0; quad < Quads; ++quad)
             put_quad(first + quad, acc + 16 * quad);
     }
-    // `acc`: 4 floats, those of 8 columns from column 8 * block on.
+    // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
@@ -53,7 +53,8 @@ private:
                 put_block(4 * quad + i, acc + 4 * i);
         }
     }
-    // Pairs of 16 bits would be stores of a fraction of a memory sector: each lane gets all of one block's 8 columns.
+    // A pair of 16-bit results is a fraction of a memory sector. The lanes therefore exchange pairs: each stores all 8
+    // columns of one block.
     CKGEN_DEVICE void put_lines(int quad, const float* acc) const {
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {

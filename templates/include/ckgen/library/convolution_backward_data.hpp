@@ -1,5 +1,5 @@
-// The dense backward-data operators of this library: DeviceOperationInstanceFactory<Op>::GetInstances() wraps what the
-// grouped operation has for one group.
+// The dense backward-data operators of this library: DeviceOperationInstanceFactory<Op>::GetInstances() wraps the
+// instances of the grouped operation for one group.
 #pragma once
 
 #include "ckgen/library/grouped_convolution_backward_data.hpp"
@@ -22,7 +22,7 @@ struct GroupedLayoutOfDense<3> {
     using type = layout::NDHWGC_GKZYXC_NDHWGK;
 };
 
-// For other layouts and types than the library has, the list is empty.
+// For layouts and types that the library does not have, the list is empty.
 template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
           class WeiDataType, class OutDataType>
 struct DeviceOperationInstanceFactory<

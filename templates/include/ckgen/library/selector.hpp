@@ -1,12 +1,13 @@
-// Which instance for a problem: what was measured, else the nearest that was, else a rule, else the generic one. The
-// chain of candidates is described in ckgen/selection/candidates.py, which is the same in Python.
+// Selects an instance for a problem. The order of preference: the instance measured on this problem, the one measured
+// on the nearest problem, the one that a rule chooses, the generic one. ckgen/selection/candidates.py describes the
+// chain of candidates and computes the same one in Python.
 //
 //     using namespace ckgen::tensor_operation::device::instance;
 //     const SelectedInstance best = SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(problem);
 //     for(auto& op : DeviceOperationInstanceFactory<Op>::GetInstances())
 //         if(op->GetIdentity() == best.identity) ...  // MakeArgumentPointer(..., best.split_k)
 //
-// Part of the whole library (ckgen_conv::ckgen_conv); the library of one operation has no selector.
+// The selector is part of the whole library (ckgen_conv::ckgen_conv); the library of one operation has none.
 #pragma once
 
 #include <string>
@@ -21,30 +22,30 @@ enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3, Pred
 struct SelectedInstance {
     std::string identity;
     int index;        // in the registry, as in the C API
-    index_t split_k;  // -1: the operator's own choice
+    index_t split_k;  // -1: the operator chooses
     SelectedBy source;
-    float microseconds;  // of this very problem, measured or (Predicted) by the cost model; 0: unknown
+    float microseconds;  // of this problem, measured or (Predicted) from the cost model; 0: unknown
 };
 
 struct SelectionQuery {
-    conv::Problem problem;                              // its split_k is not looked at
-    conv::Fusion fusion;                                // of backward data
+    conv::Problem problem;                              // its split_k is ignored
+    conv::Fusion fusion;                                // backward data only
     std::string operation = "grouped_conv_bwd_weight";  // or grouped_conv_bwd_data
-    std::string layout;                                 // "NHWGC/GKYXC/NHWGK", in this order for both
+    std::string layout;                                 // "NHWGC/GKYXC/NHWGK", in this order for both operations
     std::string dtype;                                  // "f16"
     std::string function = "PassThrough";
     std::string arch;  // "sm_90a", "gfx942", "host"; empty: the current device's
-    const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: their alignment is not looked at
+    const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: alignment is not checked
 };
 
-// Instances of this library that support the problem with the split_k given here, best first, at most `most`. If there
-// is none, *reason is why the last one was refused.
+// Instances of this library that support the problem with the split_k of each result, best first, at most `most`. If
+// there is none, *reason is why the last candidate was refused.
 std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most,
                                               std::string* reason = nullptr);
 
-// The best for a layout triple (ckgen::layout) and a data type set (ckgen::dtype), of backward weight unless the
-// operation is given. Throws std::invalid_argument with
-// the last instance's reason if none supports the problem.
+// The best instance for a layout triple (ckgen::layout) and a data type set (ckgen::dtype), for backward weight unless
+// the operation is given. Throws std::invalid_argument with the last candidate's reason if no instance supports the
+// problem.
 SelectedInstance SelectInstance(const SelectionQuery& query);
 template <class Layout, class DataType>
 SelectedInstance SelectInstance(const conv::Problem& problem, const char* operation = "grouped_conv_bwd_weight") {

@@ -1,4 +1,4 @@
-// Convolution backward data as a GEMM: the part of it that a workgroup has, and walks over its rows and taps.
+// Convolution backward data as a GEMM: the part that a workgroup computes, and iteration over its rows and taps.
 #pragma once
 
 #include "ckgen/conv/bwd_data_args.hpp"
@@ -6,8 +6,8 @@
 
 namespace ckgen::conv {
 
-// A walk over the indices of a box, the last dimension fastest, in steps of a constant number. The first dimension has
-// no end: what has run past it lies outside.
+// Iterates over the indices of a box in steps of a constant number, the last dimension fastest. The first dimension has
+// no end: indices past its length lie outside.
 template <int NDim>
 struct Walk {
     int32 at[NDim];
@@ -22,7 +22,7 @@ struct Walk {
         }
         at[0] = number;
     }
-    // The same with the divisors of all lengths but the first.
+    // With precomputed divisors of all lengths but the first.
     CKGEN_DEVICE Walk(const int32 (&length)[NDim], const Divider* by, int number) {
         CKGEN_UNROLL
         for(int d = NDim - 1; d > 0; --d) {
@@ -44,15 +44,15 @@ struct Walk {
     }
 };
 
-// The part of a GEMM that a workgroup computes: rows m_first.. of a GEMM, columns n_first.., and its share of GEMM-K.
-// NDim: dimensions that the kernel tells apart; a row is an image and a position in each of them.
+// The part of a GEMM that a workgroup computes: rows from m_first on, columns from n_first on, and its share of GEMM-K.
+// NDim: number of dimensions that the kernel distinguishes. A row is an image and a position in each dimension.
 template <int NDim>
 struct BwdDataTile {
     int m_first, n_first, group, split;
     int k_tile_first, k_tiles;
     int rows;                       // M
-    int class_number;               // of the classes with taps; persistent kernels know it
-    int weight;                     // which class, columns and group: number of B in kernels where that stays
+    int class_number;               // number of the sub-GEMM; only persistent kernels set it
+    int weight;                     // number of B in kernels with stationary B: sub-GEMM, columns and group
     bool tapless;                   // rows are all positions; those without a tap are written
     int32 count[NDim + 1];          // images, positions
     int32 start[NDim], step[NDim];  // position t of a dimension is input position start + step * t
@@ -65,9 +65,9 @@ struct BwdDataTile {
         BwdDataTile tile{};
         int block = number + units.first;
         block -= block >= units.tiles ? units.tiles : 0;
-        int kind = 0;  // classes with taps, then residues
+        int kind = 0;  // sub-GEMMs with a tap come first
         int m_tile = 0;
-        if constexpr(D::weight_rows > 0) {  // B changes as seldom as it can: classes without taps want none
+        if constexpr(D::weight_rows > 0) {  // B changes as rarely as possible; sub-GEMMs without a tap need none
             kind = take(block, units.all_classes, units.class_count);
             m_tile = take(block, units.m_tiles, args.m_tiles);
             tile.weight = block * args.classes + kind;
@@ -89,14 +89,14 @@ struct BwdDataTile {
         tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
         return tile;
     }
-    // A unit of the schedule, for persistent kernels.
+    // One unit of the schedule, for persistent kernels.
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_unit(const BwdDataArgs& args, const BwdDataUnits& units, int unit) {
         const TileSchedule& schedule = units.schedule;
         const bool direct = unit < schedule.data_parallel_tiles;
         const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
         BwdDataTile tile = of_tile<D>(args, units, unit - split * schedule.stream_k_tiles);
-        if(!direct) {  // a division: only tiles that are shared come here
+        if(!direct) {  // a division, which only shared tiles need
             const int share = ceil_div(tile.k_tiles, schedule.splits);
             tile.k_tile_first = split * share;
             tile.k_tiles = max_of(0, min_of(share, tile.k_tiles - tile.k_tile_first));
@@ -126,7 +126,7 @@ struct BwdDataTile {
     }
 
 private:
-    // The innermost index of `number`, which is left with the others.
+    // Returns the innermost index of `number`; `number` keeps the outer ones.
     static CKGEN_DEVICE int take(uint32& number, int length) {
         const uint32 next = number / static_cast<uint32>(length);
         const int index = static_cast<int>(number - next * static_cast<uint32>(length));
@@ -155,7 +155,7 @@ private:
         }
     }
 
-    // The positions of a residue of the stride in each dimension, none if all have taps.
+    // Selects the positions of one residue of the stride per dimension; none if all of them have taps.
     CKGEN_DEVICE void set_residues(const BwdDataArgs& args, int number) {
         bool tapped = true;
         rows = args.images;
@@ -173,7 +173,7 @@ private:
         rows = tapped ? 0 : rows;
     }
 
-    // Gives the number of the classes of the dimensions outside d.
+    // Returns the number of the classes of the dimensions outside d.
     CKGEN_DEVICE int set_class(const BwdDataArgs& args, int d, int number) {
         const int stride = args.stride[d];
         if(tapless || stride == 1) {  // every position; with stride 1 there is one class
@@ -198,7 +198,7 @@ private:
 
     template <class D>
     CKGEN_DEVICE void share_k(const BwdDataArgs& args) {
-        constexpr int unit = D::load_waves > 0 ? D::stages / 2 : 1;  // family wavelet takes half a ring at once
+        constexpr int unit = D::load_waves > 0 ? D::stages / 2 : 1;  // family wavelet processes half a ring at once
         int all = 1;
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)

@@ -1,4 +1,4 @@
-// The load side of backward weight: both operands' tiles, from global memory through registers to an LDS stage.
+// Loads of backward weight: brings the tiles of both operands from global memory through registers to an LDS stage.
 #pragma once
 
 #include "ckgen/load/im2col_source.hpp"
@@ -20,7 +20,7 @@ struct BwdWeightLayouts {
                                 way<D::n_per_block, D::b_vector>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
-    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B lies behind A in a stage
+    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
 
@@ -29,7 +29,7 @@ class BwdWeightLoader {
 public:
     using Layouts = BwdWeightLayouts<D>;
     using T = typename D::Out;
-    static constexpr bool direct = kDirectLoads<D>;  // tiles pass through no register
+    static constexpr bool direct = kDirectLoads<D>;  // direct-to-LDS loads
     using CopyA = typename Layouts::InLdsA::Copy;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
@@ -45,7 +45,7 @@ public:
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.n_first) {}
 
-    // Starts the loads of the next tile; the data is there when store() uses it.
+    // Starts the loads of the next tile. store() waits for their values.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
         a_.load(thread, registers.a);
         b_.load(thread, registers.b);
@@ -53,7 +53,7 @@ public:
         b_.advance(thread);
     }
 
-    // If `direct`: starts the loads of the next tile to a stage; it is there after await_loads().
+    // With `direct`: starts the loads of the next tile to a stage. await_loads() waits for them.
     CKGEN_DEVICE void load_to(const platform::Thread& thread, int stage) {
         const int base = stage * D::lds_stage_bytes;
         Registers places{CopyA::place(base, wave_first_), CopyB::place(base + Layouts::b_offset, wave_first_)};

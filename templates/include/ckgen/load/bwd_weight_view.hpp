@@ -1,5 +1,5 @@
-// Convolution backward weight as a GEMM: where tile elements come from in dOut and In. Sources fill a TileCopy's
-// registers; what lies outside a tensor gets an offset past the window's end and reads as zero.
+// Convolution backward weight as a GEMM: addresses of tile elements in dOut and In. Sources fill a TileCopy's
+// registers. Elements outside a tensor get an offset past the window's end and read as zero.
 #pragma once
 
 #include "ckgen/conv/bwd_weight_args.hpp"
@@ -7,7 +7,7 @@
 
 namespace ckgen::conv {
 
-// The part of the output this workgroup computes and its share of GEMM-K.
+// The part of the weight that this workgroup computes, and its share of GEMM-K.
 struct BwdWeightTile {
     int m_first, n_first, group, split;
     int k_tile_first, k_tiles;
@@ -27,13 +27,13 @@ struct BwdWeightTile {
         return tile;
     }
 
-    // A unit of args.schedule, for persistent kernels.
+    // One unit of args.schedule, for persistent kernels.
     template <class D>
     static CKGEN_DEVICE BwdWeightTile of_unit(const BwdWeightArgs& args, int unit) {
         const TileSchedule& schedule = args.schedule;
         const bool direct = unit < schedule.data_parallel_tiles;
         const int split = direct ? 0 : (unit - schedule.data_parallel_tiles) / schedule.stream_k_tiles;
-        // Blocks count all tiles of a split, then those of the next.
+        // Blocks count all tiles of one split, then those of the next.
         BwdWeightTile tile = of_block<D>(args, static_cast<uint32>(unit + split * schedule.data_parallel_tiles));
         if(direct)
             tile.k_tiles = args.k_tiles;
@@ -46,12 +46,13 @@ CKGEN_DEVICE uint32 window_bytes(int64 bytes) {
     return static_cast<uint32>(bytes < 0 ? 0 : bytes > limit ? limit : bytes);
 }
 
-// Rows at a constant distance: dOut always, In for 1x1 stride 1 pad 0. The window holds one tile and moves with it, so
-// that a thread's offsets never change: all that a tile costs is scalar. Rows past the last lie past the window's end.
+// Rows at a constant distance: dOut always, In for 1x1 stride 1 pad 0. The window covers one tile and moves with it, so
+// a thread's offsets never change and a tile costs scalar instructions only. Rows after the last lie past the window's
+// end.
 template <class Copy>
 class LinearSource {
 public:
-    // `base` and `rows`: the matrix of this group, from row `first_row` on. `columns`: how many it has.
+    // `base` and `rows`: the matrix of this group, from row `first_row` on. `columns`: its number of columns.
     CKGEN_DEVICE LinearSource(int id, const char* base, int rows, int row_bytes, int first_row, int first_column,
                               int columns)
         : base_(base + static_cast<int64>(first_row) * row_bytes), rows_left_(rows - first_row), row_bytes_(row_bytes) {
@@ -65,7 +66,7 @@ public:
                           : rows_left_ > 0                ? rows_left_ * row_bytes_
                                                           : 0;
         const platform::GlobalBuffer window(base_, static_cast<uint32>(bytes));
-        // A register for each row's offset, except for narrow accesses: those are many.
+        // One register per row for its offset, except for narrow accesses, which have too many rows.
         const int row_bytes = Copy::slices * Copy::rows <= 4 ? row_bytes_ : thread.rematerialize(row_bytes_);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)

@@ -1,7 +1,7 @@
-// Copies a tensor of 16-bit elements into rows that start at multiples of 16 bytes, for kernels whose TMA needs
-// that. Memory-bound: every access is 16 bytes wide and neighbouring threads have neighbouring ones. A row of the
-// source starts anywhere, so a thread reads the two aligned vectors that its eight elements lie in and shifts them into
-// place; the second one is its neighbour's first, and comes from the cache.
+// Copies a tensor of 16-bit elements into rows that start at multiples of 16 bytes, as TMA requires. The copy is
+// memory-bound: every access is 16 bytes wide, and neighbouring threads access neighbouring vectors. A row of the
+// source may start anywhere, so a thread reads the two aligned vectors that contain its eight elements and shifts them
+// into place. The second vector is the first of the neighbouring thread and comes from the cache.
 #pragma once
 
 #include "ckgen/conv/repack_args.hpp"
@@ -16,13 +16,13 @@ struct RepackKernel {
     static constexpr int launch_threads = 256;
     static constexpr int vectors_per_thread = 4;
     static constexpr int vectors_per_block = launch_threads * vectors_per_thread;
-    static constexpr int lds_bytes = 16;  // none is used; an empty array would not be C++
+    static constexpr int lds_bytes = 16;  // unused; an empty array would not be C++
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         const uint32 group_vectors = static_cast<uint32>(args.pitch / width);
         const uint32 row_vectors = static_cast<uint32>(args.groups) * group_vectors;
         const int64 first = static_cast<int64>(thread.block_id()) * vectors_per_block;
-        const int64 row = first / row_vectors;  // once in 64 bits; from here on 32 do
+        const int64 row = first / row_vectors;  // one 64-bit division; the rest fits 32 bits
         const uint32 column = static_cast<uint32>(first - row * row_vectors);
         Vector low[vectors_per_thread];
         Vector high[vectors_per_thread];
@@ -45,8 +45,8 @@ struct RepackKernel {
     }
 
 private:
-    // The source of a vector of the target: its first element, which is `shift` past a multiple of eight, and how
-    // many from there on belong to the row; none where all is padding.
+    // The source of one vector of the target: its first element, which is `shift` past a multiple of eight, and the
+    // number of elements from there on that belong to the row; 0 if the vector is padding only.
     struct Place {
         int64 element;
         int shift;
@@ -63,7 +63,7 @@ private:
         }
     };
 
-    // An aligned vector of the source; what lies past its end reads as zero.
+    // An aligned vector of the source; elements after its end read as zero.
     static CKGEN_DEVICE Vector load(const Args& args, const platform::Thread& thread, int64 element, bool wanted) {
         Vector values{};
         if(!wanted)
@@ -78,7 +78,7 @@ private:
         return values;
     }
 
-    // Elements shift..shift+7 of the sixteen in low and high, of which the first `columns` are kept.
+    // Elements shift..shift+7 of the sixteen in low and high. The first `columns` are kept, the others are zero.
     static CKGEN_DEVICE Vector shifted(const Vector& low, const Vector& high, int shift, int columns) {
         uint32 words[8];
         CKGEN_UNROLL

@@ -1,4 +1,4 @@
-// The operator interface of grouped convolution backward data with D tensors, parameter for parameter CK's.
+// The operator interface of grouped convolution backward data with D tensors, with CK's template parameters.
 #pragma once
 
 #include <array>
@@ -11,12 +11,11 @@
 
 namespace ckgen::tensor_operation::device {
 
-// E = f(sum over output channels and taps of A * B, D0, D1, ...), for each group: A is the gradient of the
-// convolution's output, B the weight, E the gradient of its input. Lengths and strides (in elements): a G, N, K,
-// spatial; b G, K, C, filter; ds and e G, N, C, spatial, in that order whatever the layout; the layout shows in the
-// strides. C and K are per group. D tensors of layouts GC and G_C have strides 0 but for G and C; where a D tensor is
-// broadcast, its length may be
-// 1. E may be one of the D tensors.
+// E = f(sum over output channels and taps of A * B, D0, D1, ...), for each group. A is the gradient of the
+// convolution's output, B the weight, E the gradient of its input. Lengths and strides (in elements) have the order G,
+// N, K, spatial for A; G, K, C, filter for B; G, N, C, spatial for D tensors and E, in every layout: the layout shows
+// in the strides. K and C count per group. D tensors of layouts GC and G_C have stride 0 except for G and C. A D tensor
+// may have length 1 where it is broadcast. E may be one of the D tensors.
 template <index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, class ELayout, class ADataType,
           class BDataType, class DsDataType, class EDataType, class AElementwiseOperation, class BElementwiseOperation,
           class CDEElementwiseOperation, class AComputeType = ADataType, class BComputeType = AComputeType>
@@ -26,8 +25,8 @@ struct DeviceGroupedConvBwdDataMultipleD : BaseOperator {
     using Lengths = std::array<index_t, NDimSpatial + 3>;
     using Spatial = std::array<index_t, NDimSpatial>;
 
-    // split_k: how many workgroups share GEMM-K, each with an f32 partial in the workspace; -1 lets the operator
-    // choose.
+    // split_k: number of workgroups that share GEMM-K, each with an f32 partial in the workspace; with -1 the operator
+    // chooses.
     virtual std::unique_ptr<BaseArgument> MakeArgumentPointer(
         const void* p_a, const void* p_b, const std::array<const void*, NumDTensor>& p_ds, void* p_e,
         const Lengths& a_g_n_k_wos_lengths, const Lengths& a_g_n_k_wos_strides, const Lengths& b_g_k_c_xs_lengths,

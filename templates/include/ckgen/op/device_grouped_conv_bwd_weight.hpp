@@ -1,4 +1,4 @@
-// The operator interface of grouped convolution backward weight, parameter for parameter CK's.
+// The operator interface of grouped convolution backward weight, with CK's template parameters.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace ckgen::tensor_operation::device {
 
-// dWei = sum over images and output positions of dOut * In, for each group.
-// Lengths and strides (in elements): input G, N, C, spatial; weight G, K, C, filter; output G, N, K, spatial, in that
-// order whatever the layout; the layout shows in the strides. C and K are per group.
+// dWei = sum over images and output positions of dOut * In, for each group. Lengths and strides (in elements) have the
+// order G, N, C, spatial for the input; G, K, C, filter for the weight; G, N, K, spatial for the output, in every
+// layout: the layout shows in the strides. K and C count per group.
 template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType, class WeiDataType,
           class OutDataType, class InElementwiseOperation, class WeiElementwiseOperation, class OutElementwiseOperation,
           class ComputeTypeA = InDataType, class ComputeTypeB = ComputeTypeA>
@@ -20,8 +20,8 @@ struct DeviceGroupedConvBwdWeight : BaseOperator {
     using Lengths = std::array<index_t, NDimSpatial + 3>;
     using Spatial = std::array<index_t, NDimSpatial>;
 
-    // split_k: how many workgroups share GEMM-K, each with an f32 partial in the workspace; -1 lets the operator
-    // choose.
+    // split_k: number of workgroups that share GEMM-K, each with an f32 partial in the workspace; with -1 the operator
+    // chooses.
     virtual std::unique_ptr<BaseArgument>
     MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out, const Lengths& in_lengths,
                         const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides,

@@ -1,6 +1,6 @@
-// The host side of every operation: making an argument checks and plans the problem; support, workspace and run use the
-// plan. Operation: BwdWeight or BwdData, which have `name`, `words`, Traits and Plan. The functions are defined in
-// planned.cpp for these two.
+// The host side of every operation. Making an argument checks and plans the problem; support, workspace and run use the
+// plan. Operation: BwdWeight or BwdData, which have `name`, `words`, Traits and Plan. planned.cpp defines the functions
+// for these two.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct PlannedArgument : BaseArgument, ArgumentSplitK {
     platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
 };
 
-// A plan with its pointers: what a kernel's argument is made of.
+// A plan with its pointers, from which a kernel's argument is made.
 template <class Operation>
 struct PlannedLaunch {
     typename Operation::Plan::Args args;
@@ -38,30 +38,30 @@ struct PlannedKernel {
     platform::KernelEntry entry;
     int lds_bytes;
     void (*launch)(uint32 blocks, const Launch&, const Memory&, platform::Stream);
-    std::string (*map_reason)(uint32 blocks, const Launch&);  // why its tensor maps are refused, or nothing
-    // Adds up f32 partials in a second kernel and writes the result; persistent kernels do that themselves.
+    std::string (*map_reason)(uint32 blocks, const Launch&);  // why its tensor maps are refused, or empty
+    // Adds f32 partials in a second kernel and writes the result. Persistent kernels add them themselves.
     void (*reduce)(const Launch&, const Memory&, platform::Stream);
-    std::vector<char> (*argument)(const Launch&);  // the main kernel's, as bytes
+    std::vector<char> (*argument)(const Launch&);  // argument of the main kernel, as bytes
 };
 
-// The argument with its plan. Pointers may be null: memory that is not allocated yet.
+// The argument with its plan. Pointers may be null for memory that is not allocated yet.
 template <class Operation>
 std::unique_ptr<PlannedArgument<Operation>> make_argument(const PlannedKernel<Operation>&, const conv::Problem&,
                                                           const conv::Fusion&, void* p_in, void* p_wei,
                                                           const void* p_out);
 
-// Those that follow plan anew where the argument was made for another kernel, and but for unsupported_reason throw
+// The following functions plan again if the argument was made for another kernel. All except unsupported_reason throw
 // std::invalid_argument for an argument of another operation.
 
-// Everything but the device, the pointers' presence and the workspace, which a run checks.
+// Reason why the instance refuses the problem, or empty. A run also checks the device, null pointers and the workspace.
 template <class Operation>
 std::string unsupported_reason(const PlannedKernel<Operation>&, const BaseArgument*);
 template <class Operation>
 std::size_t workspace_size(const PlannedKernel<Operation>&, const BaseArgument*);
-// What a run launches.
+// The launch of a run.
 template <class Operation>
 LaunchPlan plan_launch(const PlannedKernel<Operation>&, const BaseArgument*);
-// Milliseconds as BaseInvoker::Run has them.
+// Milliseconds, as BaseInvoker::Run returns them.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>&, const BaseArgument*, const StreamConfig&);
 

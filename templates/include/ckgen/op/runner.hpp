@@ -1,4 +1,5 @@
-// What operators of every operation share beside CK's interfaces: driving by a Problem of any ndim, launching.
+// Functions that operators of all operations have in addition to CK's interfaces: they take a Problem with any number
+// of dimensions, and launch.
 #pragma once
 
 #include <initializer_list>
@@ -13,42 +14,42 @@ namespace ckgen::tensor_operation::device {
 
 // The launch of a main kernel, for other launchers.
 struct LaunchPlan {
-    std::vector<char> args;  // the kernel's one argument; empty for kernels that take tensor maps beside their plan
+    std::vector<char> args;  // the kernel's one argument; empty for kernels that also take tensor maps
     uint32 blocks = 0;
     int threads = 0;
 };
 
-// What an instance's function takes.
+// Counts of an instance's function: scalars and D tensors.
 struct FunctionCounts {
     int d = 0;
     int scalars = 0;
 };
 
-// An operator that can also be driven by a Problem of any ndim: what the C API uses.
+// An operator that also takes a Problem with any number of dimensions. The C API uses it.
 struct ConvRunner {
     virtual ~ConvRunner() = default;
-    // "grouped_conv_bwd_weight" or "grouped_conv_bwd_data": which of the tensors Run writes.
+    // "grouped_conv_bwd_weight" or "grouped_conv_bwd_data": determines the tensor that Run writes.
     virtual const char* Operation() const = 0;
     virtual std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion& fusion,
                                                               void* p_in, void* p_wei, const void* p_out) const = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
     virtual FunctionCounts Counts() const { return {}; }
-    // Of an argument that is supported.
+    // Requires an argument that is supported.
     virtual LaunchPlan Plan(const BaseArgument&) const = 0;
 };
 
-// Why devices cannot run an operator's kernel. Each device is asked once and its answer kept in the operator, not in a
-// static of a template: g++ merges those across all libraries of a process.
+// Reasons why devices cannot run an operator's kernel. Each device is queried once. The operator keeps the answers, not
+// a static of a template: g++ merges those across all libraries of a process.
 class DeviceReasons {
 public:
-    // For the current device; empty if it can.
+    // The reason for the current device; empty if it can run the kernel.
     std::string of(platform::KernelEntry entry, int lds_bytes) const;
 
 private:
     mutable std::map<int, std::string> known_;
 };
 
-// Memory that a launch may touch, for the host platform.
+// Memory that a launch may access, for the host platform.
 struct Touched {
     const char* name;
     const void* begin;
@@ -69,11 +70,11 @@ inline int regions_of(const std::vector<Touched>&) { return 0; }
 // Defined in repack.cpp.
 void repack(const conv::RepackArgs& args, platform::Stream stream);
 
-// CK's type string: `tile`, the conv_spec and `rest`, the numbers that CK prints before and behind it.
+// CK's type string: `tile`, the conv_spec and `rest` are the numbers that CK prints before and after the conv_spec.
 std::string type_string(const std::string& class_name, std::initializer_list<int> tile, ConvSpec conv_spec,
                         std::initializer_list<int> rest);
 
-// Bytes from a tensor's first to past its last element.
+// Bytes from a tensor's first element to the end of its last.
 int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes);
 
 }  // namespace ckgen::tensor_operation::device

@@ -1,10 +1,10 @@
 // Family halo of backward data: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
-// bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread,
-// streams rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them.
-// The weights of all taps stay in registers of the math role.
-//   A[position][k] = dOut seen through a tap     B[k][c] = that tap's weights     D[position][c] = dIn
-// A warp has 32 channels and 16 cells (conv/halo_taps.hpp) at a time, a cell being all positions of the input that
-// share their output positions: with stride 2 four. It writes whole rows of the input.
+// bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread, streams
+// rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them. The
+// weights of all taps stay in registers of the math role.
+//   A[position][k] = dOut under a tap     B[k][c] = that tap's weights     D[position][c] = dIn
+// A warp computes 32 channels and 16 cells (conv/halo_taps.hpp) at a time. A cell is all positions of the input that
+// share their output positions: one with stride 1, four with stride 2. The warp writes whole rows of the input.
 #pragma once
 
 #include "ckgen/epilogue/fused_lines.hpp"
@@ -46,8 +46,8 @@ struct HaloBwdDataKernel {
         }
     };
 
-    // Prefetches the D tensors of a step's cells into the cache while the step before is multiplied. Not earlier,
-    // because all workgroups share the cache.
+    // Prefetches the D tensors of a step's cells into the cache while the previous step is multiplied. An earlier
+    // prefetch would not last, because all workgroups share the cache.
     struct PrefetchRole {
         static CKGEN_DEVICE void run(const Args& args, const Places& places, const Share& share, int id, int threads) {
             HaloWalk walk(args.ring, places.stages, share.first);
@@ -80,7 +80,7 @@ struct HaloBwdDataKernel {
     };
 
     // Copies the window's weights to shared memory, as matrices that ldmatrix transposes, in the order of slots.
-    // Columns of the matrix unit are dealt out so that the channels of a lane lie side by side.
+    // Columns of the matrix unit are permuted so that the channels of a lane are contiguous.
     static CKGEN_DEVICE void stage_weights(const platform::Thread& thread, const Args& args, const Places& places,
                                            const Share& share, int id) {
         const auto& p = args.problem;

@@ -34,7 +34,7 @@ public:
         : thread_(thread), args_(args), places_(places), share_(share), exchange_lane_(id % platform::kExchangeLanes),
           lane_(id % 32), unit_(id / 32 % units), math_share_(id / 32 / units), strided_(args.problem.stride[0] == 2) {
         point_at_taps();
-        // The channels that a lane writes: a run of eight, which exchange() gives it.
+        // The channels that a lane writes: eight contiguous ones, which exchange() collects in the lane.
         const int quarter = lane_ % 4;
         const int run = channels == 16 ? quarter % 2 * 2 + quarter / 2 : quarter;
         channel_ = share.window * window + unit_ * unit + run * 8;
@@ -59,10 +59,10 @@ public:
     }
 
 private:
-    static constexpr int pairs = 4;  // of channels that a lane has of a cell
-    // A pair of results before the lanes exchange them: with D tensors sums, else what is written.
+    static constexpr int pairs = 4;  // pairs of channels per lane and cell
+    // Words of a pair of results before the lanes exchange them: f32 sums with D tensors, else rounded results.
     static constexpr int words = fused ? 2 : 1;
-    // D tensors' loads of all positions are started while the cells before are multiplied, where registers allow.
+    // Loads of D tensors for all positions are issued while the previous cells are multiplied, if registers allow.
     template <int Stride>
     static constexpr bool read_ahead = fused && (channels < 32 || Stride == 1);
     struct Inputs {
@@ -86,15 +86,15 @@ private:
     }
 
     CKGEN_DEVICE int tap_of(int slot) const { return strided_ ? halo_tap<2>(slot) : halo_tap<1>(slot); }
-    // From a cell's row to this lane's 16 bytes under a tap.
+    // Bytes from a cell's row to this lane's 16 bytes under a tap.
     CKGEN_DEVICE uint32 place(int tap, int chunk) const {
         const int row = args_.taps[0].offset[tap / side];
         const int column = args_.taps[1].offset[tap % side];
-        // A step's cells begin at a multiple of 8 less lead_rows rows.
+        // A step's cells begin at a multiple of 8 minus lead_rows rows.
         const int line = lane_ + column + (row - args_.ring.lead_rows) * args_.ring.plane;
         return bytes(column * conv::kHaloPitch + atom::SwizzledRows<T, 64>::slot_byte(line, chunk));
     }
-    // The weights of 8 channels k and 8 channels c, followed by those that the same instruction takes.
+    // The weights of 8 channels k and 8 channels c. The weights that the same instruction takes follow them.
     CKGEN_DEVICE const uint32* weight(int group, int slot, int column_block, int k_block) const {
         const int i = Shape::matrix_of(group, slot, column_block, k_block);
         return weights_[i / 4] + i % 4;
@@ -104,14 +104,14 @@ private:
     struct Rows {
         uint32 at[rounds][side];
     };
-    // Cells of a step: the first of those that are multiplied at once, the first and last with results, and the row of
-    // the step's first cell. Cells are numbered over a step's rows of the ring.
+    // Cells of a step: the first of those that are multiplied together, the first and the last with results, and the
+    // row of the step's first cell. Cells are numbered over a step's rows of the ring.
     struct Cells {
         int at, first, last, first_row;
     };
 
-    // Multiplies the step's cells whose output rows have all arrived: the math warps take cells_at_once of them one
-    // after the other, beginning with the warp whose `turn` is 0. Returns this warp's `turn` in the next step.
+    // Multiplies the step's cells whose output rows have all arrived. The math warps take cells_at_once cells in turn,
+    // beginning with the warp whose `turn` is 0. Returns this warp's `turn` in the next step.
     template <int Stride>
     CKGEN_DEVICE int multiply(const HaloWalk<StageBarriers>& walk, int turn) {
         const conv::HaloGeometry& g = args_.ring;
@@ -145,7 +145,7 @@ private:
             Rows there;
             CKGEN_UNROLL
             for(int r = 0; r < rounds; ++r) {
-                // Lanes beside the step's cells read some of these, and write nothing.
+                // Lanes before or after the step's cells read some of these and write nothing.
                 const int cell = min_of(max_of(now.at + r * 16 + lane_ % 16, first), last);
                 const uint32 in = bytes((ring_row * g.plane + cell) * conv::kHaloPitch);
                 CKGEN_UNROLL
@@ -154,7 +154,7 @@ private:
                     there.at[r][y] = places_.ring + (place < ring_bytes ? place : place - ring_bytes);
                 }
             }
-            // Where registers are short D is read one position ahead.
+            // If registers are short, D is read one position ahead.
             if constexpr(fused && !read_ahead<Stride>)
                 read<Position<Stride, 0>>(now, inputs[0]);
             positions<Stride, 0>(there, now, inputs);
@@ -162,7 +162,7 @@ private:
         return (cells.at - end) / cells_at_once;
     }
 
-    // Positions of each cell from number `Index` on.
+    // Multiplies and stores the positions of each cell from number `Index` on.
     template <int Stride, int Index>
     CKGEN_DEVICE void positions(const Rows& rows, const Cells& cells, Inputs (&inputs)[Stride * Stride]) const {
         constexpr bool another = Index + 1 < Stride * Stride;
@@ -196,7 +196,7 @@ private:
     }
 
     CKGEN_DEVICE void multiply_tap(Accumulators& acc, const Rows& rows, int slot, int row) const {
-        // Where registers are short the offset is recomputed.
+        // If registers are short, the offset is recomputed.
         const uint32 at = fused && channels == 32 ? place(tap_of(slot), unit_ * 4 + lane_ / 16) : place_[slot];
         uint32 a[rounds][2][4];
         CKGEN_UNROLL
@@ -247,8 +247,8 @@ private:
         }
     }
 
-    // Gives each lane four pairs of channels side by side, from the lanes that have the same cell: instead of a
-    // pair of each of four groups, or two pairs of each of two.
+    // Gives each lane four contiguous pairs of channels, from the lanes that have the same cell. Before, a lane has one
+    // pair of each of four groups, or two pairs of each of two groups.
     CKGEN_DEVICE void exchange(uint32 (&values)[pairs][words]) const {
         CKGEN_UNROLL
         for(int w = 0; w < words; ++w) {
@@ -265,10 +265,10 @@ private:
                 values[from_group(i)][w] = static_cast<uint32>(mine[i]);
         }
     }
-    // Alternates between two groups, and back.
+    // Alternates between two groups; its own inverse.
     static CKGEN_DEVICE constexpr int from_group(int i) { return channels == 16 ? i % 2 * 2 + i / 2 : i; }
 
-    // A position of the input of which this lane writes eight channels.
+    // A position of the input at which this lane writes eight channels.
     struct Place {
         bool there;
         int row, column;
@@ -285,7 +285,7 @@ private:
         return {there, row, column};
     }
 
-    // Starts the loads of D.
+    // Issues the loads of D.
     template <class P>
     CKGEN_DEVICE void read(const Cells& cells, Inputs& inputs) const {
         CKGEN_UNROLL
@@ -293,7 +293,7 @@ private:
             CKGEN_UNROLL
         for(int h = 0; h < 2; ++h) {
             const Place place = place_of<P>(cells, r, h);
-            // Lanes without a result read an element that is there.
+            // Lanes without a result read an element that exists.
             const epilogue::InputPlace<2> at{0, 0, 0, {place.there ? place.row : 0, place.there ? place.column : 0}};
             inputs.d[r][h] = epilogue::FusedInputsOf<D, 2 * pairs>(thread_, d_, at);
         }
@@ -330,7 +330,7 @@ private:
         }
     }
 
-    // Two results, rounded, where there is no D tensor.
+    // Two results, rounded; without D tensors.
     CKGEN_DEVICE uint32 rounded(float first, float second) const {
         Vec<typename D::In, 2> pair;
         const typename D::Function& function = args_.problem.function;
@@ -363,9 +363,9 @@ private:
 
     CKGEN_DEVICE bool inside() const { return channel_ / channels < args_.problem.groups; }
 
-    // The input and the D tensors where this lane's channels of an image begin.
+    // Sets the addresses of the input and the D tensors to this lane's channels of an image.
     CKGEN_DEVICE void point_at(int image) {
-        // Lanes past the last group point at the first, and write nothing.
+        // Lanes past the last group use the address of the first, and write nothing.
         const epilogue::InputPlace<2> at{inside() ? channel_ / channels : 0, image, channel_ % channels, {0, 0}};
         target_ =
             reinterpret_cast<typename D::In*>(args_.problem.target) + epilogue::input_offset<D>(at, args_.problem.in);
@@ -381,11 +381,11 @@ private:
     const Share& share_;
     const int exchange_lane_, lane_, unit_, math_share_;
     const bool strided_;
-    int channel_;  // of all groups together, the first that this lane writes
+    int channel_;  // first channel that this lane writes, counted over all groups
     typename D::In* target_ = nullptr;
     conv::BwdDataTensor d_[max_of(1, D::d_tensors)];
     uint32 row_shift_[side];
-    uint32 place_[taps];  // of each slot, or where taps share an instruction of each pair and the last
+    uint32 place_[taps];  // per slot; where taps share an instruction, per pair and for the last
     uint32 weights_[unit_matrices / 4][4];
 };
 

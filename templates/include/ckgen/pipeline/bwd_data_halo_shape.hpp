@@ -1,5 +1,5 @@
-// The layout that the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) share: channels per warp, the
-// order of taps, addresses in shared memory.
+// Values that the roles of family halo of backward data (pipeline/bwd_data_halo.hpp) share: channels per warp, order of
+// taps, addresses in shared memory.
 #pragma once
 
 #include "ckgen/conv/halo_taps.hpp"
@@ -16,17 +16,17 @@ struct HaloBwdDataArgs {
     conv::HaloTaps taps[2];
     int32 windows;         // of 64 channels
     int32 steps;           // of all images
-    int32 shares;          // workgroups of a window
+    int32 shares;          // workgroups per window
     uint32 plane_inverse;  // 2^32 / plane, rounded up
 };
 
-// The taps in the order in which positions of a cell take them.
+// The taps in the order in which the positions of a cell use them.
 template <int Stride>
 CKGEN_HD constexpr int halo_tap(int slot) {
     return Stride == 1 ? slot : static_cast<int>(0x453718620 >> 4 * slot & 15);  // 0 2 6 8 1 7 3 5 4
 }
-// Position `Index` of a cell, by which of the taps see it: with stride 2 the outer four, two that are above each other,
-// two beside each other, the middle one.
+// Position `Index` of a cell. Positions are ordered by the taps that reach them: with stride 2 first the position of
+// the four corner taps, then those of two taps one above the other, of two taps side by side, and of the middle tap.
 template <int Stride, int Index>
 struct HaloPosition {
     static constexpr int stride = Stride;
@@ -40,22 +40,22 @@ struct HaloBwdDataShape {
     using Args = HaloBwdDataArgs<typename D::KernelArgs>;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
-    static constexpr int window = 64;  // channels of a workgroup
-    static constexpr int unit = 32;    // and of a warp
+    static constexpr int window = 64;  // channels per workgroup
+    static constexpr int unit = 32;    // channels per warp
     static constexpr int units = window / unit;
-    static constexpr int channels = D::n_per_block;  // of a group
+    static constexpr int channels = D::n_per_block;  // channels per group
     static constexpr int math_shares = D::block_size / 32 / units;
     static constexpr bool fused = D::d_tensors > 0;
     static constexpr int rounds =
-        fused || channels == 32 ? 1 : 2;  // of 16 cells per warp, which do not wait for each other
+        fused || channels == 32 ? 1 : 2;  // number of blocks of 16 cells per warp, which do not wait for each other
     static constexpr int cells_at_once = rounds * 16;
     static constexpr int unit_groups = unit / channels;
     static constexpr int column_blocks = channels / 8;
     static constexpr int unit_matrices = unit_groups * taps * column_blocks * column_blocks;  // 8x8 weights each
-    static constexpr int zero_bytes = 1024;  // zeros: what is left of the ring's first row
+    static constexpr int zero_bytes = 1024;  // zeros, used as the rest of the ring's first row
     static constexpr int weight_bytes = units * unit_matrices * 128;
-    // The more channels a group has, the longer a step's products take while the next one comes. D's lines are in the
-    // cache from step to step, so that steps are short then.
+    // The more channels a group has, the longer the products of a step take while the next step is loaded. Lines of D
+    // stay in the cache from step to step, so steps are short then.
     static constexpr int latency_kib = channels == 32 ? 48 : 96;
     static constexpr conv::HaloLimits limits{math_shares * cells_at_once,
                                              0,
@@ -66,8 +66,9 @@ struct HaloBwdDataShape {
                                              (fused ? 28 : 227) * 1024,
                                              latency_kib * 1024};
 
-    // The number, among a unit's 8x8 matrices, of the one with the weights of a group, a slot and 8 channels of each
-    // kind. Those that one instruction takes lie side by side: of 16 channels k, of two taps where groups have eight.
+    // Number of the 8x8 matrix, among those of a unit, with the weights of a group, a slot and 8 channels of each kind.
+    // Matrices of one instruction are neighbours: those of 16 channels k, or of two taps where groups have eight
+    // channels.
     static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
         if(channels == 8 && slot < taps - 1)
             return (slot / 2 * unit_groups + group) * 2 + slot % 2;

@@ -1,6 +1,7 @@
-// Family wavelet_tma of backward data. Rows of the product are positions of a class (conv/bwd_data_args.hpp), which
-// walk through the output one by one whatever the stride was: TMA's im2col order with steps of 1, a tensor
-// map for each class. The weight comes as boxes of 64 output by 64 input channels of a tap. See pipeline/tma_roles.hpp.
+// Family wavelet_tma of backward data. Rows of the product are the positions of a sub-GEMM (conv/bwd_data_args.hpp).
+// They read consecutive output positions for every stride, so TMA's im2col mode is used with steps of 1 and one tensor
+// map per sub-GEMM. The weight is loaded in boxes of 64 output by 64 input channels of a tap. See
+// pipeline/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -12,14 +13,14 @@ namespace ckgen::pipeline {
 
 template <class D>
 struct WaveletTmaBwdDataArgs {
-    platform::TensorMap out[conv::kMostClasses];  // by class
+    platform::TensorMap out[conv::kMostClasses];  // per sub-GEMM
     platform::TensorMap wei;
     typename D::KernelArgs problem;
     conv::BwdDataUnits units;
     int32 out_group_channels;
 };
 
-// As in pipeline/wavelet_tma.hpp all lanes of one warp do the same, and one issues the copies.
+// As in pipeline/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
 template <class D>
 struct WaveletTmaBwdDataLoadRole {
     using Args = WaveletTmaBwdDataArgs<D>;
@@ -67,14 +68,14 @@ private:
         }
     };
 
-    // A tile of GEMM-K: a tap of the class and tap_rows output channels under it. Taps are inside, for they read the
-    // same lines of the output. Of the output copies always bring k_per_block channels; where that is more, what
-    // lies behind is not multiplied.
+    // A tile of GEMM-K: one tap of the sub-GEMM and tap_rows of its output channels. Taps are the inner loop, because
+    // they read the same lines of the output. Copies of the output always have k_per_block channels; if that is more
+    // than tap_rows, the rest is not multiplied.
     struct Step {
-        int channel;  // of the output, in the group
+        int channel;  // of the output, within the group
         conv::Walk<ndim> tap;
-        uint16 offset[ndim];  // from the last tap to this one in the output, innermost first
-        int column;           // of the weight's rows
+        uint16 offset[ndim];  // in the output, from the last tap to this one; innermost first
+        int column;           // column in the weight's rows
 
         CKGEN_DEVICE Step(const Args& args, const Tile& tile) : channel(0), tap{} {
             if(tile.k_tile_first > 0) {
@@ -122,7 +123,7 @@ private:
         if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
     }
-    // Rows: from a box of 64 input channels to the next.
+    // Rows: distance from one box of 64 input channels to the next.
     template <int Rows>
     static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
                                          const Step& step) {
@@ -169,7 +170,7 @@ struct WaveletTmaBwdDataView {
         }
     };
 
-    // A has a position of the class a row, B an output channel.
+    // A row of A is a position of the sub-GEMM, a row of B an output channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / 16; }
     static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
         return static_cast<uint32>(args.problem.tap_rows) * 128;

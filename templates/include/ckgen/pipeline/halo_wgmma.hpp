@@ -1,11 +1,12 @@
-// Family halo on wgmma: weight gradients of 3x3 filters of stride 1 with few outputs. A workgroup has 64 channels of
-// the input and all nine taps. The load role, one thread, copies strips of the image into stages of shared memory
-// (conv/halo_strips.hpp); in the math role a warpgroup has a row of the filter and reads both operands where the copies
-// put them. The three taps of the row are one matrix instruction: they see the same output rows, each a constant
-// number of positions further on, which to a descriptor is the distance from one block of columns to the next.
+// Family halo on wgmma: backward weight of 3x3 filters of stride 1 with few output channels. A workgroup has 64
+// channels of the input and all nine taps. The load role, one thread, copies strips of the image into stages of shared
+// memory (conv/halo_strips.hpp). In the math role each warpgroup computes one row of the filter and reads both operands
+// as the copies wrote them. One matrix instruction computes the three taps of the row: they read the same output rows,
+// each a constant number of positions further. In the descriptor this is the distance from one block of columns to the
+// next.
 //   A[c][position] = In     B[position][tap, k] = dOut of the position under the tap     D[c][tap, k] = dWei
-// An infinity or NaN in the input or the output may make NaN of more taps than it belongs to: where one of them has no
-// position its zeros are multiplied with what the other has.
+// An infinity or NaN in the input or the output may make NaN of more taps than those that it belongs to: where one
+// operand has no position, its zeros are multiplied with the value of the other.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -30,7 +31,7 @@ struct HaloWgmmaKernel {
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static constexpr int in_channels = 64;
-    // A stage has the output's channels in rows of 64 or 32, and a rest of 8 in rows of their own.
+    // A stage has the output's channels in rows of 64 or 32; a remainder of 8 has rows of its own.
     static constexpr int out_channels = D::m_per_block < 64 ? 32 : 64;
     static constexpr int rest_channels = D::m_per_block - out_channels;
     static constexpr int out_pitch = D::m_per_block * 2;
@@ -43,7 +44,7 @@ struct HaloWgmmaKernel {
     static CKGEN_DEVICE bool buffered(const conv::HaloStrips& g) { return limits.buffers && g.buffer_bytes > 0; }
 
     // In order of addresses: the stages, the buffer of output rows, its barrier, the barriers of the stages. A stage
-    // has the input rows, the output rows and the rest of the output's channels.
+    // has the input rows, the output rows and the remaining output channels.
     struct Ring : StageRing {
         uint32 buffer_bytes, out_offset, rest_offset;
 
@@ -60,7 +61,7 @@ struct HaloWgmmaKernel {
         static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
     };
 
-    // A walk over the strips of all images.
+    // Iterates over the strips of all images.
     struct Walk {
         int image, strip;
 
@@ -72,8 +73,8 @@ struct HaloWgmmaKernel {
         }
     };
 
-    // One thread issues the copies. Rows of the output that pass through the buffer come one strip ahead, and the
-    // whole warpgroup puts them in their places.
+    // One thread issues the copies. Output rows that pass through the buffer are loaded one strip ahead, and the whole
+    // warpgroup moves them to their places.
     struct LoadRole {
         static CKGEN_DEVICE void run(const Args& args, Ring ring, const conv::BwdWeightTile& tile, int id) {
             const conv::HaloStrips& g = args.strips;
@@ -99,14 +100,14 @@ struct HaloWgmmaKernel {
                 if(by_buffer && i + 1 < tile.k_tiles)
                     rows.fetch(walk);
             }
-            platform::pdl_launch_dependents();  // not earlier: its workgroups would crowd on the idle multiprocessors
+            platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
         }
     };
 
-    // A strip's TMA loads to a stage.
+    // The TMA loads of one strip to a stage.
     struct Boxes {
         int in_channel, out_channel;
-        int out_rows, out_column, rows_back;  // an output row lies so far before the input's
+        int out_rows, out_column, rows_back;  // rows_back: how many rows an output row is before the input's
         int bytes;
 
         CKGEN_DEVICE Boxes(const Args& args, const conv::BwdWeightTile& tile) {
@@ -139,7 +140,7 @@ struct HaloWgmmaKernel {
         }
     };
 
-    // The output rows of a strip on their way through the buffer. Packed there as in global memory, in units of 8
+    // The output rows of a strip that pass through the buffer. They are packed there as in global memory, in units of 8
     // bytes.
     class OutRows {
     public:
@@ -148,7 +149,8 @@ struct HaloWgmmaKernel {
               plane_(args.strips.plane), rows_(rows), column_(column), id_(id),
               image_bytes_(static_cast<int64>(p_.out_length[0]) * p_.out_length[1] * p_.out_row_bytes) {}
 
-        // Starts the copy to the buffer. A copy is whole 16 bytes; 8 bytes may be left at the tensor's very end.
+        // Starts the copy to the buffer. A copy is a multiple of 16 bytes; 8 bytes may remain at the very end of the
+        // tensor.
         CKGEN_DEVICE void fetch(const Walk& walk) const {
             if(id_ != 0)
                 return;
@@ -164,9 +166,9 @@ struct HaloWgmmaKernel {
                 platform::bulk_load(buffer_, p_.out + part.begin / 16 * 16, bytes, buffered_);
         }
 
-        // From the buffer to the stage: in the swizzle of a box of out_channels, the rest after it. A thread moves
-        // whole positions, which costs few instructions and no bank conflicts. Rows outside the image become zero; the
-        // columns outside are so from the start.
+        // Moves rows from the buffer to the stage: in the swizzle of a box of out_channels, then the remaining
+        // channels. A thread moves whole positions, which takes few instructions and has no bank conflicts. Rows
+        // outside the image become zero; columns outside are zero from the start.
         CKGEN_DEVICE void place(const Ring& ring, const Walk& walk) const {
             const Part part(*this, walk);
             const int columns = p_.out_length[1];
@@ -198,7 +200,7 @@ struct HaloWgmmaKernel {
     private:
         static constexpr int units = D::m_per_block / 8;  // of 16 bytes
 
-        // The rows of a strip that exist, first to last - 1, and where they are in the output, in bytes.
+        // The rows of a strip that exist, `first` to `last` - 1, and their place in the output, in bytes.
         struct Part {
             int first, last;
             int64 begin, end;
@@ -214,8 +216,8 @@ struct HaloWgmmaKernel {
             }
         };
 
-        // Address of 16 bytes of a position. Only rows of 64 bytes (limits.buffers): two share a pattern of the
-        // swizzle.
+        // Address of 16 bytes of a position. Only for rows of 64 bytes (limits.buffers), of which two share a pattern
+        // of the swizzle.
         static CKGEN_DEVICE uint32 target(const Ring& ring, int line, int unit) {
             return unit * 8 < out_channels ? ring.out() + Ring::bytes(atom::SwizzledRows<T, 32>::offset(line, unit))
                                            : ring.rest() + Ring::bytes(line * 16);
@@ -278,9 +280,9 @@ struct HaloWgmmaKernel {
         static constexpr int out_registers = side * out_channels / 2;
         static constexpr int rest_registers = side * rest_channels / 2;
 
-        // The next 16 positions; moves the descriptors on.
+        // Multiplies the next 16 positions and advances the descriptors.
         CKGEN_DEVICE void multiply(uint64& in, uint64& out, uint64& rest) {
-            constexpr uint64 unit = 16;  // bytes that descriptors count
+            constexpr uint64 unit = 16;  // bytes per unit of a descriptor
             atom::wgmma<T, side * out_channels>(out_, in, out);
             if constexpr(rest_channels > 0)
                 atom::wgmma<T, side * rest_channels>(rest_, in, rest);

@@ -18,22 +18,22 @@ struct TmaRing : StageRing {
     static CKGEN_DEVICE TmaRing first() { return TmaRing(weight() + weight_bytes); }
 
     static CKGEN_DEVICE uint32 weight() { return (platform::lds_start() + 1023u) & ~1023u; }
-    // Byte of the workgroup's LDS where the epilogue's begins.
+    // Byte of the workgroup's LDS where the epilogue's memory begins.
     static CKGEN_DEVICE int end_byte() {
         return static_cast<int>(weight() - platform::lds_start()) + D::lds_weight_bytes +
                D::stages * (D::lds_stage_bytes + stage_barrier_bytes) + 16;
     }
-    // The order barrier of a ping-pong consumer, at which it waits before it multiplies. There is room for two.
+    // The order barrier of a ping-pong consumer, at which it waits before it multiplies. There is space for two.
     CKGEN_DEVICE uint32 order(int consumer) const {
         return barriers + D::stages * stage_barrier_bytes + static_cast<uint32>(consumer) * 8;
     }
-    // Barriers of the stationary B: weight_full(tile): that tile has arrived; weight_empty(): no consumer reads it any
-    // more.
+    // Barriers of the stationary B. weight_full(tile): that tile has arrived. weight_empty(): no consumer reads the
+    // current B any more.
     CKGEN_DEVICE uint32 weight_full(int tile) const { return order(2) + static_cast<uint32>(tile) * 8; }
     CKGEN_DEVICE uint32 weight_empty() const { return weight_full(D::weight_rows / 16); }
 };
 
-// The units of this workgroup. Consecutive ones where B is stationary, because they share it.
+// The units of this workgroup: consecutive ones if B is stationary, because they share it.
 template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
@@ -46,7 +46,7 @@ CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv:
 struct TmaWeight {
     int number = -1, k_first = 0;
     int changed = 0;        // number of changes
-    uint32 parities = ~0u;  // of the phases of its tiles' barriers: one B may have more tiles than the next
+    uint32 parities = ~0u;  // of the phases of its tiles' barriers; the next B may have another number of tiles
 
     // True if the tile needs another B than the tile before it.
     template <class Tile>
@@ -60,7 +60,7 @@ struct TmaWeight {
         return true;
     }
 };
-// The tile of the stationary B that goes with a stage.
+// The tile of the stationary B that belongs to a stage.
 struct TmaWeightTile {
     int tile;
     uint32 parities, data, bytes;

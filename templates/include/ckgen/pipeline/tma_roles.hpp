@@ -1,30 +1,30 @@
 // The kernels of families wavelet_tma and stationary of both operations: a load role of one warp fills a ring of stages
 // by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma_consumers.hpp). Workgroups are
-// persistent: each takes its units of a stream-K schedule one after the other, and the ring runs on from unit to unit,
-// so that neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add the
-// partials of the stream-K tiles (the fixup).
+// persistent: each processes its units of a stream-K schedule in order. The ring continues from unit to unit, so that
+// neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add the partials
+// of the stream-K tiles (the fixup).
 //
 // A View describes an operation:
 //   Args, Tile (m_first, k_tiles), Store  the kernel's argument, a unit's part of the work, the epilogue
 //   schedule(), partials(), chunk()       of Args: the TileSchedule, the workspace, tiles of GEMM-K per f32 sum
 //   unit(args, u), tile(args, number)     the Tile of a unit, and the Tile of an output tile
 //   rows(args, tile)                      rows of the product
-//   plans_ahead                           whether registers suffice to compute the next unit while products run
+//   plans_ahead                           true if registers suffice to compute the next unit while products run
 //   steps(args), multiply<Steps>()        number of products of 16 positions of GEMM-K per stage, and all of them
 // and in family stationary, where consecutive units share B,
-//   weight_tile_bytes(args)               from a tile of B to the next
+//   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once
 
 #include "ckgen/pipeline/tma_consumers.hpp"
 
 namespace ckgen::pipeline {
 
-// Workgroups per multiprocessor. Two where their stages fit, so that one stores while the other multiplies. A
-// multiprocessor has 228 KiB of shared memory, of which the system reserves one per workgroup.
+// Workgroups per multiprocessor: two if their stages fit, so that one stores while the other multiplies. A
+// multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup.
 template <class D>
 inline constexpr int tma_resident = 2 * (D::lds_bytes + 1024) <= 228 * 1024 ? 2 : 1;
 
-// LoadRole: run(thread, args, ring), by one warp.
+// LoadRole: run(thread, args, ring), which one warp executes.
 template <class D, class View, class LoadRole>
 struct TmaRoles {
     using Args = typename View::Args;
@@ -67,7 +67,7 @@ struct TmaRoles {
         }
     }
 
-    // Adds partials when all workgroups have stored theirs; see platform/kernel_traits.hpp.
+    // True if partials must be added after all workgroups have stored theirs; see platform/kernel_traits.hpp.
     static CKGEN_HD bool needs_fixup(const Args& args) { return View::schedule(args).stream_k_tiles > 0; }
     static CKGEN_DEVICE void fixup(const Args& args, const platform::Thread& thread) {
         if(thread.thread_id() >= 128)

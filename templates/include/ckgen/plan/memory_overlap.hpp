@@ -1,4 +1,4 @@
-// Whether a result would be written over what the same run reads.
+// Checks that a run does not write its result over memory that it reads.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace ckgen::conv {
 struct Placed {
     const char* name;
     const void* data;
-    Tensor shape;  // lengths and strides in elements; those of index 3 + ndim and above are not looked at
+    Tensor shape;  // lengths and strides in elements; entries from index 3 + ndim on are ignored
     int ndim;
     int elem_bytes;
 };
 
-// Whether elements of both tensors may have a byte in common. Exact where their distances nest, as those of slices of
-// one larger tensor do: tensors that are disjoint slices of one do not overlap.
+// True if elements of both tensors may have a byte in common. Exact where the strides nest, as those of slices of one
+// larger tensor do: disjoint slices do not overlap.
 bool overlap(const Placed& a, const Placed& b);
 
-// Of a run that writes the first of its tensors, reads the others, and uses `workspace_bytes` at `workspace`: a refusal
-// by rule `overlap`, or nothing.
+// A refusal by rule `overlap`, or empty. The run writes the first tensor, reads the others, and uses `workspace_bytes`
+// at `workspace`.
 std::string overlap_reason(const std::vector<Placed>& tensors);
 std::string workspace_overlap_reason(const void* workspace, int64 workspace_bytes, const std::vector<Placed>& tensors);
 

@@ -5,8 +5,8 @@
 
 #include "ckgen/types.hpp"
 
-// The architectures of ckgen/hardware/archs.py. What is wrong for another one would not be told by its compiler: the
-// form of a buffer resource, and matrix instructions that it may have.
+// The architectures of ckgen/hardware/archs.py. Others are refused here, because the compiler would not report what is
+// wrong for them: the form of a buffer resource, and the matrix instructions that they lack.
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define CKGEN_AMD_MFMA 1
 #define CKGEN_AMD_WMMA 0
@@ -27,14 +27,15 @@ using I32x4 = int32 __attribute__((ext_vector_type(4)));
 using I16 = short;
 using I16x4 = short __attribute__((ext_vector_type(4)));
 
-// The intrinsics are named by their LLVM symbol because clang 15 has no builtin for them.
+// The intrinsics have the names of their LLVM symbols because clang 15 has no builtins for them.
 __attribute__((device)) I16 raw_buffer_load_i16(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i16");
 __attribute__((device)) int32 raw_buffer_load_i32(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i32");
 __attribute__((device)) I32x2 raw_buffer_load_i32x2(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
 __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
                                                     int32) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
-// Buffer, LDS place of lane 0, bytes per lane, offset in memory, scalar offset, offset in both, cache policy.
+// Arguments: buffer, LDS address of lane 0, bytes per lane, offset in memory, scalar offset, offset in both, cache
+// policy.
 __attribute__((device)) void raw_buffer_load_lds(I32x4, __attribute__((address_space(3))) void*, uint32, int32, int32,
                                                  int32, int32) __asm("llvm.amdgcn.raw.buffer.load.lds");
 
@@ -47,7 +48,7 @@ inline constexpr int kExchangeLanes = 64;
 #endif
 
 // LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
-// Loads of 16 bytes per lane that go to LDS and no register: section 9.1.9 there, "Memory Buffer Load to LDS".
+// Direct-to-LDS loads of 16 bytes per lane: section 9.1.9 there, "Memory Buffer Load to LDS".
 #if defined(__gfx950__)
 inline constexpr bool kTransposingLds = true;
 inline constexpr bool kDirectLds = true;
@@ -56,10 +57,10 @@ inline constexpr bool kTransposingLds = false;
 inline constexpr bool kDirectLds = false;
 #endif
 
-// Halves of an LDS ring that a load wave holds in registers on their way there.
+// Number of LDS ring halves that a load wave holds in registers before it writes them.
 inline constexpr int kLoadedHalves = 2;
 
-// The low (high) halves of two words, that of `a` in the low half.
+// The low (or high) halves of two words as one word, the half of `a` in its low half.
 template <bool High>
 CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __builtin_amdgcn_perm(b, a, High ? 0x07060302u : 0x05040100u);
@@ -72,7 +73,7 @@ public:
 
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
     CKGEN_DEVICE uint32 block_id() const { return __builtin_amdgcn_workgroup_id_x(); }
-    // The kernel's arguments, read again here instead of being kept in registers until here.
+    // Reads the kernel's arguments again here, so that they need no registers until here.
     template <class Args>
     CKGEN_DEVICE const Args& reload_kernel_args(const Args&) const {
         auto kernarg = (const __attribute__((address_space(4))) Args*)__builtin_amdgcn_kernarg_segment_ptr();
@@ -84,8 +85,8 @@ public:
         asm volatile("" : "+v"(value));
         return value;
     }
-    // A uniform value of which the compiler does not know that it is the same in every iteration of a loop, so that
-    // what follows from it is computed there and takes no register across iterations.
+    // A uniform value that the compiler must treat as different in every iteration of a loop. Values computed from it
+    // are recomputed in each iteration and need no register across iterations.
     CKGEN_DEVICE int rematerialize(int value) const {
         asm("" : "+s"(value));
         return value;
@@ -99,7 +100,7 @@ public:
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
     }
 
-    // result[i] = value of lane `first` + i, without a byte of LDS. All lanes take part.
+    // result[i] = value of lane `first` + i, exchanged without LDS. All lanes take part.
     template <int Count>
     CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
         CKGEN_UNROLL
@@ -114,7 +115,7 @@ public:
         else
             return __builtin_amdgcn_ballot_w32(predicate);
 #else  // clang before 16
-        constexpr int not_equal = 33;  // of LLVM's ICmp predicates
+        constexpr int not_equal = 33;  // an ICmp predicate of LLVM
         return __builtin_amdgcn_uicmp(predicate ? 1u : 0u, 0u, not_equal);
 #endif
     }
@@ -122,14 +123,14 @@ public:
     // Waits for all outstanding loads of this wave, including direct-to-LDS loads, which the compiler does not track.
     CKGEN_DEVICE void await_loads() const {
         constexpr int no_loads_outstanding =
-            0x0f70;  // vmcnt(0), other counters at their largest: "CDNA4 ISA", S_WAITCNT
+            0x0f70;  // vmcnt(0), other counters at their maximum: "CDNA4 ISA", S_WAITCNT
         __builtin_amdgcn_s_waitcnt(no_loads_outstanding);
     }
-    // No instruction moves across this. interleave() applies between two of them only: it ignores barriers and
-    // has moved LDS reads across one.
+    // The compiler moves no instruction across this. interleave() must be between two such calls: it ignores barriers
+    // and has moved LDS reads across one.
     CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
-    // Asks for an order of what stands before: the LDS reads of the first step, then each further step's between the
-    // matrix instructions of the one before it. clang before 16 keeps its own order.
+    // Requests an order of the preceding instructions: the LDS reads of the first step, then the reads of each further
+    // step between the matrix instructions of the step before it. clang before 16 keeps its own order.
     template <int Steps, int Reads, int Matrix>
     CKGEN_DEVICE void interleave() const {
 #if __has_builtin(__builtin_amdgcn_sched_group_barrier)
@@ -150,8 +151,8 @@ public:
     CKGEN_DEVICE V lds_load(int byte_offset) const {
         return __builtin_bit_cast(V, *reinterpret_cast<const LdsWords<V>*>(lds_ + byte_offset));
     }
-    // Of 16 lanes, each gives the addresses of twice 8 bytes; four lanes' are a row of 16 columns. A lane gets a column
-    // of the four rows at `first` and of the four at `second`. Only where kTransposingLds.
+    // Each of 16 lanes gives two addresses of 8 bytes; the 8 bytes of four lanes are a row of 16 columns. A lane gets
+    // one column of the four rows at `first` and of the four rows at `second`. Only if kTransposingLds.
     template <class V>
     CKGEN_DEVICE V lds_load_transposed(int first, int second) const {
         static_assert(sizeof(V) == 16, "two columns of four 16-bit elements");
@@ -181,7 +182,7 @@ public:
     }
 
 private:
-    // LDS moves as machine words: a class type cannot be copied between address spaces.
+    // Copies LDS data as machine words: a class type cannot be copied between address spaces.
     template <int Bytes>
     struct WordsOf;
     template <class V>
@@ -202,8 +203,8 @@ struct Thread::WordsOf<16> {
     using type = I32x4;
 };
 
-// `bytes` of global memory from `base` on (base and bytes uniform over the wave). A load at or past the end returns
-// zero in hardware, so tiles that hang over the edge need no branch.
+// `bytes` of global memory from `base` on (base and bytes uniform in the wave). The hardware returns zero for a load at
+// or past the end, so tiles at the border need no branch.
 class GlobalBuffer {
 public:
     CKGEN_DEVICE GlobalBuffer(const void* base, uint32 bytes) {
@@ -226,8 +227,8 @@ public:
         }
     }
 
-    // 16 bytes per lane; lane 0's go to LDS byte `first` (uniform over the wave), the next lane's after them. What lies
-    // past the window's end becomes zero there too. Only where kDirectLds.
+    // Loads 16 bytes per lane: lane 0 to LDS byte `first` (uniform in the wave), the next lanes after it. Bytes past
+    // the window's end become zero in LDS. Only if kDirectLds.
     CKGEN_DEVICE void load_to_lds(const Thread& thread, uint32 byte_offset, int first) const {
         if constexpr(kDirectLds)
             raw_buffer_load_lds(words_, thread.lds_at(first), 16, static_cast<int32>(byte_offset), 0, 0, 0);
@@ -237,14 +238,14 @@ private:
     I32x4 words_;
 };
 
-using KernelEntry = const void*;  // what hipLaunchKernel takes
+using KernelEntry = const void*;  // argument type of hipLaunchKernel
 
 CKGEN_DEVICE void pdl_wait() {}  // kernels of one stream never overlap
 
 }  // namespace ckgen::platform
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
-// entry_SYMBOL() that names it to launch(). The body exists in device passes only.
+// entry_SYMBOL(), which returns it for launch(). The body exists in device passes only.
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
     extern "C" __attribute__((global))                                                                                 \
     __attribute__((amdgpu_flat_work_group_size(__VA_ARGS__::launch_threads, __VA_ARGS__::launch_threads))) void        \

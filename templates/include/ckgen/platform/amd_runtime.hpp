@@ -1,4 +1,4 @@
-// Host side of the AMD platform: HIP runtime calls, every error an exception with HIP's own text.
+// Host side of the AMD platform: calls of the HIP runtime. Every error becomes an exception with HIP's text.
 #pragma once
 
 #include <hip/hip_runtime_api.h>
@@ -17,11 +17,11 @@ class LaunchError : public std::runtime_error {
 inline void check_hip(hipError_t status, const char* what) {
     if(status == hipSuccess)
         return;
-    static_cast<void>(hipGetLastError());  // or the next launch would report it again
+    static_cast<void>(hipGetLastError());  // otherwise the next launch would report it again
     throw LaunchError(std::string(what) + ": " + hipGetErrorString(status));
 }
 
-// `regions` is what the host platform checks accesses against; a GPU has its own page tables.
+// The host platform checks accesses against `regions`; a GPU has its own page tables.
 template <class Kernel, class Regions>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
     typename Kernel::Args copy = args;
@@ -31,7 +31,7 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     check_hip(hipGetLastError(), "kernel launch");
 }
 
-// Compute units of the current device. Without a device (a build machine that only plans) it is an MI210's count.
+// Compute units of the current device. Without a device (a build machine that only plans) the number of an MI210.
 inline int compute_units() {
     int device = 0;
     int units = 0;
@@ -49,8 +49,8 @@ inline int current_device() {
     return -1;
 }
 
-// Why the current device cannot run a kernel, or nothing. Without a device (a build machine that only plans) there is
-// no reason either.
+// The reason why the current device cannot run a kernel, or empty. Also empty without a device (a build machine that
+// only plans).
 inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
     const int device = current_device();
     int lds_limit = 0;
@@ -82,8 +82,8 @@ inline void* allocate(std::size_t bytes) {
 }
 inline void release(void* memory) { static_cast<void>(hipFree(memory)); }
 
-// Memory for what a stream does next. Giving it back waits for the stream: not all devices have the memory pools of
-// hipMallocAsync (hipDeviceAttributeMemoryPoolsSupported).
+// Memory for the next operations of a stream. Its release waits for the stream: not all devices have the memory pools
+// of hipMallocAsync (hipDeviceAttributeMemoryPoolsSupported).
 class StreamMemory {
 public:
     StreamMemory(std::size_t bytes, Stream stream) : stream_(stream), memory_(allocate(bytes)) {}
@@ -108,11 +108,11 @@ inline void copy_from_device(void* host, const void* device, std::size_t bytes) 
     check_hip(hipMemcpy(host, device, bytes, hipMemcpyDeviceToHost), "hipMemcpy");
 }
 
-// Waits for the work of one stream, or with nullptr of the whole device; a kernel that faulted is told here.
+// Waits for the work of one stream, or with nullptr of the whole device. Reports a kernel that faulted.
 inline void synchronize(Stream stream) {
     check_hip(stream == nullptr ? hipDeviceSynchronize() : hipStreamSynchronize(stream), "kernel");
 }
-// Makes a device this thread's current one; gives the one before.
+// Makes a device this thread's current one; returns the previous one.
 inline int use_device(int device) {
     int previous = 0;
     check_hip(hipGetDevice(&previous), "hipGetDevice");

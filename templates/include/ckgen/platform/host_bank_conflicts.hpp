@@ -1,7 +1,7 @@
-// LDS bank conflicts on the host platform: what the accesses of a kernel's waves cost in the LDS of an architecture.
-// An access that a wave's lanes do together is found again as the same occurrence of one line of the kernel in each
-// lane, counted from the workgroup's last barrier; lanes that skip a turn of a loop which others take would be
-// compared with the wrong one, which no kernel here does. Copies and matrix units that work on their own do not count.
+// LDS bank conflicts on the host platform: counts the cycles that the accesses of a kernel's waves take in the LDS of
+// an architecture. The accesses of a wave's lanes belong together if they are the same occurrence of one source line in
+// each lane, counted from the workgroup's last barrier. Lanes that skip an iteration which other lanes execute would be
+// matched wrongly; no kernel here does that. Asynchronous copies and matrix units do not count.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace ckgen::platform {
 
-// An access is worked off in phases, each with some of the lanes. In a phase a bank delivers one word of 4 bytes, and
-// lanes that want the same word share it. 32 banks take 32 lanes of 4 bytes, 16 of 8, 8 of 16 at a time, in order, but
+// An access is executed in phases, each with some of the lanes. In a phase a bank delivers one word of 4 bytes; lanes
+// that need the same word share it. With 32 banks a phase has 32 lanes of 4 bytes, 16 of 8 or 8 of 16, in order, except
 // for reads of 16 bytes per lane.
 struct BankRules {
     const char* arch;
     int read_banks;
-    int wide_read_phase[8];  // of each four lanes of half a wave, where a lane reads 16 bytes
+    int wide_read_phase[8];  // phase of each four lanes of half a wave, for reads of 16 bytes per lane
 };
 
 // AMD: "Avoiding LDS bank conflicts on AMD GPUs using CK-Tile" (rocm.blogs.amd.com), and ROCm's CK-Tile documentation,
@@ -32,7 +32,7 @@ inline constexpr BankRules kBankRules[] = {
     {"sm_90a", 32, {0, 0, 1, 1, 2, 2, 3, 3}},
 };
 
-// One LDS instruction of a wave: each lane's first byte, or -1 where it takes no part.
+// One LDS instruction of a wave: each lane's first byte, or -1 for lanes that take no part.
 using LaneOffsets = std::array<int, kWaveSize>;
 
 struct BankCycles {
@@ -41,7 +41,7 @@ struct BankCycles {
 };
 BankCycles bank_cycles(const BankRules& rules, const LaneOffsets& offsets, int bytes, bool write);
 
-// The accesses of one line of a kernel.
+// The accesses of one source line of a kernel.
 struct BankCount {
     Site site;
     bool write;
@@ -49,9 +49,9 @@ struct BankCount {
     int64 accesses, cycles, conflict_cycles;
 };
 
-// From now on launches are counted by the rules of an architecture; null: no more. What was counted is forgotten.
+// Counts the following launches by the rules of an architecture; null stops counting. Earlier counts are dropped.
 void count_bank_conflicts(const BankRules* rules);
-// The counts of all launches since.
+// The counts of all launches since then.
 std::vector<BankCount> bank_conflicts();
 
 // The accesses of a workgroup's waves. Internal to the host platform's engine.
@@ -61,13 +61,13 @@ public:
     void prepare(int threads);
     bool active() const { return rules_ != nullptr; }
     void add(int thread, int offset, int bytes, bool write, Site site);
-    // All threads have met: what lanes do next belongs to new accesses.
+    // All threads have met: later operations of lanes belong to new accesses.
     void meet();
     // The launch ends: its counts become visible.
     void finish();
 
 private:
-    // The accesses of a wave's lanes at one line. Those that not all lanes have come to are open.
+    // The accesses of a wave's lanes at one source line. Accesses that some lanes have not reached yet are open.
     struct Line {
         Site site;
         bool write;

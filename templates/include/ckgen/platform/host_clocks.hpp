@@ -1,6 +1,6 @@
-// Who knows that which operation on LDS is over: vector clocks, for kernels whose threads meet elsewhere than at the
-// workgroup's barrier. Mattern, "Virtual time and global states of distributed systems", 1989; the use for finding
-// races: Flanagan and Freund, "FastTrack", 2009.
+// Vector clocks: record which operations on LDS each thread knows to be complete. They serve kernels whose threads
+// synchronise by other means than the workgroup's barrier. Mattern, "Virtual time and global states of distributed
+// systems", 1989; their use to find races: Flanagan and Freund, "FastTrack", 2009.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace ckgen::platform {
 
-// Whoever touches LDS. Threads do, in their own name or as a warp that loads matrices together; the copies that an
-// mbarrier counts do; and a warpgroup's matrix unit, which reads its operands some time after it was told to.
+// Everything that accesses LDS: threads; warps whose lanes load matrices together; the copies that an mbarrier counts;
+// and the matrix unit of a warpgroup, which reads its operands some time after the instruction was issued.
 struct Agents {
     static constexpr int kWarp = 32;
     static constexpr int kWarpgroup = 128;
@@ -25,7 +25,7 @@ struct Agents {
     int warpgroup(int thread) const { return threads + warps() + thread / kWarpgroup; }
     int mbarrier(int index) const { return threads + warps() + warpgroups() + index; }
     int count() const { return mbarrier(kMaxBarriers); }
-    // From here on agents work on their own: a workgroup's barrier does not wait for them.
+    // Agents from this number on are asynchronous: a workgroup's barrier does not wait for them.
     int first_asynchronous() const { return threads + warps(); }
 
     std::string name(int agent) const {
@@ -44,7 +44,7 @@ class Clocks {
 public:
     using Row = std::vector<uint32>;
 
-    // Nothing but the workgroup's barrier orders anything yet.
+    // Starts without clocks: only the workgroup's barrier orders operations.
     void reset(int threads) {
         agents_.threads = threads;
         active_ = false;
@@ -62,15 +62,16 @@ public:
     const Agents& agents() const { return agents_; }
     // The time of an agent's next operation.
     uint32 now(int agent) const { return active_ ? now_[static_cast<size_t>(agent)] : 1; }
-    // What a thread knows: for each agent the time up to which its operations are over. Null: of others, nothing.
+    // Knowledge of a thread: for each agent the time up to which its operations are complete. Null: the thread knows
+    // nothing about other agents.
     const uint32* row(int thread) const { return active_ ? data(thread) : nullptr; }
-    // What a thread knows now, its own operations so far included.
+    // Present knowledge of a thread, including its own operations so far.
     Row snapshot(int thread) {
         Row known(data(thread), data(thread) + now_.size());
         known[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++;
         return known;
     }
-    // What all threads first .. first + count - 1 know.
+    // Knowledge that all threads first .. first + count - 1 have in common.
     void common(int first, int count, Row& known) const {
         known.assign(data(first), data(first) + now_.size());
         for(int thread = first + 1; thread < first + count; ++thread)
@@ -84,7 +85,7 @@ public:
         merge(into.data(), data(thread));
         into[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++;
     }
-    // Threads first .. first + count - 1 have met.
+    // Threads first .. first + count - 1 have met and share their knowledge.
     void meet(int first, int count) {
         std::vector<int> threads;
         for(int thread = first; thread < first + count; ++thread)
@@ -98,7 +99,7 @@ public:
         for(const int thread : threads)
             acquire(thread, all);
     }
-    // All threads have met at the workgroup's barrier. It orders their own operations by itself.
+    // All threads have met at the workgroup's barrier, which orders their own operations without clocks.
     void share_asynchronous() {
         const auto from = static_cast<size_t>(agents_.first_asynchronous());
         Row all(now_.size());
@@ -109,7 +110,7 @@ public:
             std::copy(all.begin() + static_cast<std::ptrdiff_t>(from), all.end(), data(thread) + from);
     }
 
-    // A warp does something together: its time, after which each of its lanes knows of it.
+    // Records an operation of a warp and returns its time; each of the warp's lanes then knows that it is complete.
     uint32 warp_operation(int lane) {
         const int agent = agents_.warp(lane);
         const uint32 time = ++now_[static_cast<size_t>(agent)];
@@ -123,7 +124,7 @@ public:
         known = std::max(known, time);
     }
 
-    // A thread makes what it stored so far visible to copies and matrix units.
+    // Makes earlier stores of a thread visible to copies and matrix units.
     void publish(int thread) { published_[static_cast<size_t>(thread)] = now_[static_cast<size_t>(thread)]++; }
     bool published(int thread, uint32 time) const { return published_[static_cast<size_t>(thread)] >= time; }
 

@@ -1,4 +1,4 @@
-// The host platform's LDS: every access is checked against what was done to the same bytes before.
+// The host platform's LDS: checks every access against earlier accesses to the same bytes.
 #pragma once
 
 #include "ckgen/platform/host.hpp"
@@ -12,13 +12,14 @@ inline std::string text(Site site) {
     return (at == std::string::npos ? file : file.substr(at)) + ":" + std::to_string(site.line);
 }
 
-// One access: `self` is the thread that it is done for, or what works on its own; `knows` what that knows of others.
+// One access. `self`: the thread for which it is done, or an asynchronous agent. `knows`: the knowledge of that agent
+// about the operations of others.
 struct Access {
     int self;
     int agent;
     uint32 time;
     const uint32* knows;
-    int slot;  // in which readers of a word are kept apart
+    int slot;  // readers of a word are recorded per slot
     Site site;
 };
 
@@ -32,13 +33,13 @@ public:
         marks_.resize(static_cast<size_t>(bytes) / 4);
         clocks.reset(threads);
         const int slots = clocks.agents().warps() + clocks.agents().warpgroups();
-        if(slots != slots_)  // readers lie elsewhere now
+        if(slots != slots_)  // the records of readers have moved
             for(WordMark& mark : marks_)
                 mark.read_slots = 0;
         slots_ = slots;
         first_asynchronous_ = clocks.agents().first_asynchronous();
     }
-    // A workgroup begins: nothing is written.
+    // Starts a workgroup: no byte is written yet.
     void begin() {
         ++epoch_;
         first_epoch_ = epoch_;
@@ -51,7 +52,7 @@ public:
         if(clocks.active())
             clocks.share_asynchronous();
     }
-    // From now on threads meet elsewhere too.
+    // Starts the clocks: from now on threads also synchronise by other means than the workgroup's barrier.
     void track() {
         clocks.start();
         readers_.resize(marks_.size() * static_cast<size_t>(slots_));
@@ -66,7 +67,7 @@ public:
         mark(a, offset, bytes, write);
         return data;
     }
-    // The same in two steps, for reads of which it shows later whether they matter.
+    // The two steps of access(), for reads that matter only if their values are used later.
     char* find(const Access& a, int offset, int bytes, bool write) {
         if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
             outside(a, offset, bytes, write);
@@ -78,7 +79,7 @@ public:
         for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
             write ? mark_write(a, word) : mark_read(a, word);
     }
-    // The 8 bytes at `offset` are an mbarrier from now on: nothing else may be done to them.
+    // Makes the 8 bytes at `offset` an mbarrier: other accesses to them are errors.
     void keep_mbarrier(int offset) {
         for(int word = offset / 4; word < offset / 4 + 2; ++word)
             marks_[static_cast<size_t>(word)].mbarrier_epoch = first_epoch_;
@@ -87,7 +88,7 @@ public:
         for(int word = offset / 4; word < offset / 4 + 2; ++word)
             marks_[static_cast<size_t>(word)].mbarrier_epoch = 0;
     }
-    // Whether `a` comes after the last write at `offset`.
+    // True if `a` comes after the last write at `offset`.
     bool after_write(const Access& a, int offset) const {
         const WordMark& mark = marks_[static_cast<size_t>(offset) / 4];
         return mark.writer == a.self || over(mark.writer, mark.write_time, mark.write_epoch, a.knows);
@@ -97,19 +98,19 @@ public:
     [[noreturn]] static void fail(const std::string& message) { throw HostError(message); }
 
 private:
-    // What was last done to a 4-byte word. Epochs count barriers and never repeat, so old marks need no clearing.
+    // The last accesses to a 4-byte word. Epochs count barriers and never repeat, so old marks need no clearing.
     struct WordMark {
         uint64 write_epoch = 0;
         uint64 read_epoch = 0;
-        uint64 read_slots = 0;      // while clocks run: who read since the last write
-        uint64 mbarrier_epoch = 0;  // the workgroup's first when the word is part of an mbarrier
+        uint64 read_slots = 0;      // with clocks: slots that read since the last write
+        uint64 mbarrier_epoch = 0;  // first_epoch_ of the workgroup while the word is part of an mbarrier
         Site write_site;
         Site read_site;
         uint32 write_time = 0;
         int writer = -1;
-        int reader = -1;  // kSeveral when more than one thread read in this epoch
+        int reader = -1;  // kSeveral if more than one thread read in this epoch
     };
-    // The last read from a slot. Two lanes of a warp that read one word are not told apart.
+    // The last read from a slot. It does not distinguish two lanes of a warp that read the same word.
     struct Reader {
         uint64 epoch = 0;
         uint32 time = 0;
@@ -117,8 +118,8 @@ private:
     };
     static constexpr int kSeveral = -2;
 
-    // Whether an operation is over for someone who knows `row`: a barrier of the workgroup was passed since, or that
-    // someone learnt of it elsewhere.
+    // True if an operation is complete for an agent with knowledge `row`: the workgroup passed a barrier since, or the
+    // agent learned of it by other means.
     bool over(int agent, uint32 time, uint64 epoch, const uint32* row) const {
         return epoch < first_epoch_ || (epoch < epoch_ && agent < first_asynchronous_) ||
                (row != nullptr && row[agent] >= time);
@@ -161,13 +162,13 @@ private:
             in_mbarrier(a, word, mark, what);
         if(mark.writer != a.self && !over(mark.writer, mark.write_time, mark.write_epoch, a.knows))
             race(a, word, what, mark.writer, mark.write_site, "write");
-        // What threads store and what works on its own go different ways to the same memory.
+        // Stores of threads and accesses of asynchronous agents take different paths to the same memory.
         if(a.agent >= first_asynchronous_ && mark.writer >= 0 && mark.writer < clocks.agents().threads &&
            mark.write_epoch >= first_epoch_ && !clocks.published(mark.writer, mark.write_time))
             unpublished(a, word, mark, what);
     }
 
-    // Reports are kept out of the checks, of which there is one for every access to a word.
+    // Reports are separate functions to keep the checks small: every access to a word runs them.
     [[noreturn, gnu::cold, gnu::noinline]] void outside(const Access& a, int offset, int bytes, bool write) const {
         fail(std::string("LDS ") + (write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at offset " +
              std::to_string(offset) + " is outside its " + std::to_string(data_.size()) + " bytes, " + said(a));

@@ -1,7 +1,6 @@
-// The host's TMA unit and warps, with the functions of platform/nvidia_tma.hpp. Copies are done some time after they
-// were issued, at the latest when nothing else can move; with a seed at a random moment. What they write counts as
-// written for a thread that has waited for the mbarrier that counts them. The engine is
-// templates/src/host/tma.cpp.
+// The host's TMA unit and warps, with the functions of platform/nvidia_tma.hpp. Copies are executed some time after
+// they are issued: at the latest when no thread can continue, and with a seed at a random moment. Their bytes count as
+// written for a thread that has waited for the mbarrier that counts them. The engine is templates/src/host/tma.cpp.
 #pragma once
 
 #include "ckgen/platform/host.hpp"
@@ -16,12 +15,12 @@ struct TensorMap {
     int box[5];  // tiled: extent of the box, of which every step-th element is copied
     int steps[5];
     bool swizzled;  // 128 bytes
-    bool im2col;    // then `pixels` positions of box[0] channels; corners by spatial dimension
+    bool im2col;    // true: `pixels` positions of box[0] channels; corners per spatial dimension
     int pixels;
     int lower[3], upper[3];
 };
 
-// Dynamic shared memory begins at a multiple of 16, no more: whoever needs more rounds up.
+// Dynamic shared memory is aligned to 16 bytes only, so that kernels which need more alignment must round up.
 inline uint32 lds_start() { return 16; }
 
 void mbarrier_init(uint32 barrier, int arrivals, Site site = Site::here());
@@ -62,20 +61,20 @@ void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int ch
 void fence_proxy_async(Site site = Site::here());
 void sync_warp(Site site = Site::here());
 inline bool elect_lane(const Thread& thread) { return thread.thread_id() % 32 == 0; }
-// A launch runs workgroup after workgroup; a second launch runs what follows the barrier of the grid.
+// A launch runs one workgroup after another; a second launch runs the code after the grid barrier.
 inline constexpr bool kGridBarrier = false;
 inline void grid_barrier() {}
 void barrier_of(int number, int threads, Site site = Site::here());
 void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site = Site::here());
 void load_matrices(uint32 address, uint32 (&r)[4], Site site = Site::here());
-// There is no cache.
+// The host has no cache to prefetch to.
 inline void prefetch_sector(const void*) {}
 
-// Runs `execute(payloads)` once for the `lanes` neighbouring threads that this one is among, a divisor of the
-// workgroup, when all have come: Thread::collective for parts of a workgroup other than a logical wave.
+// Runs `execute(payloads)` once for a group of `lanes` neighbouring threads that includes this one, when all have
+// arrived. `lanes` divides the workgroup. Like Thread::collective, for groups other than a logical wave.
 void collective_of(int lanes, void* payload, void (*execute)(void* const* payloads), Site site);
 
-// Four 8x8 matrices of a warp, whose lanes have pairs of their rows; each lane stores a row.
+// Four 8x8 matrices of a warp: lanes hold pairs of their elements, and each lane stores a row.
 struct MatrixRow {
     uint32 pairs[4];
     Vec<uint32, 4> row;
@@ -93,7 +92,7 @@ inline void store_matrices(const Thread& thread, int byte_offset, const uint32 (
     thread.lds_store(byte_offset, mine.row, site);
 }
 
-// There are registers enough; that a whole warpgroup comes is checked.
+// The host has registers enough; it checks that a whole warpgroup calls this.
 void move_registers(Site site);
 template <int Count>
 void setmaxnreg_dec(Site site = Site::here()) {

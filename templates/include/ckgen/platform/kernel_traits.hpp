@@ -1,9 +1,9 @@
-// Optional members by which a kernel type says how it is launched.
+// Optional members of a kernel type that determine how it is launched.
 #pragma once
 
 namespace ckgen::platform {
 
-// True for kernels that say `overlaps_previous`: they may begin before the kernel ahead of them has ended.
+// True for kernels with the member `overlaps_previous`: they may begin before the previous kernel has ended.
 template <class Kernel, class = void>
 struct OverlapsPrevious {
     static constexpr bool value = false;
@@ -13,8 +13,8 @@ struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_prev
     static constexpr bool value = Kernel::overlaps_previous;
 };
 
-// True for kernels with a fixup: needs_fixup(args) says whether all workgroups are to run fixup() when all have run the
-// rest. run() does that itself after a barrier of the grid, where the platform has one.
+// True for kernels with a fixup: needs_fixup(args) is true if all workgroups must run fixup() after all have run the
+// rest. On platforms with a grid barrier run() calls fixup() itself after that barrier.
 template <class Kernel, class = void>
 struct HasFixup {
     static constexpr bool value = false;
@@ -24,7 +24,7 @@ struct HasFixup<Kernel, decltype(static_cast<void>(&Kernel::needs_fixup))> {
     static constexpr bool value = true;
 };
 
-// Workgroups of a kernel that a multiprocessor is to hold at once, if it says: registers are shared out accordingly.
+// Workgroups of a kernel that a multiprocessor holds at once, if the kernel defines it; it limits registers per thread.
 template <class Kernel, class = void>
 struct Resident {
     static constexpr int value = Kernel::lds_bytes > 100 * 1024 ? 1 : 0;
@@ -34,7 +34,7 @@ struct Resident<Kernel, decltype(static_cast<void>(Kernel::resident))> {
     static constexpr int value = Kernel::resident;
 };
 
-// True for kernels that say `gpu_only`: the host platform has their plans alone, and says so.
+// True for kernels with the member `gpu_only`: the host platform only plans them, and reports that.
 template <class Kernel, class = void>
 struct GpuOnly {
     static constexpr bool value = false;

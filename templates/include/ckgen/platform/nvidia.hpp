@@ -1,12 +1,12 @@
-// NVIDIA device code: bounded windows, shared memory as LDS, barriers. Compiled by nvcc; an ordinary C++ compiler,
-// which the host side is compiled with, sees the type of a kernel alone.
+// NVIDIA device code: bounded windows, shared memory as LDS, barriers. nvcc compiles it; an ordinary C++ compiler,
+// which compiles the host side, sees only the type of a kernel.
 #pragma once
 
 #include "ckgen/types.hpp"
 
 namespace ckgen::platform {
 
-using KernelEntry = const void*;  // what cudaLaunchKernel takes
+using KernelEntry = const void*;  // argument type of cudaLaunchKernel
 
 }  // namespace ckgen::platform
 
@@ -20,7 +20,7 @@ inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they 
 inline constexpr bool kDirectLds = false;
 inline constexpr int kLoadedHalves = 1;  // two would leave room for one block less per multiprocessor
 
-// The low (high) halves of two words, that of `a` in the low half.
+// The low (or high) halves of two words as one word, the half of `a` in its low half.
 template <bool High>
 CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __byte_perm(a, b, High ? 0x7632u : 0x5410u);
@@ -31,7 +31,7 @@ public:
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(threadIdx.x); }
     CKGEN_DEVICE uint32 block_id() const { return blockIdx.x; }
     CKGEN_DEVICE uint32 grid_size() const { return gridDim.x; }
-    // A logical wave is two warps; what is uniform over it is uniform over each.
+    // A logical wave is two warps; a value that is uniform in the wave is uniform in each warp.
     CKGEN_DEVICE int uniform(int value) const { return __shfl_sync(0xffffffffu, value, 0); }
     CKGEN_DEVICE int rematerialize(int value) const { return value; }
     CKGEN_DEVICE int pin(int value) const { return value; }
@@ -81,23 +81,24 @@ public:
     }
 };
 
-// Nothing unless the kernel was launched to begin before the one ahead of it on the stream is done. PTX ISA 9.0,
-// 9.7.13.13 (griddepcontrol).
+// Waits for the previous kernel of the stream, if this one was launched to overlap it. PTX ISA 9.0, 9.7.13.13
+// (griddepcontrol).
 CKGEN_DEVICE void pdl_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// From here on the next kernel of the stream may begin, if it was launched to overlap: in all workgroups before it
-// does.
+// Lets the next kernel of the stream begin, if it was launched to overlap. It begins when all workgroups have called
+// this.
 CKGEN_DEVICE void pdl_launch_dependents() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-// A window of global memory: a load at or past `bytes` gives zero. One predicate a load, as there is no such hardware.
+// A window of global memory: a load at or past `bytes` returns zero. It costs one predicate per load, because the
+// hardware has no such windows.
 class GlobalBuffer {
 public:
     CKGEN_DEVICE GlobalBuffer(const void* base, uint32 bytes) : base_(static_cast<const char*>(base)), bytes_(bytes) {}
@@ -117,8 +118,9 @@ private:
 }  // namespace ckgen::platform
 
 // Defines the __global__ function of a kernel type (Args, launch_threads, lds_bytes, run) under a C symbol, and
-// entry_SYMBOL() that names it to launch(). The body exists in device passes only. A workgroup that takes most of a
-// multiprocessor's shared memory may have all registers too; for others the compiler weighs how many fit side by side.
+// entry_SYMBOL(), which returns it for launch(). The body exists in device passes only. A workgroup that uses most of a
+// multiprocessor's shared memory may also use all registers; for others the compiler weighs registers against the
+// number of workgroups per multiprocessor.
 #define CKGEN_DEFINE_KERNEL(SYMBOL, ...)                                                                               \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__::launch_threads,                                          \
                                                  ::ckgen::platform::Resident<__VA_ARGS__>::value)                      \

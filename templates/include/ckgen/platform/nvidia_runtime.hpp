@@ -1,4 +1,4 @@
-// Host side of the NVIDIA platform: CUDA runtime calls, every error an exception with CUDA's own text.
+// Host side of the NVIDIA platform: calls of the CUDA runtime. Every error becomes an exception with CUDA's text.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,25 +17,25 @@ class LaunchError : public std::runtime_error {
 inline void check_cuda(cudaError_t status, const char* what) {
     if(status == cudaSuccess)
         return;
-    static_cast<void>(cudaGetLastError());  // or the next launch would report it again
+    static_cast<void>(cudaGetLastError());  // otherwise the next launch would report it again
     throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
-// Programmatic dependent launch: the kernel begins while the one ahead of it ends, and waits by itself for what that
-// wrote. Only code for compute capability 9.0 and up has the instruction that waits, and code for an older one may run
-// on a newer GPU, so the loaded kernel is asked.
+// Programmatic dependent launch: the kernel begins while the previous one ends, and itself waits for that one's
+// results. Only code for compute capability 9.0 and above has the instruction that waits. Code for an older
+// architecture may run on a newer GPU, so this queries the loaded kernel.
 inline bool waits_by_itself(KernelEntry entry) {
     cudaFuncAttributes attributes{};
     check_cuda(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
     return attributes.ptxVersion >= 90;
 }
 
-// `regions` is what the host platform checks accesses against; a GPU has its own page tables.
+// The host platform checks accesses against `regions`; a GPU has its own page tables.
 template <class Kernel, class Regions>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
     typename Kernel::Args copy = args;
     void* pointers[] = {&copy};
-    if constexpr(Kernel::lds_bytes > 48 * 1024)  // more needs asking for
+    if constexpr(Kernel::lds_bytes > 48 * 1024)  // more must be requested
         check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::lds_bytes),
                    "cudaFuncSetAttribute");
     cudaLaunchAttribute attribute{};
@@ -70,8 +70,8 @@ inline int current_device() {
     return -1;
 }
 
-// Why the current device cannot run a kernel, or nothing. Without a device (a build machine that only plans) there is
-// no reason either.
+// The reason why the current device cannot run a kernel, or empty. Also empty without a device (a build machine that
+// only plans).
 inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
     const int device = current_device();
     int major = 0;
@@ -97,7 +97,7 @@ inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
     return {};
 }
 
-// Multiprocessors of the current device. Without a device (a build machine that only plans) it is an H100's count.
+// Multiprocessors of the current device. Without a device (a build machine that only plans) the number of an H100.
 inline int compute_units() {
     int device = 0;
     int units = 0;
@@ -114,7 +114,7 @@ inline void* allocate(std::size_t bytes) {
 }
 inline void release(void* memory) { static_cast<void>(cudaFree(memory)); }
 
-// Memory for what a stream does next: no call waits for the stream.
+// Memory for the next operations of a stream: no call waits for the stream.
 class StreamMemory {
 public:
     StreamMemory(std::size_t bytes, Stream stream) : stream_(stream) {
@@ -141,11 +141,11 @@ inline void copy_from_device(void* host, const void* device, std::size_t bytes) 
     check_cuda(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
-// Waits for the work of one stream, or with nullptr of the whole device; a kernel that faulted is told here.
+// Waits for the work of one stream, or with nullptr of the whole device. Reports a kernel that faulted.
 inline void synchronize(Stream stream) {
     check_cuda(stream == nullptr ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream), "kernel");
 }
-// Makes a device this thread's current one; gives the one before.
+// Makes a device this thread's current one; returns the previous one.
 inline int use_device(int device) {
     int previous = 0;
     check_cuda(cudaGetDevice(&previous), "cudaGetDevice");

@@ -20,8 +20,8 @@ Function driver_function(const char* name) {
     return reinterpret_cast<Function>(function);
 }
 
-// True if there is a driver that encodes them: a build machine only plans, and older GPUs than those of compute
-// capability 9.0 have no tensor maps (CUDA driver API, Tensor Map Object Management).
+// True if a driver can encode tensor maps. A build machine has no driver, and GPUs before compute capability 9.0 have
+// no tensor maps (CUDA driver API, Tensor Map Object Management).
 inline bool encodes_tensor_maps() {
     const int device = current_device();
     int major = 0;
@@ -30,7 +30,8 @@ inline bool encodes_tensor_maps() {
     return major >= 9;
 }
 
-// Functions of the driver need a context. A thread has one from its first call of the runtime that needs one, too.
+// Makes sure that the thread has a context, which functions of the driver need. The first call of the runtime that
+// needs one creates it.
 inline void need_context() {
     static const auto current = driver_function<decltype(&cuCtxGetCurrent)>("cuCtxGetCurrent");
     CUcontext context = nullptr;
@@ -38,8 +39,8 @@ inline void need_context() {
         check_cuda(cudaSetDevice(current_device()), "cudaSetDevice");
 }
 
-// The map that a function of the driver makes. Only CUDA_ERROR_INVALID_VALUE is about the map: other errors, such as
-// that of a kernel which faulted before, say nothing of the problem.
+// The map that a function of the driver makes. Only CUDA_ERROR_INVALID_VALUE concerns the map: other errors, such as
+// that of an earlier kernel that faulted, say nothing about the problem.
 template <class... Parameters, class... Arguments>
 TensorMap encoded(const char* name, CUresult (*encode)(CUtensorMap*, Parameters...), const Arguments&... arguments) {
     need_context();
@@ -58,8 +59,8 @@ constexpr CUtensorMapDataType tensor_map_type() {
     return IsSame<T, half_t>::value ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-// A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied as boxes of box_rows x 64 columns in
-// 128-byte swizzle. What lies outside reads as zero.
+// A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied in boxes of box_rows x 64 columns with
+// 128-byte swizzle. Elements outside read as zero.
 template <class T>
 TensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_bytes, int box_rows) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
@@ -90,7 +91,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-// Copied as `pixels` positions of 64 channels in 128-byte swizzle; padding reads as zero.
+// An image tensor, copied as `pixels` positions of 64 channels with 128-byte swizzle; padding reads as zero.
 template <class T>
 TensorMap image_map(const void* base, const ImageMap& image, int pixels) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");

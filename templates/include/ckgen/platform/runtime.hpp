@@ -1,5 +1,5 @@
 // The host side of the platform, for code that launches kernels or owns device memory. Kernels include platform.hpp,
-// which leaves it out of device passes to save compile time; a client's .hip or .cu file needs it in all of them.
+// which omits this header in device passes to save compile time; a client's .hip or .cu file needs it in all passes.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

@@ -1,6 +1,6 @@
-// TMA loads, mbarriers and the other Hopper instructions that kernels use beyond Thread, on the platforms that have it:
-// nvidia (sm_90a) and host. Both offer the same functions; addresses are shared-memory byte addresses. A kernel's
-// arguments hold a TensorMap, which platform/tensor_map.hpp makes.
+// TMA loads, mbarriers and the other Hopper instructions that kernels use in addition to Thread, on the platforms that
+// have them: nvidia (sm_90a) and host. Both have the same functions; addresses are shared-memory byte addresses. A
+// kernel's arguments hold a TensorMap, which platform/tensor_map.hpp makes.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

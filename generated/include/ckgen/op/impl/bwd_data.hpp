@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/bwd_data.hpp. Do not edit; run: ckgen generate
-// The concrete operator of one instance of backward data, and what its families have in common.
+// The operator of one instance of backward data, and the parts that its families share.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -22,7 +22,7 @@ struct BwdDataFamily {};
 
 namespace ckgen::tensor_operation::device {
 
-// A function's scalars are its members.
+// The scalars of a function are its members.
 template <class Function>
 inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : sizeof(Function) / sizeof(float);
 

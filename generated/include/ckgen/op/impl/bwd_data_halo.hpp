@@ -46,14 +46,14 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     }
 
 private:
-    // A step's rows of 64 channels.
+    // A step's rows with 64 channels.
     static platform::BoxMap rows_of(const conv::BwdDataArgs& p, const conv::HaloGeometry& ring) {
         platform::BoxMap box{};
         box.channels = int64{p.groups} * p.k;
         box.columns = p.out_length[1];
         box.rows = p.out_length[0];
         box.images = p.images;
-        // What has length 1 has no distance: any that the driver takes is good.
+        // A dimension of length 1 may have any stride, so a stride that the driver accepts is used.
         const auto or_packed = [](int64 bytes, int64 packed) { return bytes > 0 ? bytes : packed; };
         box.column_bytes = or_packed(p.out_stride_bytes[1], box.channels * 2);
         box.row_bytes = or_packed(p.out_stride_bytes[0], box.column_bytes * box.columns);

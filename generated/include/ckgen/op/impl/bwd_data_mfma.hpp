@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/bwd_data_mfma.hpp. Do not edit; run: ckgen generate
-// Families xdl and wavelet of grouped convolution backward data, whose partials a second kernel adds up.
+// Families xdl and wavelet of grouped convolution backward data. A second kernel adds their partials.
 #pragma once
 
 #include "ckgen/config/checked.hpp"

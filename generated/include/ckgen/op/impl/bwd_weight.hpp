@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/bwd_weight.hpp. Do not edit; run: ckgen generate
-// The concrete operator of one instance of backward weight, and what its families have in common.
+// The operator of one instance of backward weight, and the parts that its families share.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -60,7 +60,7 @@ struct BwdWeightFamily {
     static const conv::BwdWeightArgs& problem(const Launch& launch) {
         return launch.args;
     }
-    // Compiled once a weight type.
+    // Compiled once per weight type.
     template <class D>
     static auto reduction() {
         return +[](const Launch& launch, const std::vector<tensor_operation::device::Touched>&,

@@ -13,7 +13,7 @@
 namespace ckgen::pipeline {
 
 #if CKGEN_PLATFORM_HOST
-// The host does not emulate wgmma on blocks of columns that overlap: there is the instance's plan, and no kernel.
+// The host does not emulate wgmma on overlapping blocks of columns: there the instance has a plan, but no kernel.
 struct HaloWgmmaArgs {
     conv::BwdWeightArgs problem;
 };
@@ -26,7 +26,7 @@ struct HaloWgmmaKernel {
 };
 #endif
 
-// The kernel of an instance by its matrix atom: wgmma has 64 rows.
+// The kernel of an instance by its matrix atom. A wgmma atom has 64 rows.
 template <class D, bool ByWarpgroup = D::m_per_xdl == 64>
 struct HaloKernelOf {
     using Kernel = HaloKernel<D>;

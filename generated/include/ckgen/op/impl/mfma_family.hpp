@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/mfma_family.hpp. Do not edit; run: ckgen generate
-// What families xdl and wavelet share on the host side: their kernels take the planned arguments as they are.
+// Host code that families xdl and wavelet share: their kernels take the planned arguments unchanged.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

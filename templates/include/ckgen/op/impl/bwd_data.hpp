@@ -1,4 +1,4 @@
-// The concrete operator of one instance of backward data, and what its families have in common.
+// The operator of one instance of backward data, and the parts that its families share.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -21,7 +21,7 @@ struct BwdDataFamily {};
 
 namespace ckgen::tensor_operation::device {
 
-// A function's scalars are its members.
+// The scalars of a function are its members.
 template <class Function>
 inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : sizeof(Function) / sizeof(float);
 

@@ -1,4 +1,4 @@
-// Families xdl and wavelet of grouped convolution backward data, whose partials a second kernel adds up.
+// Families xdl and wavelet of grouped convolution backward data. A second kernel adds their partials.
 #pragma once
 
 #include "ckgen/config/checked.hpp"

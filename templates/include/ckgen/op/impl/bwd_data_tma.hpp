@@ -13,7 +13,7 @@
 
 namespace ckgen::instances {
 
-// Starts as many workgroups as multiprocessors hold at most.
+// Starts at most as many workgroups as multiprocessors can hold.
 struct BwdDataTma : TmaFamily<BwdDataFamily> {
     template <class D>
     using Kernel = pipeline::WaveletTmaBwdDataKernel<D>;
@@ -46,7 +46,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
     }
     template <class Kernel>
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
-        // Those without a unit help to add up.
+        // Workgroups without a unit help with the fixup.
         const int needed = Kernel::needs_fixup(args) ? INT_MAX : args.units.schedule.units();
         return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
     }
@@ -71,13 +71,13 @@ private:
         return box;
     }
 
-    // The output as the positions of a class walk through it under the class's last tap.
+    // The output in the order in which the positions of a sub-GEMM read it under the sub-GEMM's last tap.
     template <class Kernel>
     static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
         platform::ImageMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
-        // What lies outside a tensor takes TMA longer. The row of a copy of the output ends with zeros.
+        // Reads outside a tensor take TMA longer. A copy of the output has zeros at the end of each row instead.
         if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 64 * bytes)
             image.channels = 64;
         image.images = p.images;

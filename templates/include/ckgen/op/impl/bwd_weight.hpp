@@ -1,4 +1,4 @@
-// The concrete operator of one instance of backward weight, and what its families have in common.
+// The operator of one instance of backward weight, and the parts that its families share.
 #pragma once
 
 #include "ckgen/config/layout.hpp"
@@ -59,7 +59,7 @@ struct BwdWeightFamily {
     static const conv::BwdWeightArgs& problem(const Launch& launch) {
         return launch.args;
     }
-    // Compiled once a weight type.
+    // Compiled once per weight type.
     template <class D>
     static auto reduction() {
         return +[](const Launch& launch, const std::vector<tensor_operation::device::Touched>&,

@@ -50,7 +50,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     }
     template <class Kernel>
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
-        // Those without a unit help to add up.
+        // Workgroups without a unit help with the fixup.
         const int units = Kernel::needs_fixup(args) ? INT_MAX : args.problem.schedule.units();
         return static_cast<uint32>(std::min(units, platform::compute_units()));
     }
@@ -70,7 +70,7 @@ private:
             image.stride_bytes[d] = p.in_stride_bytes[s];
             image.step[d] = p.stride[s];
             image.lower[d] = -p.pad[s];
-            // The last position the walk may start at: tap 0 of the last output.
+            // The last position at which the walk may start: tap 0 of the last output position.
             image.upper[d] = (p.out_length[s] - 1) * p.stride[s] - p.pad[s] - (p.in_length[s] - 1);
         }
         return image;

@@ -1,4 +1,4 @@
-// What families xdl and wavelet share on the host side: their kernels take the planned arguments as they are.
+// Host code that families xdl and wavelet share: their kernels take the planned arguments unchanged.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

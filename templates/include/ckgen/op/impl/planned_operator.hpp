@@ -1,33 +1,33 @@
-// The concrete operator of an instance, without what CK's interfaces of the two operations differ in, and the macros
-// that a generated instance ends with.
+// The operator of an instance, except for the parts in which CK's interfaces of the two operations differ, and the
+// macros that a generated instance ends with.
 //
 // An instance names a family: a struct in ckgen::instances that binds a kernel to an operation. Both passes use
-//   Checked<Config>    the Config with its derived values, D below, after its rules were asserted
-//   Kernel<D>          what platform::launch starts
-//   Reduction<D>       only with CKGEN_DEFINE_INSTANCE_AND_REDUCTION: the kernel that adds up f32 partials
+//   Checked<Config>    the Config with its derived values, D below, after its rules are asserted
+//   Kernel<D>          the kernel that platform::launch starts
+//   Reduction<D>       only with CKGEN_DEFINE_INSTANCE_AND_REDUCTION: the kernel that adds f32 partials
 // and host code, partly from the bases BwdWeightFamily or BwdDataFamily and MfmaFamily or TmaFamily,
 //   Operation, Interface<Config>, Operator<...>
 //   traits<D>()        the Traits of the operation
-//   problem<D>(launch) the plan with its pointers, as the kernel knows it
+//   problem<D>(launch) the plan with its pointers, as the kernel takes it
 //   arguments<Kernel>(blocks, problem, plan), workgroups<Kernel>(blocks, arguments)
 //                      a launch; arguments() encodes tensor maps
 //   tensor_map_reason(encode)
-//                      of families with tensor maps: why encode() is refused
-//   reduction<D>()     without Reduction: what else adds up f32 partials in a second kernel, or null
+//                      families with tensor maps: why encode() is refused
+//   reduction<D>()     without Reduction: another function that adds f32 partials in a second kernel, or null
 //   type_suffix, TypeNumbers<D>, type_string<D, Numbers>(suffix)
 //                      CK's type string
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
 
-// The kernels' symbols are the identity with _kernel and _reduce_kernel behind it.
+// The symbols of the kernels are the identity with the suffix _kernel or _reduce_kernel.
 #define CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY) CKGEN_DEFINE_KERNEL(NAME##_kernel, FAMILY::Kernel<FAMILY::Checked<NAME>>)
 #define CKGEN_DEFINE_REDUCTION(NAME, FAMILY)                                                                           \
     CKGEN_DEFINE_KERNEL(NAME##_reduce_kernel, FAMILY::Reduction<FAMILY::Checked<NAME>>)
 
 #if CKGEN_DEVICE_PASS
 
-// A device pass needs the kernels and nothing else.
+// A device pass needs only the kernels.
 #define CKGEN_DEFINE_INSTANCE(NAME, FAMILY) CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)
 #define CKGEN_DEFINE_INSTANCE_AND_REDUCTION(NAME, FAMILY)                                                              \
     CKGEN_DEFINE_MAIN_KERNEL(NAME, FAMILY)                                                                             \
@@ -39,7 +39,8 @@
 
 namespace ckgen::tensor_operation::device {
 
-// Entry() and ReduceEntry() give what platform::launch takes for the kernels; ReduceEntry is null without Reduction.
+// Entry() and ReduceEntry() return the arguments of platform::launch for the kernels; ReduceEntry is null without
+// Reduction.
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
 class PlannedOperator : public Family::template Interface<D>, public ConvRunner {
     using Op = typename Family::Operation;
@@ -85,12 +86,12 @@ class PlannedOperator : public Family::template Interface<D>, public ConvRunner 
     };
 
 protected:
-    // By value: g++ merges the statics of templates across all libraries of a process, also those loaded by dlopen.
+    // By value: g++ merges the statics of templates across all libraries of a process, even those loaded by dlopen.
     static PlannedKernel<Op> kernel() {
         return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &map_reason, reduction(), &argument};
     }
 
-    // Lengths and strides as CK gives them, in std::array.
+    // Lengths and strides in std::array, as CK passes them.
     template <class Values>
     static conv::Tensor tensor_of(const Values& lengths, const Values& strides) {
         conv::Tensor tensor;

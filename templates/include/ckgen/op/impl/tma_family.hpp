@@ -1,5 +1,5 @@
-// What families whose tiles come by TMA share on the host side. A problem's tensor maps are encoded when it is planned:
-// one that the driver refuses is a reason, and not a launch that fails.
+// Host code that families with TMA share. Tensor maps are encoded when a problem is planned, so a map that the driver
+// refuses gives a reason instead of a launch that fails.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -24,7 +24,7 @@ struct TmaFamily : Base {
         return traits;
     }
 
-    // CK's numbers as far as they mean something here: K0 counts 8 rows, an atom is not split among waves.
+    // Those of CK's numbers that apply to these families: K0 counts 8 rows; waves do not share an atom.
     template <class D>
     struct TypeNumbers {
         static constexpr int k1 = 8;
@@ -32,7 +32,7 @@ struct TmaFamily : Base {
         static constexpr int a_dst_vector = D::a_vector, b_dst_vector = D::b_vector;
     };
 
-    // Why the driver does not take the tensor maps that encode() makes, or nothing.
+    // The driver's reason to refuse the tensor maps that encode() makes, or empty.
     template <class Encode>
     static std::string tensor_map_reason(const Encode& encode) {
         if(!platform::encodes_tensor_maps())

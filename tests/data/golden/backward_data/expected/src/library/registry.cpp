@@ -3,7 +3,7 @@
 
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one instance a line
+// clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_scaled_residual_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::ScaledResidual, Tuple<tags::NGCW, tags::GC>, Tuple<bhalf_t, float>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_soft_clip_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::SoftClip, Tuple<tags::G_NW_C>, Tuple<bhalf_t>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>)

@@ -9,7 +9,7 @@
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one function a line
+// clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_scaled_residual_ngkw_gkxc_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::ScaledResidual, Tuple<tags::NGCW, tags::GC>, Tuple<bhalf_t, float>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_soft_clip_ngkw_gkxc_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::SoftClip, Tuple<tags::G_NW_C>, Tuple<bhalf_t>>>>& instances);
@@ -19,7 +19,7 @@ void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances(std:
 void add_device_grouped_conv3d_bwd_data_xdl_scaled_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::ScaledResidual, Tuple<tags::NDHWGC, tags::GC>, Tuple<bhalf_t, float>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_soft_clip_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::SoftClip, Tuple<tags::G_NDHW_C>, Tuple<bhalf_t>>>>& instances);
 
-// An operation that this library was generated without has no instances: the list is empty.
+// If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, class ELayout, class ADataType,
           class BDataType, class DsDataType, class EDataType, class Function, class AComputeType, class BComputeType>
 struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<

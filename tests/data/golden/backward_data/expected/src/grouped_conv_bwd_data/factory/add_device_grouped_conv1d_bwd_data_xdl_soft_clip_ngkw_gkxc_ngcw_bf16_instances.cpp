@@ -2,7 +2,7 @@
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one instance a line
+// clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_soft_clip_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::SoftClip, Tuple<tags::G_NW_C>, Tuple<bhalf_t>>)
 
 namespace ckgen::tensor_operation::device::instance {

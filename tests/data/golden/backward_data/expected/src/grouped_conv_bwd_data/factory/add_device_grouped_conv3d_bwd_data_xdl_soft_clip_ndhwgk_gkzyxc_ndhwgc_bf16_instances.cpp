@@ -2,7 +2,7 @@
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one instance a line
+// clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_soft_clip_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::SoftClip, Tuple<tags::G_NDHW_C>, Tuple<bhalf_t>>)
 
 namespace ckgen::tensor_operation::device::instance {

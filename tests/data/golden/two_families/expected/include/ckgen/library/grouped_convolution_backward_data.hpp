@@ -9,10 +9,10 @@
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/functions.hpp"
 
-// clang-format off: one function a line
+// clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
 
-// An operation that this library was generated without has no instances: the list is empty.
+// If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, class ELayout, class ADataType,
           class BDataType, class DsDataType, class EDataType, class Function, class AComputeType, class BComputeType>
 struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<

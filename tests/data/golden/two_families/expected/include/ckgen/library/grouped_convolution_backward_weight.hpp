@@ -8,7 +8,7 @@
 
 #include "ckgen/library/factory.hpp"
 
-// clang-format off: one function a line
+// clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
@@ -17,7 +17,7 @@ void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instance
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
 
-// An operation that this library was generated without has no instances: the list is empty.
+// If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
           class WeiDataType, class OutDataType, class ComputeTypeA, class ComputeTypeB>
 struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
