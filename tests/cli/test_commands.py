@@ -419,16 +419,17 @@ def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
     assert process.stderr.read() == ""
 
 
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _heed_signals() -> None:
+    """Reset what a child inherits: a background process of a shell ignores SIGINT, one of nohup ignores SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     (tmp_path / "late.yaml").unlink(missing_ok=True)
     os.mkfifo(tmp_path / "late.yaml")
-    # A background process of a shell without job control ignores the interrupt, and its children inherit that.
-    process = start("validate", "--spec", "late.yaml", cwd=tmp_path, preexec_fn=_heed_interrupts)
+    process = start("validate", "--spec", "late.yaml", cwd=tmp_path, preexec_fn=_heed_signals)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=HANG_GUARD)
@@ -439,7 +440,7 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number, said", [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")])
 def test_a_signal_is_one_line(number: signal.Signals, said: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "late.yaml")
-    process = start("validate", "--spec", "late.yaml", cwd=tmp_path)
+    process = start("validate", "--spec", "late.yaml", cwd=tmp_path, preexec_fn=_heed_signals)
     with open(tmp_path / "late.yaml", "w"):  # the command is now waiting for the text
         process.send_signal(number)
         _, err = process.communicate(timeout=HANG_GUARD)
