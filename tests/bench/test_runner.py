@@ -222,10 +222,10 @@ def test_the_command_measures_then_finds_all_stored(
     assert main(words) == 0
     first = capsys.readouterr()
     assert "odd    backward weight, f16" in first.out
-    assert "8 rows measured, 0 were in" in first.err
+    assert "8 rows measured, 0 were already in" in first.err
     assert main([*words, "--json"]) == 0
     second = capsys.readouterr()
-    assert "0 rows measured, 8 were in" in second.err
+    assert "0 rows measured, 8 were already in" in second.err
     assert [row["verdict"] for row in json.loads(second.out)] == ["ok"] * 8
     assert main([*words, "--batch", "4"]) == 0
     assert "8 rows measured" in capsys.readouterr().err
@@ -270,7 +270,7 @@ def test_a_damaged_store_is_one_error_before_anything_is_measured(
     database.close()
     capsys.readouterr()
     assert main(words) == 2
-    assert f"error[results]: {store}: line 1 of table `rows`: ms is no number" in capsys.readouterr().err
+    assert f"error[results]: {store}: line 1 of table `rows`: ms is not a number" in capsys.readouterr().err
 
 
 def test_a_store_that_another_bench_writes_to_is_left_alone(

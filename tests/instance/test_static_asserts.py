@@ -24,6 +24,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/wgmma_operands.hpp": {
         "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
     },
+    "atom/swizzled_tile.hpp": {
+        "pitch == 128 || pitch == 64": "kernels name the pitch: 128, or 64 for rows of 32 channels"
+    },
     "atom/wgmma.hpp": {
         # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
         "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
@@ -82,7 +85,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "config/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
     "pipeline/halo.hpp": {
-        "D::out_pitch == 128": ("halo-tile",),
+        "Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch": ("halo-tile",),
         "D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes": ("halo-products",),
     },
     "pipeline/bwd_data_halo.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},

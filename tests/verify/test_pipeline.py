@@ -30,6 +30,7 @@ def spec(tmp_path: Path) -> Path:
     return tmp_path / "instances.yaml"
 
 
+@pytest.mark.compiles
 def test_a_spec_becomes_a_library_whose_instances_are_right(spec: Path, tmp_path: Path) -> None:
     rows = prove(spec, tmp_path / "generated", tmp_path / "build")
     run = [row for row in rows if not row.uncovered]

@@ -40,6 +40,12 @@
 
 namespace ckgen::tensor_operation::device {
 
+// Matched by specialisation: with sanitizers, g++ does not fold a comparison of a function with nullptr.
+template <platform::KernelEntry (*Entry)()>
+inline constexpr bool kHasEntry = true;
+template <>
+inline constexpr bool kHasEntry<nullptr> = false;
+
 // Entry() and ReduceEntry() return the arguments of platform::launch for the kernels; ReduceEntry is null without
 // Reduction.
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
@@ -69,7 +75,7 @@ class PlannedOperator : public Family::template Interface<D>, public ConvRunner 
                                     Family::template problem<D>(launch), regions_of(touched), stream);
     }
     static auto reduction() {
-        if constexpr(ReduceEntry != nullptr)
+        if constexpr(kHasEntry<ReduceEntry>)
             return &reduce;
         else
             return Family::template reduction<D>();
