@@ -75,7 +75,8 @@ def training_steps(library: str, steps: int, half: bool) -> None:
     calls: list[Callable[[], object]] = []
     for kind in ("stock", "weights", "both"):
         layers = (torch.nn.Conv2d(8, 8, 1) for _ in range(LAYERS))
-        model: Any = torch.nn.Sequential(*layers).to(DEVICE).to(memory_format=torch.channels_last)
+        model: Any = torch.nn.Sequential(*layers)
+        model.to(DEVICE, memory_format=torch.channels_last)  # in place; PyTorch's type stubs lack memory_format
         if kind != "stock":
             ct.patch(model, library, input_gradient=kind == "both")
         calls.append(functools.partial(step, model, images))
