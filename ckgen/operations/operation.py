@@ -24,10 +24,14 @@ LAYOUTS = tuple(dict.fromkeys(layout for operation in OPERATIONS.values() for la
 
 
 def operation_in(layout: str, held: Iterable[str] = OPERATIONS) -> str:
-    """The operation that has a layout, for callers that name none. The search prefers operations in ``held`` and takes
-    all others only if none of these has the layout. Raises CkgenError if several operations have it, or none."""
+    """The operation that has a layout, for callers that name none.
+
+    The search prefers operations in ``held``; if none of these has the layout, it takes the first one that has it.
+    Raises CkgenError if several in ``held`` have the layout, or no operation has it.
+    """
     having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
-    found = [name for name in having if name in set(held)] or having[:1]
+    preferred = set(held)
+    found = [name for name in having if name in preferred] or having[:1]
     if len(found) != 1:
         message = f"{' and '.join(found) or 'no operation'} {'have' if found else 'has'} the layout {layout}"
         raise CkgenError((Diagnostic(None, "operation", message, "say which operation" if found else ""),))
