@@ -51,6 +51,7 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     all_taps: bool = False  # each tile covers all taps of the filter
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)

@@ -163,8 +163,8 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 def _kernel(operation: str, family: str) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
-    # Kernels without TMA leave partial sums to a second kernel, which belongs to the instance if it has a function.
-    own_reduction = OPERATIONS[operation].fused and not record.uses_tma
+    # A second kernel that adds partial sums belongs to the instance if it has a function.
+    own_reduction = OPERATIONS[operation].fused and record.reduces
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
     return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 

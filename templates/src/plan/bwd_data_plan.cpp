@@ -314,9 +314,9 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
         a.dilation[0] = a.shift[0] = 1;
     }
     set_strides(a, t, p, pointwise);
-    if(t.is_halo()) {
+    if(t.plan_family != nullptr) {
         plan.args = a;
-        plan.reason = plan_halo(plan, t, p, compute_units);
+        plan.reason = t.plan_family(plan, t, p, fusion, at, compute_units);
     } else {
         set_k_tiles(a, t, p);
         plan.reason = set_sizes(a, t, ndim);

@@ -183,6 +183,10 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
     if(!reason.empty())
         return refused(reason);
     BwdWeightPlan plan;
+    if(t.plan_family != nullptr) {
+        plan.reason = t.plan_family(plan, t, p, at, compute_units);
+        return plan;
+    }
     plan.split_k = resolve_split_k(t, p, compute_units);
     plan.args = make_args(t, p, plan.split_k, compute_units);
     const int64 blocks = grid_size(plan.args);

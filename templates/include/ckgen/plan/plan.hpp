@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/conv/depthwise.hpp"
 #include "ckgen/conv/fusion.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/plan/problem_checks.hpp"
@@ -35,6 +36,7 @@ struct InstanceTraits {
     bool tma;         // TMA loads the tiles: tensor maps have limits of their own and need no windows
     bool persistent;  // workgroups take tiles in turn
     HaloLimits halo;  // family halo: a workgroup computes all taps
+    DepthwiseLimits depthwise;
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 

@@ -21,6 +21,7 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = TmaFamily::traits<D>();
         traits.halo = pipeline::HaloBwdDataShape<D>::limits;
+        traits.plan_family = &conv::plan_halo;
         return traits;
     }
 

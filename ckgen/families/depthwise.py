@@ -1,0 +1,192 @@
+"""Family depthwise: groups of one input channel, without a matrix unit; memory limits it.
+
+A thread has `a_vector` neighbouring groups. `tile` is the taps of a filter row that are multiplied at once by the
+groups of a workgroup; `k_per_block` is the number of positions that a workgroup computes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.problem import ConvProblem
+from ckgen.families.counts import ceil_div, saturated
+from ckgen.families.family import Family
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import Value
+from ckgen.families.rule import Rule
+from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.families.tile_cost import TileBytes
+from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
+from ckgen.hardware.archs import ARCHES, WAVE_SIZE
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+
+BLOCK_SIZE = 256
+POSITIONS = 4  # per strip: neighbouring taps share most of what they read, and the sums fit registers
+WEIGHT_BYTES = 16 * 1024  # of LDS; more weights pass through it in parts
+
+DERIVED = (
+    Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
+    Value("elem_bytes", "Bytes of an element of A and B."),
+    Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
+    Value("block_size", "Threads of a workgroup.", f"{WAVE_SIZE} * math_waves"),
+    Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
+    Value("channel_threads", "Threads beside each other along the groups.", "n_per_block // a_vector"),
+    Value("position_threads", "Threads that have the same groups.", "block_size // channel_threads"),
+    Value("thread_positions", "Positions of one strip, which a thread computes at once.",
+          "k_per_block // position_threads"),
+    Value("acc_registers", "Accumulator registers per lane, of the operation that needs more.",
+          "a_vector * max(m_per_block, thread_positions)"),
+    Value("lds_bytes", "Bytes of LDS a workgroup allocates: for weights, or for the sums of all threads.",
+          f"max({WEIGHT_BYTES}, block_size * a_vector * 4)"),
+)  # fmt: skip
+REASONS = {
+    "k_per_block": f"by rule: {POSITIONS} positions for each of {BLOCK_SIZE} threads with the widest vector",
+    "m_per_xdl": "by rule: there is no matrix atom, a lane multiplies single values",
+    "load_waves": "by rule: every wave loads and multiplies",
+    "math_waves": f"by rule: {BLOCK_SIZE} threads",
+    "stages": "by rule: values pass from memory to registers",
+    "slot": "by rule: 16 bytes, the widest global access; single weights",
+    "generic": "by rule: single groups",
+}
+RULES: tuple[Rule, ...] = (
+    LDS_BYTES,
+    Rule(
+        id="depthwise-spec",
+        scope="domain",
+        condition="not pointwise and not generic",
+        sentence="conv_spec is Default and the instance not generic",
+        message="{family} has no generic instances and no conv_spec but Default",
+        help="use conv_spec Default and leave `generic` out",
+        reason="The kernel takes groups of one input channel only, with every filter.",
+        blame=("conv_spec", "generic"),
+    ),
+    Rule(
+        id="depthwise-layout",
+        scope="domain",
+        condition="channels_last and not groups_outermost",
+        sentence="the groups are beside each other in memory, as in NHWGC",
+        message="{family} has no layouts but those of NHWGC/GKYXC/NHWGK",
+        help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK",
+        reason="Neighbouring lanes read neighbouring groups.",
+        blame=("layout",),
+    ),
+    Rule(
+        id="depthwise-vector",
+        scope="domain",
+        condition=(
+            "b_vector == 1 and c_vector == 1 and 16 % (a_vector * elem_bytes) == 0"
+        ),
+        sentence="a lane accesses a power of two of groups, at most 16 bytes, and single weights",
+        message="vectors {a_vector}x{b_vector}x{c_vector} of {elem_bytes} bytes",
+        help="use an a vector of a power of two up to 16 bytes; leave the others 1",
+        reason="The widest vector memory instruction moves 16 bytes per lane.",
+        blame=("vector",),
+    ),
+    Rule(
+        id="depthwise-waves",
+        scope="domain",
+        condition="load_waves == 0 and math_waves == 4 and m_per_xdl == 1 and stages == 1",
+        sentence="a workgroup has four waves, no matrix atom and no stages",
+        message="{load_waves} load and {math_waves} math waves, m_per_xdl {m_per_xdl}, {stages} stages",
+        help="leave `m_per_xdl` and `stages` out; block_size is 256",
+        reason="Values pass from memory to registers; sums of all threads of 256 fit LDS.",
+        blame=("block_size", "m_per_xdl", "stages"),
+    ),
+    Rule(
+        id="depthwise-tile",
+        scope="tile",
+        condition=(
+            "m_per_block >= 1 and m_per_block <= 16 and n_per_block % a_vector == 0"
+            " and (channel_threads == 4 or channel_threads == 8 or channel_threads == 16 or channel_threads == 32"
+            " or channel_threads == 64)"
+        ),
+        sentence="the tile is 1 to 16 taps by 4, 8, 16, 32 or 64 vectors of groups",
+        message="the tile is {m_per_block}x{n_per_block} with vectors of {a_vector}",
+        help="use a tile such as 3x64: taps of a filter row, and groups",
+        reason="The products of all taps of a part of a row are summed in registers.",
+        blame=("tile", "vector"),
+    ),
+    Rule(
+        id="depthwise-positions",
+        scope="tile",
+        condition="k_per_block % position_threads == 0 and thread_positions >= 1 and thread_positions <= 16",
+        sentence="a thread computes 1 to 16 positions at once",
+        message="{k_per_block} positions for {position_threads} threads",
+        help="use a k_per_block that is 1 to 16 times the threads that have the same groups",
+        reason="The positions of a strip are summed in registers.",
+        blame=("k_per_block", "tile"),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Depthwise(Family):
+    """The family depthwise; its tiles are positions, and it multiplies by vector instructions."""
+
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+    reduces: bool = False
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        vectors = max(1, n_per_block * DTYPES[dtype].elem_bytes // ACCESS_BYTES)
+        return POSITIONS * max(1, BLOCK_SIZE // vectors)
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return 1
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        return 0, BLOCK_SIZE // WAVE_SIZE
+
+    def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
+        full = ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
+        a, b, c = (
+            width if isinstance(width, int) else small(shape) if width == "small" else rule
+            for width, rule in zip(wanted, (full, 1, 1), strict=True)
+        )
+        return a, b, c
+
+    def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
+        return self.reason(word if isinstance(word, str) else "slot")
+
+    def stages(self, instance: Fields) -> int:
+        return 1
+
+    def archs(self, generic: bool) -> Sequence[str]:
+        return tuple(ARCHES)
+
+    def home(self, dtype: str) -> Sequence[str]:
+        return tuple(ARCHES)
+
+    def has_atom(self, instance: Fields, arch: str) -> bool:
+        return True
+
+    def takes(self, instance: Fields, problem: ConvProblem) -> bool:
+        """True for groups of one input channel, and for vectors of groups with one output channel."""
+        if problem.c != 1:
+            return False
+        return instance.a_vector == 1 or (problem.k == 1 and problem.groups % instance.a_vector == 0)
+
+    def tiles(self, instance: Fields, problem: ConvProblem) -> int:
+        taps = ceil_div(problem.filter[-1], instance.m_per_block)
+        return saturated((problem.batch, *problem.input, problem.groups, taps, *problem.filter[:-1]))
+
+    def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
+        return 1
+
+    def tile_bytes(self, instance: Fields) -> TileBytes:
+        tile = instance.n_per_block * instance.k_per_block * instance.elem_bytes
+        return TileBytes(0, 0, 2 * tile)
+
+
+DEPTHWISE = Depthwise(
+    name="depthwise",
+    summary="groups of one input channel, by multiply-adds",
+    operations=(BWD_WEIGHT, BWD_DATA),
+    wave_key="block_size",
+    usual_waves=None,
+    struct="Depthwise",
+    header="depthwise",
+)

@@ -1,0 +1,46 @@
+// What the kernels of family depthwise share. Every group has one input channel, so that neighbouring groups are
+// neighbouring elements: a thread takes a_vector of them at once. The threads of a workgroup are channel_threads beside
+// each other times position_threads. A thread computes strips: thread_positions positions of the innermost dimension
+// that are a constant distance apart, at which taps of one filter row read the same values for several positions.
+#pragma once
+
+#include "ckgen/load/bwd_data_view.hpp"
+
+namespace ckgen::pipeline {
+
+// The position of a thread in its workgroup.
+template <class D>
+struct DepthwiseThread {
+    int lane;      // among the threads beside each other along the channels
+    int position;  // among all others
+
+    CKGEN_DEVICE explicit DepthwiseThread(const platform::Thread& thread)
+        : lane(thread.thread_id() % D::channel_threads), position(thread.thread_id() / D::channel_threads) {}
+};
+
+// The strips of all images. A strip has positions first(), first() + distance, ... of the innermost dimension.
+template <int NDim>
+struct DepthwiseStrips {
+    static constexpr int last = NDim - 1;
+    using Place = conv::Walk<NDim + 2>;  // image, outer positions, strip, first position below the distance
+
+    int32 length[NDim + 2];
+    int32 distance, pitch;  // of neighbouring positions of a strip; from a strip to the next
+
+    CKGEN_DEVICE DepthwiseStrips(int images, const int32* count, int distance_, int positions)
+        : distance(distance_), pitch(distance_ * positions) {
+        length[0] = images;
+        CKGEN_UNROLL
+        for(int d = 0; d < last; ++d)
+            length[d + 1] = count[d];
+        length[NDim] = ceil_div(count[last], pitch);
+        length[NDim + 1] = distance;
+    }
+    CKGEN_DEVICE int first(const Place& place) const { return place.at[NDim] * pitch + place.at[NDim + 1]; }
+};
+
+CKGEN_DEVICE bool is_inside(int position, int length) {
+    return static_cast<uint32>(position) < static_cast<uint32>(length);
+}
+
+}  // namespace ckgen::pipeline
