@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64 kMaxWindow = 0x7ffffff0;  // bytes of global memory that the threads of a workgroup address at once
 constexpr int64 kMostThreads = int64{1} << 32;
-constexpr int kWorkgroupsPerUnit = 8;  // hide the latency of memory
+constexpr int kWorkgroupsPerUnit = 8;  // of a compute unit: a few are resident at once, and the last ones end together
 constexpr int kMostUnitGroups = 16;    // of a workgroup; the others share positions
 
 // A thread reads and writes neighbouring groups at once.
@@ -107,8 +107,8 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
     DepthwiseStripWork& work = plan.strips;
     work.channel_blocks = ceil_div(a.groups, limits.channels);
     const int64 rounds = divide_up(strips, limits.position_threads);
-    const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * 2 * compute_units, residues * work.channel_blocks);
-    work.rounds = static_cast<int32>(std::clamp<int64>(rounds / wanted, 1, 16));
+    const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, residues * work.channel_blocks);
+    work.rounds = static_cast<int32>(std::clamp<int64>(rounds / wanted, 1, 256));
     work.shares = static_cast<int32>(divide_up(rounds, work.rounds));
     int64 blocks = residues;
     if(residues > kMostRows || !multiply(blocks, work.channel_blocks) || !multiply(blocks, work.shares) ||

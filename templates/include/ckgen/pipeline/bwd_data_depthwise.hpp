@@ -127,55 +127,60 @@ private:
         }
     }
 
+    using Values = Vec<typename D::Out, vector>;
+
+    // Adds the products of units. The values of a unit are loaded while those of the unit before it are multiplied.
     CKGEN_DEVICE void add_units(const Strips& strips, const typename Strips::Place& base,
                                 const typename Strips::Place& place, int unit, int end,
                                 float (&sums)[positions][vector]) const {
         const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
                                          platform::kMaxWindowBytes);
-        const int64 own = (place.at[0] - base.at[0]) * problem_.out_image_bytes + group_ * problem_.out_group_bytes;
+        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
+                                               group_ * problem_.out_group_bytes);
+        const int first = origin_[last] + strips.first(place);
         Units at(unit_length_, unit);
         const Units one(unit_length_, 1);
-        const int first = origin_[last] + strips.first(place);
+        Values values[window], next[window];
+        load_row(out, own, place, at, first, next);
         for(int lds = mine_.lane * vector; unit < end; ++unit, lds += unit_weights) {
-            bool inside = true;
-            int64 offset = own + at.at[0] * problem_.out_k_bytes;
             CKGEN_UNROLL
-            for(int d = 0; d < last; ++d) {
-                const int row = origin_[d] + place.at[d + 1] - problem_.shift[d] * at.at[d + 1];
-                inside = inside && is_inside(row, problem_.out_length[d]);
-                offset += row * problem_.out_stride_bytes[d];
-            }
-            const int column = at.at[ndim] * row_taps;
-            if(inside)
-                add_row(out, offset, first - problem_.shift[last] * (column + row_taps - 1), lds,
-                        taps_[last] - column, sums);
+            for(int i = 0; i < window; ++i)
+                values[i] = next[i];
+            const int taps = taps_[last] - at.at[ndim] * row_taps;
             at.advance(unit_length_, one);
+            if(unit + 1 < end)
+                load_row(out, own, place, at, first, next);
+            if(taps >= row_taps)
+                multiply<true>(values, lds, taps, sums);
+            else
+                multiply<false>(values, lds, taps, sums);
         }
     }
 
-    // Adds the products of at most row_taps taps, whose weights begin at element `lds`. `first`: the first output
-    // position that they read.
-    CKGEN_DEVICE void add_row(const platform::GlobalBuffer& out, int64 offset, int first, int lds, int taps,
-                              float (&sums)[positions][vector]) const {
-        using Values = Vec<typename D::Out, vector>;
-        Values values[window];
+    // Loads the output positions that the taps of a unit read; zero outside the output.
+    CKGEN_DEVICE void load_row(const platform::GlobalBuffer& out, uint32 own, const typename Strips::Place& place,
+                               const Units& at, int first, Values (&values)[window]) const {
+        bool inside = true;
+        uint32 offset = own + static_cast<uint32>(at.at[0] * problem_.out_k_bytes);
         CKGEN_UNROLL
-        for(int i = 0; i < window; ++i) {
-            const int column = first + i * problem_.shift[last];
-            const int64 byte = offset + column * problem_.out_stride_bytes[last];
-            values[i] = out.template load<Values>(thread_, is_inside(column, problem_.out_length[last])
-                                                               ? static_cast<uint32>(byte)
-                                                               : platform::kInvalidOffset);
+        for(int d = 0; d < last; ++d) {
+            const int row = origin_[d] + place.at[d + 1] - problem_.shift[d] * at.at[d + 1];
+            inside = inside && is_inside(row, problem_.out_length[d]);
+            offset += static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[d]);
         }
-        if(taps >= row_taps)
-            multiply<true>(values, lds, taps, sums);
-        else
-            multiply<false>(values, lds, taps, sums);
+        const int length = inside ? problem_.out_length[last] : 0;
+        const int step = problem_.shift[last];
+        const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
+        int column = first - step * (at.at[ndim] * row_taps + row_taps - 1);
+        offset += static_cast<uint32>(column) * pitch;
+        CKGEN_UNROLL
+        for(int i = 0; i < window; ++i, column += step, offset += static_cast<uint32>(step) * pitch)
+            values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
     }
 
     // All: all row_taps taps exist. A tap that does not exist is not multiplied by zero: the value may be infinite.
     template <bool All>
-    CKGEN_DEVICE void multiply(const Vec<typename D::Out, vector> (&values)[window], int lds, int taps,
+    CKGEN_DEVICE void multiply(const Values (&values)[window], int lds, int taps,
                                float (&sums)[positions][vector]) const {
         CKGEN_UNROLL
         for(int tap = 0; tap < row_taps; ++tap) {

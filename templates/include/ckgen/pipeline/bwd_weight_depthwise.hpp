@@ -84,26 +84,35 @@ private:
         const int64 out_image = int64{problem_.out_row_bytes} * positions_of_image();
         const platform::GlobalBuffer out(problem_.out + base.at[0] * out_image, platform::kMaxWindowBytes);
         const platform::GlobalBuffer in(problem_.in + base.at[0] * problem_.in_image_bytes, platform::kMaxWindowBytes);
-        int64 in_byte = (place.at[0] - base.at[0]) * problem_.in_image_bytes + group_ * problem_.in_group_bytes;
-        int row = place.at[0] - base.at[0];
+        const int image = place.at[0] - base.at[0];
+        uint32 in_byte = static_cast<uint32>(image * problem_.in_image_bytes + group_ * problem_.in_group_bytes);
+        uint32 row = static_cast<uint32>(image);
         bool inside = true;
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {
             const int position =
                 place.at[d + 1] * problem_.stride[d] + unit_.at[d + 1] * problem_.dilation[d] - problem_.pad[d];
             inside = inside && is_inside(position, problem_.in_length[d]);
-            in_byte += position * problem_.in_stride_bytes[d];
-            row = row * problem_.out_length[d] + place.at[d + 1];
+            in_byte += static_cast<uint32>(position) * static_cast<uint32>(problem_.in_stride_bytes[d]);
+            row = row * static_cast<uint32>(problem_.out_length[d]) + static_cast<uint32>(place.at[d + 1]);
         }
-        const int first = strips.first(place);
-        const int64 out_byte = (int64{row} * problem_.out_length[last] + first) * problem_.out_row_bytes +
-                               group_ * problem_.out_group_bytes + unit_.at[0] * static_cast<int>(sizeof(typename D::Out));
-        const int in_first =
-            first * problem_.stride[last] + unit_.at[ndim] * row_taps * problem_.dilation[last] - problem_.pad[last];
         if(!inside)
             return;
-        const int left = problem_.out_length[last] - first;
-        const Row line{in_byte, out_byte, in_first, ceil_div(left, strips.distance)};
+        const int first = strips.first(place);
+        row = row * static_cast<uint32>(problem_.out_length[last]) + static_cast<uint32>(first);
+        const uint32 out_byte =
+            row * static_cast<uint32>(problem_.out_row_bytes) +
+            static_cast<uint32>(group_ * problem_.out_group_bytes) +
+            static_cast<uint32>(unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
+        const int in_first =
+            first * problem_.stride[last] + unit_.at[ndim] * row_taps * problem_.dilation[last] - problem_.pad[last];
+        const auto in_pitch = static_cast<uint32>(problem_.in_stride_bytes[last]);
+        const Row line{in_byte + static_cast<uint32>(in_first) * in_pitch,
+                       static_cast<uint32>(problem_.dilation[last]) * in_pitch,
+                       out_byte,
+                       static_cast<uint32>(args_.work.dilation) * static_cast<uint32>(problem_.out_row_bytes),
+                       in_first,
+                       ceil_div(problem_.out_length[last] - first, strips.distance)};
         if(args_.work.stride == 1)
             add_row<1>(in, out, line, sums);
         else if(args_.work.stride == 2)
@@ -113,9 +122,11 @@ private:
                 add_position(in, out, line, i, sums);
     }
 
-    // The part of an input and of an output row that a strip reads.
+    // The part of an input and of an output row that a strip reads: bytes of the first position, and from one to the
+    // next.
     struct Row {
-        int64 in, out;  // bytes of the input row and of the first output position
+        uint32 in, in_pitch;
+        uint32 out, out_pitch;
         int first;      // input position of the first tap
         int positions;  // of the output, from the first on
     };
@@ -124,16 +135,12 @@ private:
     using In = Vec<typename D::In, vector>;
 
     CKGEN_DEVICE In load_in(const platform::GlobalBuffer& in, const Row& row, int i) const {
-        const int position = row.first + i * problem_.dilation[last];
-        const int64 byte = row.in + position * problem_.in_stride_bytes[last];
-        return in.template load<In>(thread_, is_inside(position, problem_.in_length[last])
-                                                 ? static_cast<uint32>(byte)
-                                                 : platform::kInvalidOffset);
+        return in.template load_if<In>(thread_,
+                                       is_inside(row.first + i * problem_.dilation[last], problem_.in_length[last]),
+                                       row.in + static_cast<uint32>(i) * row.in_pitch);
     }
     CKGEN_DEVICE Out load_out(const platform::GlobalBuffer& out, const Row& row, int i) const {
-        const int64 byte = row.out + int64{i} * args_.work.dilation * problem_.out_row_bytes;
-        return out.template load<Out>(thread_,
-                                      i < row.positions ? static_cast<uint32>(byte) : platform::kInvalidOffset);
+        return out.template load_if<Out>(thread_, i < row.positions, row.out + static_cast<uint32>(i) * row.out_pitch);
     }
     static CKGEN_DEVICE void multiply(const In& in, const Out& out, float (&sums)[vector]) {
         CKGEN_UNROLL

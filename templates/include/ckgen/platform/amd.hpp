@@ -227,6 +227,12 @@ public:
         }
     }
 
+    // A load from inside the window, or zero.
+    template <class V>
+    CKGEN_DEVICE V load_if(const Thread& thread, bool inside, uint32 byte_offset) const {
+        return load<V>(thread, inside ? byte_offset : kInvalidOffset);
+    }
+
     // Loads 16 bytes per lane: lane 0 to LDS byte `first` (uniform in the wave), the next lanes after it. Bytes past
     // the window's end become zero in LDS. Only if kDirectLds.
     CKGEN_DEVICE void load_to_lds(const Thread& thread, uint32 byte_offset, int first) const {
