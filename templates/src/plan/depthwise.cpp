@@ -49,6 +49,30 @@ int64 strips_of(int64 length, int64 distance, int positions) {
     return divide_up(length, distance * positions) * distance;
 }
 
+// Rows of a sweep: enough to make its first rows, which are only read, a small part, and few enough to fill a GPU with
+// sweeps. `length`: rows of the result.
+int rows_of_sweep(int length, int filter_rows) {
+    const int sweeps = std::max(1, length / std::max(8, 2 * filter_rows));
+    return ceil_div(length, sweeps);
+}
+
+// A sweep has sums for a number of taps.
+std::string check_filter(const BwdDataArgs& a, const BwdDataTraits& t) {
+    const int last = t.ndim - 1;
+    int64 taps = a.k;
+    for(int d = 0; d < t.ndim; ++d) {
+        const int most = ceil_div(a.filter[d], a.tilde[d]);
+        const int limit = d == last ? t.depthwise.row_taps : d == last - 1 ? t.depthwise.rows : most;
+        if(most > limit)
+            return refuse("depthwise-filter", number(most) + " taps of dimension " + number(d) +
+                                                  " reach one position; the instance has sums for " + number(limit));
+        taps *= d == last ? t.depthwise.row_taps : most;
+    }
+    if(taps * t.depthwise.channels * 4 > t.lds_bytes)
+        return refuse("depthwise-filter", "the weights do not fit LDS");
+    return {};
+}
+
 // Refuses strips whose number exceeds 31 bits, or images too large for `threads` threads with neighbouring strips.
 std::string check_strips(int64 images, int64 outer, int64 inner, int threads, int64 image_bytes) {
     int64 per_image = outer;
@@ -91,20 +115,27 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
     std::string reason = check_groups(t, p, at.in, at.out);
     if(reason.empty() && limits.vector > 1)
         reason = check_d(t, p, fusion);
+    const int last = t.ndim - 1;
+    DepthwiseStripWork& work = plan.strips;
+    if(reason.empty() && limits.rows > 1)
+        reason = check_filter(a, t);
     int64 outer = 1, residues = 1;
     for(int d = 0; d < t.ndim; ++d) {
         residues *= std::min(a.stride[d], a.in_length[d]);
-        if(d < t.ndim - 1)
-            outer *= ceil_div(a.in_length[d], a.stride[d]);
+        const int positions = ceil_div(a.in_length[d], a.stride[d]);
+        if(limits.rows > 1 && d == last - 1) {
+            work.rows = rows_of_sweep(ceil_div(positions, a.shift[d]), limits.rows);
+            outer *= strips_of(positions, a.shift[d], work.rows);
+        } else if(d < last) {
+            outer *= positions;
+        }
     }
-    const int last = t.ndim - 1;
     const int64 inner = strips_of(ceil_div(a.in_length[last], a.stride[last]), a.shift[last], limits.positions);
     if(reason.empty())
         reason = check_strips(a.images, outer, inner, limits.position_threads, image_bytes(p.out, t.ndim, t.elem_bytes));
     if(!reason.empty())
         return reason;
     const int64 strips = a.images * outer * inner;
-    DepthwiseStripWork& work = plan.strips;
     work.channel_blocks = ceil_div(a.groups, limits.channels);
     const int64 rounds = divide_up(strips, limits.position_threads);
     const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, residues * work.channel_blocks);
@@ -125,7 +156,16 @@ DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLi
     work.units = a.m * ceil_div(a.filter[last], limits.row_taps);
     int64 strips = a.k;
     for(int d = 0; d < last; ++d)
-        work.units *= a.filter[d];
+        work.units *= ceil_div(a.filter[d], d == last - 1 ? limits.rows : 1);
+    work.rows = 1;
+    work.row_stride = 1;
+    if(limits.rows > 1) {
+        const int height = last - 1, common_rows = std::gcd(a.stride[height], a.dilation[height]);
+        work.row_stride = a.stride[height] / common_rows;
+        work.row_dilation = a.dilation[height] / common_rows;
+        work.rows = rows_of_sweep(ceil_div(a.out_length[height], work.row_dilation), limits.rows);
+        strips = strips / a.out_length[height] * strips_of(a.out_length[height], work.row_dilation, work.rows);
+    }
     const int most = std::min(kMostUnitGroups, limits.position_threads);
     work.unit_groups = ceil_div(work.units, ceil_div(work.units, most));
     const int common = std::gcd(a.stride[last], a.dilation[last]);
@@ -151,7 +191,7 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const 
     const int last = t.ndim - 1;
     int64 outer = 1;
     for(int d = 0; d < last; ++d)
-        outer *= a.out_length[d];
+        outer *= a.out_length[d];  // at least the number of sweeps
     const int64 distance = a.dilation[last] / std::gcd(a.stride[last], a.dilation[last]);
     const int64 inner = strips_of(a.out_length[last], distance, limits.positions);
     const int64 bytes = std::max(image_bytes(p.in, t.ndim, t.elem_bytes), image_bytes(p.out, t.ndim, t.elem_bytes));

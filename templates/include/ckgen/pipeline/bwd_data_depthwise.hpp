@@ -15,29 +15,23 @@ struct DepthwiseBwdDataArgs {
     conv::DepthwiseStripWork work;
 };
 
+// What a thread of a workgroup knows about its problem, and what all kernels do in the same way.
 template <class D>
-class DepthwiseBwdDataKernel {
+class DepthwiseBwdDataTile {
+protected:
     static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
     static constexpr int vector = D::a_vector, positions = D::thread_positions;
     static constexpr int row_taps = D::m_per_block;          // taps of a filter row that are multiplied at once
     static constexpr int window = positions + row_taps - 1;  // output positions that they read for a strip
     static constexpr int unit_weights = row_taps * D::n_per_block;
     static constexpr int resident_units = D::lds_bytes / (unit_weights * 4);  // whose weights fit LDS, as f32
+    using Args = DepthwiseBwdDataArgs<D>;
     using Strips = DepthwiseStrips<ndim>;
     using Wei = typename D::Wei;
     using Units = conv::Walk<ndim + 1>;  // channel K of the group, outer taps, part of the filter row
+    using Values = Vec<typename D::Out, vector>;
 
-public:
-    using Args = DepthwiseBwdDataArgs<D>;
-    static constexpr int launch_threads = D::launch_threads;
-    static constexpr int lds_bytes = D::lds_bytes;
-
-    static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
-        DepthwiseBwdDataKernel(args, thread).compute();
-    }
-
-private:
-    CKGEN_DEVICE DepthwiseBwdDataKernel(const Args& args, const platform::Thread& thread)
+    CKGEN_DEVICE DepthwiseBwdDataTile(const Args& args, const platform::Thread& thread)
         : args_(args), problem_(args.problem), thread_(thread), mine_(thread) {
         uint32 block = thread.block_id();
         first_group_ = take(block, args.work.channel_blocks) * D::n_per_block;
@@ -71,46 +65,11 @@ private:
         }
     }
 
-    CKGEN_DEVICE void compute() {
-        const Strips strips(problem_.images, count_, problem_.shift[last], positions);
-        using Place = typename Strips::Place;
-        const int first = share_ * args_.work.rounds * D::position_threads;
-        Place base(strips.length, first);
-        Place place(strips.length, first + mine_.position);
-        const Place step(strips.length, D::position_threads);
-        const bool resident = units_ <= resident_units;
-        if(resident) {
-            load_weights(0, units_);
-            thread_.barrier();
-        }
-        for(int round = 0; round < args_.work.rounds && base.at[0] < problem_.images; ++round) {
-            float sums[positions][vector] = {};
-            const bool mine = place.at[0] < problem_.images && group_ < problem_.groups;
-            if(resident) {
-                if(mine)
-                    add_units(strips, base, place, 0, units_, sums);
-            } else {
-                for(int unit = 0; unit < units_; unit += resident_units) {
-                    const int end = min_of(unit + resident_units, units_);
-                    thread_.barrier();
-                    load_weights(unit, end);
-                    thread_.barrier();
-                    if(mine)
-                        add_units(strips, base, place, unit, end, sums);
-                }
-            }
-            if(mine)
-                write(strips, place, sums);
-            base.advance(strips.length, step);
-            place.advance(strips.length, step);
-        }
-    }
-
     // Copies the weights of units to LDS: [unit][tap][group]; zero past the last tap and the last group.
     CKGEN_DEVICE void load_weights(int unit, int end) const {
         const platform::GlobalBuffer weights(problem_.wei + first_group_ * problem_.wei_group_bytes,
                                              platform::kMaxWindowBytes);
-        for(int i = thread_.thread_id(); i < (end - unit) * unit_weights; i += launch_threads) {
+        for(int i = thread_.thread_id(); i < (end - unit) * unit_weights; i += D::launch_threads) {
             const int channel = i % D::n_per_block;
             const int tap = i / D::n_per_block;
             const Units at(unit_length_, unit + tap / row_taps);
@@ -124,36 +83,6 @@ private:
             const Vec<Wei, 1> weight = weights.template load<Vec<Wei, 1>>(
                 thread_, there ? static_cast<uint32>(offset) : platform::kInvalidOffset);
             thread_.lds_store(i * 4, to_float(weight[0]));
-        }
-    }
-
-    using Values = Vec<typename D::Out, vector>;
-
-    // Adds the products of units. The values of a unit are loaded while those of the unit before it are multiplied.
-    CKGEN_DEVICE void add_units(const Strips& strips, const typename Strips::Place& base,
-                                const typename Strips::Place& place, int unit, int end,
-                                float (&sums)[positions][vector]) const {
-        const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
-                                         platform::kMaxWindowBytes);
-        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
-                                               group_ * problem_.out_group_bytes);
-        const int first = origin_[last] + strips.first(place);
-        Units at(unit_length_, unit);
-        const Units one(unit_length_, 1);
-        Values values[window], next[window];
-        load_row(out, own, place, at, first, next);
-        for(int lds = mine_.lane * vector; unit < end; ++unit, lds += unit_weights) {
-            CKGEN_UNROLL
-            for(int i = 0; i < window; ++i)
-                values[i] = next[i];
-            const int taps = taps_[last] - at.at[ndim] * row_taps;
-            at.advance(unit_length_, one);
-            if(unit + 1 < end)
-                load_row(out, own, place, at, first, next);
-            if(taps >= row_taps)
-                multiply<true>(values, lds, taps, sums);
-            else
-                multiply<false>(values, lds, taps, sums);
         }
     }
 
@@ -178,24 +107,6 @@ private:
             values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
     }
 
-    // All: all row_taps taps exist. A tap that does not exist is not multiplied by zero: the value may be infinite.
-    template <bool All>
-    CKGEN_DEVICE void multiply(const Values (&values)[window], int lds, int taps,
-                               float (&sums)[positions][vector]) const {
-        CKGEN_UNROLL
-        for(int tap = 0; tap < row_taps; ++tap) {
-            if(!All && tap >= taps)
-                break;
-            float weights[vector];
-            load_lds((lds + tap * D::n_per_block) * 4, weights);
-            CKGEN_UNROLL
-            for(int i = 0; i < positions; ++i)
-                CKGEN_UNROLL
-            for(int e = 0; e < vector; ++e)
-                sums[i][e] += to_float(values[i + row_taps - 1 - tap][e]) * weights[e];
-        }
-    }
-
     CKGEN_DEVICE void load_lds(int byte, float (&weights)[vector]) const {
         constexpr int width = min_of(vector, 4);
         CKGEN_UNROLL
@@ -207,6 +118,7 @@ private:
         }
     }
 
+    // Stores the strip's positions that exist.
     CKGEN_DEVICE void write(const Strips& strips, const typename Strips::Place& place,
                             const float (&sums)[positions][vector]) const {
         epilogue::InputPlace<ndim> at;
@@ -241,6 +153,113 @@ private:
     int32 start_[ndim], count_[ndim];               // input positions start + stride * t of each dimension
     int32 origin_[ndim], tap_[ndim], taps_[ndim];  // see conv::AxisClass; tap_: the first
     int32 unit_length_[ndim + 1];
+};
+
+
+// Any filter: one part of a filter row after the other.
+template <class D>
+class DepthwiseBwdDataKernel : DepthwiseBwdDataTile<D> {
+    using Base = DepthwiseBwdDataTile<D>;
+    using Base::args_, Base::count_, Base::first_group_, Base::group_, Base::last, Base::mine_, Base::ndim,
+        Base::origin_, Base::positions, Base::problem_, Base::resident_units, Base::row_taps, Base::share_,
+        Base::taps_, Base::thread_, Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
+    using typename Base::Strips, typename Base::Units, typename Base::Values;
+
+public:
+    using typename Base::Args;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+
+    static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
+        DepthwiseBwdDataKernel(args, thread).compute();
+    }
+
+private:
+    CKGEN_DEVICE DepthwiseBwdDataKernel(const Args& args, const platform::Thread& thread) : Base(args, thread) {}
+
+    CKGEN_DEVICE void compute() {
+        const Strips strips(problem_.images, count_, problem_.shift[last], positions);
+        using Place = typename Strips::Place;
+        const int first = share_ * args_.work.rounds * D::position_threads;
+        Place base(strips.length, first);
+        Place place(strips.length, first + mine_.position);
+        const Place step(strips.length, D::position_threads);
+        const bool resident = units_ <= resident_units;
+        if(resident) {
+            this->load_weights(0, units_);
+            thread_.barrier();
+        }
+        for(int round = 0; round < args_.work.rounds && base.at[0] < problem_.images; ++round) {
+            float sums[positions][vector] = {};
+            const bool mine = place.at[0] < problem_.images && group_ < problem_.groups;
+            if(resident) {
+                if(mine)
+                    add_units(strips, base, place, 0, units_, sums);
+            } else {
+                for(int unit = 0; unit < units_; unit += resident_units) {
+                    const int end = min_of(unit + resident_units, units_);
+                    thread_.barrier();
+                    this->load_weights(unit, end);
+                    thread_.barrier();
+                    if(mine)
+                        add_units(strips, base, place, unit, end, sums);
+                }
+            }
+            if(mine)
+                this->write(strips, place, sums);
+            base.advance(strips.length, step);
+            place.advance(strips.length, step);
+        }
+    }
+
+    // Adds the products of units. The values of a unit are loaded while those of the unit before it are multiplied.
+    CKGEN_DEVICE void add_units(const Strips& strips, const typename Strips::Place& base,
+                                const typename Strips::Place& place, int unit, int end,
+                                float (&sums)[positions][vector]) const {
+        const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
+                                         platform::kMaxWindowBytes);
+        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
+                                               group_ * problem_.out_group_bytes);
+        const int first = origin_[last] + strips.first(place);
+        Units at(unit_length_, unit);
+        const Units one(unit_length_, 1);
+        Values values[window], next[window];
+        this->load_row(out, own, place, at, first, next);
+        for(int lds = mine_.lane * vector; unit < end; ++unit, lds += unit_weights) {
+            CKGEN_UNROLL
+            for(int i = 0; i < window; ++i)
+                values[i] = next[i];
+            const int taps = taps_[last] - at.at[ndim] * row_taps;
+            at.advance(unit_length_, one);
+            if(unit + 1 < end)
+                this->load_row(out, own, place, at, first, next);
+            if(taps >= row_taps)
+                multiply<true>(values, lds, taps, sums);
+            else
+                multiply<false>(values, lds, taps, sums);
+        }
+    }
+
+    // All: all row_taps taps exist. A tap that does not exist is not multiplied by zero: the value may be infinite.
+    template <bool All>
+    CKGEN_DEVICE void multiply(const Values (&values)[window], int lds, int taps,
+                               float (&sums)[positions][vector]) const {
+        CKGEN_UNROLL
+        for(int tap = 0; tap < row_taps; ++tap) {
+            if(!All && tap >= taps)
+                break;
+            float weights[vector];
+            this->load_lds((lds + tap * D::n_per_block) * 4, weights);
+            CKGEN_UNROLL
+            for(int i = 0; i < positions; ++i) {
+                float factors[vector];
+                to_floats(values[i + row_taps - 1 - tap], factors);
+                CKGEN_UNROLL
+                for(int e = 0; e < vector; ++e)
+                    sums[i][e] += factors[e] * weights[e];
+            }
+        }
+    }
 };
 
 }  // namespace ckgen::pipeline

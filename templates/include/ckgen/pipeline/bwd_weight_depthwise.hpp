@@ -1,6 +1,7 @@
-// Family depthwise of backward weight. A thread sums the products of row_taps taps of one filter row over its strips of
-// output positions; the threads of a workgroup have several such parts of the filter side by side. At the end their
-// sums are added in LDS in a fixed order. The grid's splits are added by the split-K reduction.
+// Family depthwise of backward weight. A unit is a part of the filter: row_taps taps of `stages` rows. A thread sums the
+// products of one unit over its strips of output positions, sweeping down their rows; the threads of a workgroup have
+// several units side by side. At the end their sums are added in LDS in a fixed order. The grid's splits are added by
+// the split-K reduction.
 #pragma once
 
 #include "ckgen/conv/depthwise.hpp"
@@ -18,20 +19,25 @@ class DepthwiseBwdWeightKernel {
     static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
     static constexpr int vector = D::a_vector, positions = D::thread_positions;
     static constexpr int row_taps = D::m_per_block;
+    static constexpr int unit_rows = D::stages;              // filter rows of a unit
+    static constexpr int height = max_of(last - 1, 0);       // the dimension of rows
+    static_assert(unit_rows == 1 || ndim > 1, "a filter of one dimension has one row");
+    using Sums = float[unit_rows][row_taps][vector];
     using Strips = DepthwiseStrips<ndim>;
+    using Place = typename Strips::Place;
     using Units = conv::Walk<ndim + 1>;  // output channel of the group, outer taps, part of the filter row
 
 public:
     using Args = DepthwiseBwdWeightArgs;
     static constexpr int dimensions = ndim;
-    static constexpr conv::DepthwiseLimits limits{vector, D::n_per_block, row_taps, positions, D::position_threads};
+    static constexpr conv::DepthwiseLimits limits{vector,   D::n_per_block, row_taps, unit_rows, positions, D::position_threads};
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static_assert(launch_threads * vector * 4 <= lds_bytes, "the sums of a tap");
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         DepthwiseBwdWeightKernel kernel(args, thread);
-        float sums[row_taps][vector] = {};
+        Sums sums = {};
         kernel.add_strips(sums);
         kernel.add_threads(sums);
     }
@@ -51,22 +57,34 @@ private:
         unit_length_[0] = problem_.m;
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
-            unit_length_[d + 1] = d < last ? problem_.filter[d] : ceil_div(problem_.filter[d], row_taps);
+            unit_length_[d + 1] = ceil_div(problem_.filter[d], d == last ? row_taps : d == height ? unit_rows : 1);
         unit_ = Units(unit_length_, first_unit_ + mine_.position % args.work.unit_groups);
     }
 
-    CKGEN_DEVICE void add_strips(float (&sums)[row_taps][vector]) const {
+    CKGEN_DEVICE void add_strips(Sums& sums) const {
         const int images = problem_.k / positions_of_image();
-        const Strips strips(images, problem_.out_length, args_.work.dilation, positions);
-        using Place = typename Strips::Place;
+        int32 count[ndim];
+        CKGEN_UNROLL
+        for(int d = 0; d < ndim; ++d)
+            count[d] = problem_.out_length[d];
+        if constexpr(unit_rows > 1)
+            count[height] = ceil_div(count[height], args_.work.row_dilation * args_.work.rows) * args_.work.row_dilation;
+        const Strips strips(images, count, args_.work.dilation, positions);
         const int first = split_ * args_.work.rounds * position_threads_;
         Place base(strips.length, first);
         Place place(strips.length, first + strip_);
         const Place step(strips.length, position_threads_);
         const bool mine = group_ < problem_.groups && unit_.at[0] < problem_.m && strip_ < position_threads_;
         for(int round = 0; round < args_.work.rounds && base.at[0] < images; ++round) {
-            if(mine && place.at[0] < images)
-                add_strip(strips, base, place, sums);
+            if(mine && place.at[0] < images) {
+                const Sweep sweep(*this, strips, base, place);
+                if(args_.work.stride == 1)
+                    add_rows<1>(sweep, sums);
+                else if(args_.work.stride == 2)
+                    add_rows<2>(sweep, sums);
+                else
+                    add_rows<0>(sweep, sums);
+            }
             base.advance(strips.length, step);
             place.advance(strips.length, step);
         }
@@ -79,129 +97,202 @@ private:
             count *= problem_.out_length[d];
         return count;
     }
-    CKGEN_DEVICE void add_strip(const Strips& strips, const typename Strips::Place& base,
-                                const typename Strips::Place& place, float (&sums)[row_taps][vector]) const {
-        const int64 out_image = int64{problem_.out_row_bytes} * positions_of_image();
-        const platform::GlobalBuffer out(problem_.out + base.at[0] * out_image, platform::kMaxWindowBytes);
-        const platform::GlobalBuffer in(problem_.in + base.at[0] * problem_.in_image_bytes, platform::kMaxWindowBytes);
-        const int image = place.at[0] - base.at[0];
-        uint32 in_byte = static_cast<uint32>(image * problem_.in_image_bytes + group_ * problem_.in_group_bytes);
-        uint32 row = static_cast<uint32>(image);
-        bool inside = true;
-        CKGEN_UNROLL
-        for(int d = 0; d < last; ++d) {
-            const int position =
-                place.at[d + 1] * problem_.stride[d] + unit_.at[d + 1] * problem_.dilation[d] - problem_.pad[d];
-            inside = inside && is_inside(position, problem_.in_length[d]);
-            in_byte += static_cast<uint32>(position) * static_cast<uint32>(problem_.in_stride_bytes[d]);
-            row = row * static_cast<uint32>(problem_.out_length[d]) + static_cast<uint32>(place.at[d + 1]);
-        }
-        if(!inside)
-            return;
-        const int first = strips.first(place);
-        row = row * static_cast<uint32>(problem_.out_length[last]) + static_cast<uint32>(first);
-        const uint32 out_byte =
-            row * static_cast<uint32>(problem_.out_row_bytes) +
-            static_cast<uint32>(group_ * problem_.out_group_bytes) +
-            static_cast<uint32>(unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
-        const int in_first =
-            first * problem_.stride[last] + unit_.at[ndim] * row_taps * problem_.dilation[last] - problem_.pad[last];
-        const auto in_pitch = static_cast<uint32>(problem_.in_stride_bytes[last]);
-        const Row line{in_byte + static_cast<uint32>(in_first) * in_pitch,
-                       static_cast<uint32>(problem_.dilation[last]) * in_pitch,
-                       out_byte,
-                       static_cast<uint32>(args_.work.dilation) * static_cast<uint32>(problem_.out_row_bytes),
-                       in_first,
-                       ceil_div(problem_.out_length[last] - first, strips.distance)};
-        if(args_.work.stride == 1)
-            add_row<1>(in, out, line, sums);
-        else if(args_.work.stride == 2)
-            add_row<2>(in, out, line, sums);
-        else
-            for(int i = 0; i < positions; ++i)
-                add_position(in, out, line, i, sums);
-    }
 
-    // The part of an input and of an output row that a strip reads: bytes of the first position, and from one to the
-    // next.
-    struct Row {
-        uint32 in, in_pitch;
-        uint32 out, out_pitch;
-        int first;      // input position of the first tap
-        int positions;  // of the output, from the first on
+    // The rows that a thread multiplies: `rows` rows of the output, row_dilation apart, and the rows of the input under
+    // the first row of its unit's taps. Byte offsets are those of the first position of a strip.
+    struct Sweep {
+        platform::GlobalBuffer out, in;
+        uint32 out_byte, out_row, out_pitch;  // first row, from a row to the next, from a position to the next
+        uint32 in_byte, in_row, in_pitch;     // in_row: of rows under neighbouring taps
+        int rows;
+        int in_first;   // first row of the input
+        int in_column;  // first position in a row
+        int positions;  // of the strip that the output has
+        bool inside;    // false if the outer taps lie outside the input
+
+        CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
+                           const Place& place)
+            : out(k.problem_.out + base.at[0] * (int64{k.problem_.out_row_bytes} * k.positions_of_image()),
+                  platform::kMaxWindowBytes),
+              in(k.problem_.in + base.at[0] * k.problem_.in_image_bytes, platform::kMaxWindowBytes), rows(1),
+              in_first(0), inside(true) {
+            const conv::BwdWeightArgs& p = k.problem_;
+            const int image = place.at[0] - base.at[0];
+            in_byte = static_cast<uint32>(image * p.in_image_bytes + k.group_ * p.in_group_bytes);
+            uint32 row = static_cast<uint32>(image);
+            in_row = 0;
+            out_row = 0;
+            CKGEN_UNROLL
+            for(int d = 0; d < last; ++d) {
+                int at = place.at[d + 1];
+                int tap = k.unit_.at[d + 1];
+                const auto stride_bytes = static_cast<uint32>(p.in_stride_bytes[d]);
+                if(unit_rows > 1 && d == height) {
+                    const int run = at / k.args_.work.row_dilation;
+                    const int residue = at - run * k.args_.work.row_dilation;
+                    at = residue + run * k.args_.work.rows * k.args_.work.row_dilation;
+                    tap *= unit_rows;
+                    rows = min_of(k.args_.work.rows, ceil_div(p.out_length[d] - at, k.args_.work.row_dilation));
+                    in_row = static_cast<uint32>(p.dilation[d]) * stride_bytes;
+                }
+                const int position = at * p.stride[d] + tap * p.dilation[d] - p.pad[d];
+                if(unit_rows > 1 && d == height)
+                    in_first = position;
+                else
+                    inside = inside && is_inside(position, p.in_length[d]);
+                in_byte += static_cast<uint32>(position) * stride_bytes;
+                row = row * static_cast<uint32>(p.out_length[d]) + static_cast<uint32>(at);
+            }
+            const int first = strips.first(place);
+            row = row * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
+            const auto row_bytes = static_cast<uint32>(p.out_row_bytes);
+            out_byte = row * row_bytes + static_cast<uint32>(k.group_ * p.out_group_bytes) +
+                       static_cast<uint32>(k.unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
+            out_pitch = static_cast<uint32>(k.args_.work.dilation) * row_bytes;
+            if constexpr(unit_rows > 1)
+                out_row = static_cast<uint32>(k.args_.work.row_dilation * p.out_length[last]) * row_bytes;
+            in_column = first * p.stride[last] + k.unit_.at[ndim] * row_taps * p.dilation[last] - p.pad[last];
+            in_byte += static_cast<uint32>(in_column) * static_cast<uint32>(p.in_stride_bytes[last]);
+            in_pitch = static_cast<uint32>(p.dilation[last]) * static_cast<uint32>(p.in_stride_bytes[last]);
+            positions = ceil_div(p.out_length[last] - first, strips.distance);
+        }
     };
 
+    // Values of a strip as they are in memory. Stride: how many taps the positions of a strip are apart in the input;
+    // 0 for more than two, whose taps share no value.
     using Out = Vec<typename D::Out, vector>;
     using In = Vec<typename D::In, vector>;
-
-    CKGEN_DEVICE In load_in(const platform::GlobalBuffer& in, const Row& row, int i) const {
-        return in.template load_if<In>(thread_,
-                                       is_inside(row.first + i * problem_.dilation[last], problem_.in_length[last]),
-                                       row.in + static_cast<uint32>(i) * row.in_pitch);
-    }
-    CKGEN_DEVICE Out load_out(const platform::GlobalBuffer& out, const Row& row, int i) const {
-        return out.template load_if<Out>(thread_, i < row.positions, row.out + static_cast<uint32>(i) * row.out_pitch);
-    }
-    static CKGEN_DEVICE void multiply(const In& in, const Out& out, float (&sums)[vector]) {
-        CKGEN_UNROLL
-        for(int e = 0; e < vector; ++e)
-            sums[e] += to_float(in[e]) * to_float(out[e]);
-    }
-
-    // Positions are Stride taps apart in the input.
     template <int Stride>
-    CKGEN_DEVICE void add_row(const platform::GlobalBuffer& in, const platform::GlobalBuffer& out, const Row& row,
-                              float (&sums)[row_taps][vector]) const {
-        constexpr int window = (positions - 1) * Stride + row_taps;
-        Out outs[positions];
-        In ins[window];
+    static constexpr int window = Stride == 0 ? positions * row_taps : (positions - 1) * Stride + row_taps;
+    using Factors = float[positions][vector];
+
+    CKGEN_DEVICE void load_out(const Sweep& s, int row, Out (&values)[positions]) const {
+        const uint32 byte = s.out_byte + static_cast<uint32>(row) * s.out_row;
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
-            outs[i] = load_out(out, row, i);
+            values[i] = s.out.template load_if<Out>(thread_, i < s.positions && row < s.rows,
+                                                    byte + static_cast<uint32>(i) * s.out_pitch);
+    }
+    // `row`: in taps from the first row on.
+    template <int Stride>
+    CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
+        const int length = has_row(s, row) ? problem_.in_length[last] : 0;
+        const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
         CKGEN_UNROLL
-        for(int i = 0; i < window; ++i)
-            ins[i] = load_in(in, row, i);
-        // A position past the last is not multiplied by zero: the input under it may be infinite.
-        if(row.positions >= positions) {
-            CKGEN_UNROLL
-            for(int i = 0; i < positions; ++i)
-                CKGEN_UNROLL
-            for(int tap = 0; tap < row_taps; ++tap)
-                multiply(ins[i * Stride + tap], outs[i], sums[tap]);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < positions; ++i)
-                if(i < row.positions) {
-                    CKGEN_UNROLL
-                    for(int tap = 0; tap < row_taps; ++tap)
-                        multiply(ins[i * Stride + tap], outs[i], sums[tap]);
-                }
+        for(int i = 0; i < window<Stride>; ++i) {
+            const int tap = Stride == 0 ? i / row_taps * args_.work.stride + i % row_taps : i;
+            values[i] = s.in.template load_if<In>(thread_, is_inside(s.in_column + tap * problem_.dilation[last], length),
+                                                  byte + static_cast<uint32>(tap) * s.in_pitch);
         }
     }
-    // One position, for all other strides.
-    CKGEN_DEVICE void add_position(const platform::GlobalBuffer& in, const platform::GlobalBuffer& out, const Row& row,
-                                   int i, float (&sums)[row_taps][vector]) const {
-        if(i >= row.positions)
-            return;
-        const Out value = load_out(out, row, i);
+    CKGEN_DEVICE bool has_row(const Sweep& s, int row) const {
+        return s.inside && (unit_rows == 1 || is_inside(s.in_first + row * problem_.dilation[height],
+                                                        problem_.in_length[height]));
+    }
+
+    template <int Stride>
+    CKGEN_DEVICE void add_rows(const Sweep& s, Sums& sums) const {
+        if(unit_rows > 1 && args_.work.row_stride == 1)
+            add_neighbours<Stride>(s, sums);
+        else
+            for(int row = 0; row < s.rows; ++row) {
+                Out out[positions];
+                Factors factors;
+                load_out(s, row, out);
+                CKGEN_UNROLL
+                for(int i = 0; i < positions; ++i)
+                    to_floats(out[i], factors[i]);
+                CKGEN_UNROLL
+                for(int tap = 0; tap < unit_rows; ++tap) {
+                    const int at = row * args_.work.row_stride + tap;
+                    In in[window<Stride>];
+                    load_in<Stride>(s, at, in);
+                    if(has_row(s, at))
+                        multiply<Stride>(s, in, factors, sums[tap]);
+                }
+            }
+    }
+
+    // Neighbouring rows of the output are one tap apart in the input: each row of the input is loaded once and
+    // multiplied with the last unit_rows rows of the output, which stay in registers. The next rows are loaded ahead.
+    template <int Stride>
+    CKGEN_DEVICE void add_neighbours(const Sweep& s, Sums& sums) const {
+        Factors rows[unit_rows];
+        Out out[positions];
+        In in[window<Stride>];
+        load_out(s, 0, out);
+        load_in<Stride>(s, 0, in);
+        const int end = s.rows + unit_rows - 1;
+        for(int first = 0; first < end; first += unit_rows) {
+            CKGEN_UNROLL
+            for(int turn = 0; turn < unit_rows; ++turn) {
+                const int row = first + turn;
+                if(row >= end)
+                    break;
+                CKGEN_UNROLL
+                for(int i = 0; i < positions; ++i)
+                    to_floats(out[i], rows[turn][i]);
+                In values[window<Stride>];
+                CKGEN_UNROLL
+                for(int i = 0; i < window<Stride>; ++i)
+                    values[i] = in[i];
+                if(row + 1 < end) {
+                    load_out(s, row + 1, out);
+                    load_in<Stride>(s, row + 1, in);
+                }
+                if(!has_row(s, row))
+                    continue;
+                CKGEN_UNROLL
+                for(int tap = 0; tap < unit_rows; ++tap)
+                    if(is_inside(row - tap, s.rows))
+                        multiply<Stride>(s, values, rows[(turn - tap + unit_rows) % unit_rows], sums[tap]);
+            }
+        }
+    }
+
+    // A position past the last is not multiplied by zero: the input under it may be infinite.
+    template <int Stride>
+    CKGEN_DEVICE void multiply(const Sweep& s, const In (&in)[window<Stride>], const Factors& out,
+                               float (&sums)[row_taps][vector]) const {
+        if(s.positions >= positions)
+            multiply<Stride, true>(s, in, out, sums);
+        else
+            multiply<Stride, false>(s, in, out, sums);
+    }
+    template <int Stride, bool All>
+    CKGEN_DEVICE void multiply(const Sweep& s, const In (&in)[window<Stride>], const Factors& out,
+                               float (&sums)[row_taps][vector]) const {
         CKGEN_UNROLL
-        for(int tap = 0; tap < row_taps; ++tap)
-            multiply(load_in(in, row, i * args_.work.stride + tap), value, sums[tap]);
+        for(int at = 0; at < window<Stride>; ++at) {
+            float factors[vector];
+            to_floats(in[at], factors);
+            CKGEN_UNROLL
+            for(int i = 0; i < positions; ++i) {
+                const int tap = Stride == 0 ? at - i * row_taps : at - i * Stride;
+                if(tap < 0 || tap >= row_taps || (!All && i >= s.positions))
+                    continue;
+                CKGEN_UNROLL
+                for(int e = 0; e < vector; ++e)
+                    sums[tap][e] += factors[e] * out[i][e];
+            }
+        }
     }
 
     // Adds the sums of all threads of a unit and a channel, and stores them.
-    CKGEN_DEVICE void add_threads(const float (&sums)[row_taps][vector]) const {
+    CKGEN_DEVICE void add_threads(const Sums& sums) const {
         CKGEN_UNROLL
+        for(int row = 0; row < unit_rows; ++row)
+            CKGEN_UNROLL
         for(int tap = 0; tap < row_taps; ++tap) {
             thread_.barrier();
             Vec<float, vector> values;
             CKGEN_UNROLL
             for(int e = 0; e < vector; ++e)
-                values[e] = sums[tap][e];
+                values[e] = sums[row][tap][e];
             store_lds(thread_.thread_id() * vector, values);
             thread_.barrier();
             for(int i = thread_.thread_id(); i < args_.work.unit_groups * D::n_per_block; i += launch_threads)
-                store_sum(i / D::n_per_block, i % D::n_per_block, tap);
+                store_sum(i / D::n_per_block, i % D::n_per_block, row, tap);
         }
     }
     CKGEN_DEVICE void store_lds(int element, const Vec<float, vector>& values) const {
@@ -216,7 +307,7 @@ private:
         }
     }
     // `unit` and `channel` are those of the workgroup.
-    CKGEN_DEVICE void store_sum(int unit, int channel, int tap) const {
+    CKGEN_DEVICE void store_sum(int unit, int channel, int row, int tap) const {
         const Units at(unit_length_, first_unit_ + unit);
         const int column = at.at[ndim] * row_taps + tap;
         if(at.at[0] >= problem_.m || column >= problem_.filter[last] || first_group_ + channel >= problem_.groups)
@@ -226,8 +317,13 @@ private:
             total += thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
         int64 element = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
         CKGEN_UNROLL
-        for(int d = 0; d < last; ++d)
-            element = element * problem_.filter[d] + at.at[d + 1];
+        for(int d = 0; d < last; ++d) {
+            const bool rows = unit_rows > 1 && d == height;
+            const int place = rows ? at.at[d + 1] * unit_rows + row : at.at[d + 1];
+            if(rows && place >= problem_.filter[d])
+                return;
+            element = element * problem_.filter[d] + place;
+        }
         element = element * problem_.filter[last] + column;
         if(problem_.partial != nullptr)
             thread_.global_store(problem_.partial + split_ * problem_.groups * problem_.wei_group_elements + element,

@@ -39,6 +39,36 @@ struct DepthwiseStrips {
     CKGEN_DEVICE int first(const Place& place) const { return place.at[NDim] * pitch + place.at[NDim + 1]; }
 };
 
+// The values of neighbouring groups as f32.
+template <class T, int Width>
+CKGEN_DEVICE void to_floats(const Vec<T, Width>& values, float (&result)[Width]) {
+#if defined(__CUDA_ARCH__)
+    // As pairs: element by element, nvcc extracts each half with an instruction of its own.
+    if constexpr(IsSame<T, half_t>::value && Width % 2 == 0) {
+        const auto words = __builtin_bit_cast(Vec<uint32, Width / 2>, values);
+        CKGEN_UNROLL
+        for(int i = 0; i < Width / 2; ++i) {
+            const float2 pair = __half22float2(__builtin_bit_cast(__half2, words[i]));
+            result[2 * i] = pair.x;
+            result[2 * i + 1] = pair.y;
+        }
+        return;
+    }
+    if constexpr(IsSame<T, bhalf_t>::value && Width % 2 == 0) {
+        const auto words = __builtin_bit_cast(Vec<uint32, Width / 2>, values);
+        CKGEN_UNROLL
+        for(int i = 0; i < Width / 2; ++i) {
+            result[2 * i] = __builtin_bit_cast(float, words[i] << 16);
+            result[2 * i + 1] = __builtin_bit_cast(float, words[i] & 0xffff0000u);
+        }
+        return;
+    }
+#endif
+    CKGEN_UNROLL
+    for(int e = 0; e < Width; ++e)
+        result[e] = to_float(values[e]);
+}
+
 CKGEN_DEVICE bool is_inside(int position, int length) {
     return static_cast<uint32>(position) < static_cast<uint32>(length);
 }

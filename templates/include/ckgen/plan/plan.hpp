@@ -37,6 +37,7 @@ struct InstanceTraits {
     bool persistent;  // workgroups take tiles in turn
     HaloLimits halo;  // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
+    int lds_bytes;  // per workgroup
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 
@@ -61,6 +62,7 @@ InstanceTraits common_traits(bool writes_input) {
     traits.elem_bytes = D::elem_bytes;
     traits.written_bytes = D::c_bytes;
     traits.launch_threads = D::launch_threads;
+    traits.lds_bytes = D::lds_bytes;
     traits.truncates = kTruncates && D::elem_bytes == 2;
     return traits;
 }

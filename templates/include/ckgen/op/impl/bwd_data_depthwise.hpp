@@ -4,7 +4,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/depthwise_family.hpp"
-#include "ckgen/pipeline/bwd_data_depthwise.hpp"
+#include "ckgen/pipeline/bwd_data_depthwise_sweep.hpp"
 
 namespace ckgen::instances {
 
@@ -12,7 +12,7 @@ struct BwdDataDepthwise : DepthwiseFamily<BwdDataFamily> {
     template <class Config>
     using Checked = CheckedDataDepthwise<Config>;
     template <class D>
-    using Kernel = pipeline::DepthwiseBwdDataKernel<D>;
+    using Kernel = typename pipeline::DepthwiseBwdData<D, (D::stages > 1)>::Kernel;
 
 #if !CKGEN_DEVICE_PASS
     template <class Kernel, class Problem>
