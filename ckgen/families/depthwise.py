@@ -119,6 +119,16 @@ RULES: tuple[Rule, ...] = (
         blame=("tile", "vector"),
     ),
     Rule(
+        id="depthwise-window",
+        scope="tile",
+        condition="2 * thread_positions + m_per_block <= 34",
+        sentence="the taps of a strip read at most 32 positions",
+        message="{thread_positions} positions per thread and {m_per_block} taps",
+        help="use a smaller k_per_block",
+        reason="A word has a bit for each position that a strip reads.",
+        blame=("k_per_block", "tile"),
+    ),
+    Rule(
         id="depthwise-positions",
         scope="tile",
         condition="k_per_block % position_threads == 0 and thread_positions >= 1 and thread_positions <= 16",

@@ -200,6 +200,8 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const 
         return reason;
     a.split_k = 1;
     const DepthwiseWork whole = depthwise_work(a, t.ndim, limits);
+    if(limits.rows > 1 && (whole.stride != 1 || whole.row_stride != 1))
+        return refuse("depthwise-stride", "strides that are no divisors of the dilations; sweeps need neighbouring taps");
     a.group_tiles = ceil_div(a.groups, limits.channels);
     a.m_tiles = ceil_div(whole.units, whole.unit_groups);
     a.n_tiles = 1;

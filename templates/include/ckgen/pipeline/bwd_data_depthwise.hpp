@@ -29,7 +29,7 @@ protected:
     using Strips = DepthwiseStrips<ndim>;
     using Wei = typename D::Wei;
     using Units = conv::Walk<ndim + 1>;  // channel K of the group, outer taps, part of the filter row
-    using Values = Vec<typename D::Out, vector>;
+    using Values = typename RawValues<typename D::Out, vector>::Type;
 
     CKGEN_DEVICE DepthwiseBwdDataTile(const Args& args, const platform::Thread& thread)
         : args_(args), problem_(args.problem), thread_(thread), mine_(thread) {
@@ -128,12 +128,19 @@ protected:
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d)
             at.position[d] = start_[d] + problem_.stride[d] * place.at[d + 1];
+        const int first = strips.first(place);
+        const int count = count_[last] - first;
+        at.position[last] = start_[last] + problem_.stride[last] * first;
+        auto* target =
+            reinterpret_cast<typename D::In*>(problem_.target) + epilogue::input_offset<D>(at, problem_.in);
+        const int64 pitch = int64{problem_.stride[last]} * strips.distance * problem_.in.position[last];
         CKGEN_UNROLL
-        for(int i = 0; i < positions; ++i) {
-            const int number = strips.first(place) + i * strips.distance;
-            at.position[last] = start_[last] + problem_.stride[last] * number;
-            if(number < count_[last])
-                epilogue::write_fused<D>(thread_, problem_, at, epilogue::input_offset<D>(at, problem_.in), sums[i]);
+        for(int i = 0; i < positions; ++i, target += pitch) {
+            if(i * strips.distance >= count)
+                break;
+            const epilogue::FusedInputsOf<D, vector> inputs(thread_, problem_.d, at);
+            epilogue::write_fused<D>(thread_, problem_.function, inputs, target, sums[i]);
+            at.position[last] += problem_.stride[last] * strips.distance;
         }
     }
 
@@ -253,7 +260,7 @@ private:
             CKGEN_UNROLL
             for(int i = 0; i < positions; ++i) {
                 float factors[vector];
-                to_floats(values[i + row_taps - 1 - tap], factors);
+                to_floats<typename D::Out, vector>(values[i + row_taps - 1 - tap], factors);
                 CKGEN_UNROLL
                 for(int e = 0; e < vector; ++e)
                     sums[i][e] += factors[e] * weights[e];

@@ -20,6 +20,7 @@ class DepthwiseBwdDataSweep : DepthwiseBwdDataTile<D> {
 public:
     using typename Base::Args;
     static constexpr int launch_threads = D::launch_threads;
+    static constexpr int resident = rows * positions * vector <= 64 ? 2 : 1;
     static constexpr int lds_bytes = D::lds_bytes;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
@@ -80,7 +81,7 @@ private:
 
     // All: the residue is reached by all taps that an instance has sums for.
     template <bool All>
-    CKGEN_DEVICE void sweep(const Strips& strips, const Place& base, const Place& place) const {
+    CKGEN_DEVICE void sweep(const Strips& strips, const Place& base, const Place& place) {
         const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
                                          platform::kMaxWindowBytes);
         const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
@@ -88,11 +89,16 @@ private:
         const Run run = run_of(place);
         const int taps = All ? rows : taps_[height];
         const int column = origin_[last] + strips.first(place) - problem_.shift[last] * (row_taps - 1);
+        const uint32 first = static_cast<uint32>(column) * static_cast<uint32>(problem_.out_stride_bytes[last]);
+        columns_ = 0;
+        CKGEN_UNROLL
+        for(int i = 0; i < window; ++i)
+            columns_ |= static_cast<uint32>(is_inside(column + i * problem_.shift[last], problem_.out_length[last])) << i;
         Sums sums = {};
         Values values[window], next[window];
         Step step{run.first - max_of(taps - 1, 0), 0};
         if(layers_ > 0)
-            load(out, own, run, place, step, column, next);
+            load(out, own, run, place, step, first, next);
         for(int end = run.first + run.count; step.row < end; ++step.row) {
             for(step.layer = 0; step.layer < layers_; ++step.layer) {
                 CKGEN_UNROLL
@@ -101,7 +107,7 @@ private:
                 const bool more = step.layer + 1 < layers_;
                 const Step after{more ? step.row : step.row + 1, more ? step.layer + 1 : 0};
                 if(after.row < end)
-                    load(out, own, run, place, after, column, next);
+                    load(out, own, run, place, after, first, next);
                 const int lds = step.layer * taps * unit_weights + mine_.lane * vector;
                 if(step.layer == 0)
                     add_row<All, true>(values, lds, sums);
@@ -121,7 +127,7 @@ private:
 
     // Loads the positions of a row that the taps of a strip read; zero outside the output.
     CKGEN_DEVICE void load(const platform::GlobalBuffer& out, uint32 own, const Run& run, const Place& place,
-                           const Step& step, int column, Values (&values)[window]) const {
+                           const Step& step, uint32 first, Values (&values)[window]) const {
         int row = origin_[height] + run.residue + problem_.shift[height] * step.row;
         bool inside = is_inside(row, problem_.out_length[height]);
         uint32 offset = own + static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[height]);
@@ -134,16 +140,13 @@ private:
             offset += static_cast<uint32>(depth) * static_cast<uint32>(problem_.out_stride_bytes[0]);
             layer = channel;
         }
-        offset += static_cast<uint32>(layer) * static_cast<uint32>(problem_.out_k_bytes);
-        const int length = inside ? problem_.out_length[last] : 0;
-        const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
-        offset += static_cast<uint32>(column) * pitch;
+        offset += static_cast<uint32>(layer) * static_cast<uint32>(problem_.out_k_bytes) + first;
+        const uint32 there = inside ? columns_ : 0;
+        const uint32 pitch =
+            static_cast<uint32>(problem_.shift[last]) * static_cast<uint32>(problem_.out_stride_bytes[last]);
         CKGEN_UNROLL
-        for(int i = 0; i < window; ++i) {
-            values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
-            column += problem_.shift[last];
-            offset += static_cast<uint32>(problem_.shift[last]) * pitch;
-        }
+        for(int i = 0; i < window; ++i)
+            values[i] = out.template load_if<Values>(thread_, (there >> i & 1) != 0, offset + static_cast<uint32>(i) * pitch);
     }
 
     // Adds a row of the output to the sums. Shifts: the first sums are complete and leave, the others move up.
@@ -152,7 +155,7 @@ private:
         float factors[window][vector];
         CKGEN_UNROLL
         for(int i = 0; i < window; ++i)
-            to_floats(values[i], factors[i]);
+            to_floats<typename D::Out, vector>(values[i], factors[i]);
         CKGEN_UNROLL
         for(int row = 0; row < rows; ++row) {
             if constexpr(Shifts)
@@ -182,6 +185,8 @@ private:
     }
 
     const int layers_;
+    uint32 columns_ = 0;  // bit i: the output has position i of a row that a strip reads
+    static_assert(window <= 32, "bits of columns_");
 };
 
 // The kernel of an instance.

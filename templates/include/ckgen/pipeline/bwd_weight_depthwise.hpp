@@ -21,6 +21,7 @@ class DepthwiseBwdWeightKernel {
     static constexpr int row_taps = D::m_per_block;
     static constexpr int unit_rows = D::stages;              // filter rows of a unit
     static constexpr int height = max_of(last - 1, 0);       // the dimension of rows
+    static_assert((positions - 1) * 2 + row_taps <= 32, "bits of Sweep::in_there");
     static_assert(unit_rows == 1 || ndim > 1, "a filter of one dimension has one row");
     using Sums = float[unit_rows][row_taps][vector];
     using Strips = DepthwiseStrips<ndim>;
@@ -32,6 +33,7 @@ public:
     static constexpr int dimensions = ndim;
     static constexpr conv::DepthwiseLimits limits{vector,   D::n_per_block, row_taps, unit_rows, positions, D::position_threads};
     static constexpr int launch_threads = D::launch_threads;
+    static constexpr int resident = unit_rows * (row_taps + positions) * vector < 60 || unit_rows == 1 ? 2 : 1;
     static constexpr int lds_bytes = D::lds_bytes;
     static_assert(launch_threads * vector * 4 <= lds_bytes, "the sums of a tap");
 
@@ -78,7 +80,9 @@ private:
         for(int round = 0; round < args_.work.rounds && base.at[0] < images; ++round) {
             if(mine && place.at[0] < images) {
                 const Sweep sweep(*this, strips, base, place);
-                if(args_.work.stride == 1)
+                if constexpr(unit_rows > 1)
+                    add_neighbours(sweep, sums);
+                else if(args_.work.stride == 1)
                     add_rows<1>(sweep, sums);
                 else if(args_.work.stride == 2)
                     add_rows<2>(sweep, sums);
@@ -98,6 +102,11 @@ private:
         return count;
     }
 
+    // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0 for
+    // more than two, whose taps share no value.
+    template <int Stride>
+    static constexpr int window = Stride == 0 ? positions * row_taps : (positions - 1) * Stride + row_taps;
+
     // The rows that a thread multiplies: `rows` rows of the output, row_dilation apart, and the rows of the input under
     // the first row of its unit's taps. Byte offsets are those of the first position of a strip.
     struct Sweep {
@@ -109,6 +118,7 @@ private:
         int in_column;  // first position in a row
         int positions;  // of the strip that the output has
         bool inside;    // false if the outer taps lie outside the input
+        uint32 in_there;  // bit i: the input has the position under tap i of the first output position
 
         CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
                            const Place& place)
@@ -155,34 +165,45 @@ private:
             in_byte += static_cast<uint32>(in_column) * static_cast<uint32>(p.in_stride_bytes[last]);
             in_pitch = static_cast<uint32>(p.dilation[last]) * static_cast<uint32>(p.in_stride_bytes[last]);
             positions = ceil_div(p.out_length[last] - first, strips.distance);
+            in_there = 0;
+            CKGEN_UNROLL
+            for(int i = 0; i < window<2>; ++i)
+                in_there |= static_cast<uint32>(is_inside(in_column + i * p.dilation[last], p.in_length[last])) << i;
         }
     };
 
-    // Values of a strip as they are in memory. Stride: how many taps the positions of a strip are apart in the input;
-    // 0 for more than two, whose taps share no value.
-    using Out = Vec<typename D::Out, vector>;
-    using In = Vec<typename D::In, vector>;
-    template <int Stride>
-    static constexpr int window = Stride == 0 ? positions * row_taps : (positions - 1) * Stride + row_taps;
+    // Values of a strip as they are in memory.
+    using Out = typename RawValues<typename D::Out, vector>::Type;
+    using In = typename RawValues<typename D::In, vector>::Type;
     using Factors = float[positions][vector];
 
     CKGEN_DEVICE void load_out(const Sweep& s, int row, Out (&values)[positions]) const {
         const uint32 byte = s.out_byte + static_cast<uint32>(row) * s.out_row;
+        const int there = row < s.rows ? s.positions : 0;
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
-            values[i] = s.out.template load_if<Out>(thread_, i < s.positions && row < s.rows,
-                                                    byte + static_cast<uint32>(i) * s.out_pitch);
+            values[i] =
+                s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
     }
     // `row`: in taps from the first row on.
     template <int Stride>
     CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
-        const int length = has_row(s, row) ? problem_.in_length[last] : 0;
         const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
-        CKGEN_UNROLL
-        for(int i = 0; i < window<Stride>; ++i) {
-            const int tap = Stride == 0 ? i / row_taps * args_.work.stride + i % row_taps : i;
-            values[i] = s.in.template load_if<In>(thread_, is_inside(s.in_column + tap * problem_.dilation[last], length),
-                                                  byte + static_cast<uint32>(tap) * s.in_pitch);
+        if constexpr(Stride == 0) {
+            const int length = has_row(s, row) ? problem_.in_length[last] : 0;
+            CKGEN_UNROLL
+            for(int i = 0; i < window<0>; ++i) {
+                const int tap = i / row_taps * args_.work.stride + i % row_taps;
+                values[i] =
+                    s.in.template load_if<In>(thread_, is_inside(s.in_column + tap * problem_.dilation[last], length),
+                                              byte + static_cast<uint32>(tap) * s.in_pitch);
+            }
+        } else {
+            const uint32 there = has_row(s, row) ? s.in_there : 0;
+            CKGEN_UNROLL
+            for(int i = 0; i < window<Stride>; ++i)
+                values[i] =
+                    s.in.template load_if<In>(thread_, (there >> i & 1) != 0, byte + static_cast<uint32>(i) * s.in_pitch);
         }
     }
     CKGEN_DEVICE bool has_row(const Sweep& s, int row) const {
@@ -190,38 +211,37 @@ private:
                                                         problem_.in_length[height]));
     }
 
+    // Each row of the output by itself.
     template <int Stride>
     CKGEN_DEVICE void add_rows(const Sweep& s, Sums& sums) const {
-        if(unit_rows > 1 && args_.work.row_stride == 1)
-            add_neighbours<Stride>(s, sums);
+        Out out[positions];
+        In in[window<Stride>];
+        Factors factors;
+        load_out(s, 0, out);
+        load_in<Stride>(s, 0, in);
+        CKGEN_UNROLL
+        for(int i = 0; i < positions; ++i)
+            to_floats<typename D::Out, vector>(out[i], factors[i]);
+        if(!has_row(s, 0))
+            return;
+        float values[window<Stride>][vector];
+        CKGEN_UNROLL
+        for(int i = 0; i < window<Stride>; ++i)
+            to_floats<typename D::In, vector>(in[i], values[i]);
+        if(s.positions >= positions)
+            multiply<Stride, true>(s, values, factors, sums[0]);
         else
-            for(int row = 0; row < s.rows; ++row) {
-                Out out[positions];
-                Factors factors;
-                load_out(s, row, out);
-                CKGEN_UNROLL
-                for(int i = 0; i < positions; ++i)
-                    to_floats(out[i], factors[i]);
-                CKGEN_UNROLL
-                for(int tap = 0; tap < unit_rows; ++tap) {
-                    const int at = row * args_.work.row_stride + tap;
-                    In in[window<Stride>];
-                    load_in<Stride>(s, at, in);
-                    if(has_row(s, at))
-                        multiply<Stride>(s, in, factors, sums[tap]);
-                }
-            }
+            multiply<Stride, false>(s, values, factors, sums[0]);
     }
 
     // Neighbouring rows of the output are one tap apart in the input: each row of the input is loaded once and
     // multiplied with the last unit_rows rows of the output, which stay in registers. The next rows are loaded ahead.
-    template <int Stride>
     CKGEN_DEVICE void add_neighbours(const Sweep& s, Sums& sums) const {
         Factors rows[unit_rows];
         Out out[positions];
-        In in[window<Stride>];
+        In in[window<1>];
         load_out(s, 0, out);
-        load_in<Stride>(s, 0, in);
+        load_in<1>(s, 0, in);
         const int end = s.rows + unit_rows - 1;
         for(int first = 0; first < end; first += unit_rows) {
             CKGEN_UNROLL
@@ -231,50 +251,46 @@ private:
                     break;
                 CKGEN_UNROLL
                 for(int i = 0; i < positions; ++i)
-                    to_floats(out[i], rows[turn][i]);
-                In values[window<Stride>];
+                    to_floats<typename D::Out, vector>(out[i], rows[turn][i]);
+                float values[window<1>][vector];
                 CKGEN_UNROLL
-                for(int i = 0; i < window<Stride>; ++i)
-                    values[i] = in[i];
+                for(int i = 0; i < window<1>; ++i)
+                    to_floats<typename D::In, vector>(in[i], values[i]);
+                const bool reads = has_row(s, row);
                 if(row + 1 < end) {
                     load_out(s, row + 1, out);
-                    load_in<Stride>(s, row + 1, in);
+                    load_in<1>(s, row + 1, in);
                 }
-                if(!has_row(s, row))
+                if(!reads)
                     continue;
-                CKGEN_UNROLL
-                for(int tap = 0; tap < unit_rows; ++tap)
-                    if(is_inside(row - tap, s.rows))
-                        multiply<Stride>(s, values, rows[(turn - tap + unit_rows) % unit_rows], sums[tap]);
+                if(row >= unit_rows - 1 && row < s.rows && s.positions >= positions) {
+                    CKGEN_UNROLL
+                    for(int tap = 0; tap < unit_rows; ++tap)
+                        multiply<1, true>(s, values, rows[(turn - tap + unit_rows) % unit_rows], sums[tap]);
+                } else {
+                    CKGEN_UNROLL
+                    for(int tap = 0; tap < unit_rows; ++tap)
+                        if(is_inside(row - tap, s.rows))
+                            multiply<1, false>(s, values, rows[(turn - tap + unit_rows) % unit_rows], sums[tap]);
+                }
             }
         }
     }
 
-    // A position past the last is not multiplied by zero: the input under it may be infinite.
-    template <int Stride>
-    CKGEN_DEVICE void multiply(const Sweep& s, const In (&in)[window<Stride>], const Factors& out,
-                               float (&sums)[row_taps][vector]) const {
-        if(s.positions >= positions)
-            multiply<Stride, true>(s, in, out, sums);
-        else
-            multiply<Stride, false>(s, in, out, sums);
-    }
+    // All: the output has all positions of the strip. A position past the last is not multiplied by zero: the input
+    // under it may be infinite.
     template <int Stride, bool All>
-    CKGEN_DEVICE void multiply(const Sweep& s, const In (&in)[window<Stride>], const Factors& out,
+    CKGEN_DEVICE void multiply(const Sweep& s, const float (&in)[window<Stride>][vector], const Factors& out,
                                float (&sums)[row_taps][vector]) const {
         CKGEN_UNROLL
-        for(int at = 0; at < window<Stride>; ++at) {
-            float factors[vector];
-            to_floats(in[at], factors);
+        for(int i = 0; i < positions; ++i) {
+            if(!All && i >= s.positions)
+                break;
             CKGEN_UNROLL
-            for(int i = 0; i < positions; ++i) {
-                const int tap = Stride == 0 ? at - i * row_taps : at - i * Stride;
-                if(tap < 0 || tap >= row_taps || (!All && i >= s.positions))
-                    continue;
+            for(int tap = 0; tap < row_taps; ++tap)
                 CKGEN_UNROLL
-                for(int e = 0; e < vector; ++e)
-                    sums[tap][e] += factors[e] * out[i][e];
-            }
+            for(int e = 0; e < vector; ++e)
+                sums[tap][e] += in[i * (Stride == 0 ? row_taps : Stride) + tap][e] * out[i][e];
         }
     }
 

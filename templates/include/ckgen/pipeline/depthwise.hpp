@@ -8,6 +8,15 @@
 
 namespace ckgen::pipeline {
 
+template <bool First, class A, class B>
+struct Select {
+    using Type = A;
+};
+template <class A, class B>
+struct Select<false, A, B> {
+    using Type = B;
+};
+
 // The position of a thread in its workgroup.
 template <class D>
 struct DepthwiseThread {
@@ -39,34 +48,53 @@ struct DepthwiseStrips {
     CKGEN_DEVICE int first(const Place& place) const { return place.at[NDim] * pitch + place.at[NDim + 1]; }
 };
 
-// The values of neighbouring groups as f32.
+// Values of neighbouring groups as they are in memory. 16-bit values stay in words: nvcc unpacks vectors of them when it
+// loads them.
 template <class T, int Width>
-CKGEN_DEVICE void to_floats(const Vec<T, Width>& values, float (&result)[Width]) {
+struct RawValues {
+    static constexpr bool words = Width * sizeof(T) % 4 == 0;
+    using Element = typename Select<words, uint32, T>::Type;
+    using Type = Vec<Element, words ? Width * static_cast<int>(sizeof(T)) / 4 : Width>;
+};
+
+template <class T>
+CKGEN_DEVICE void to_floats(uint32 word, float (&result)[2]) {
 #if defined(__CUDA_ARCH__)
-    // As pairs: element by element, nvcc extracts each half with an instruction of its own.
-    if constexpr(IsSame<T, half_t>::value && Width % 2 == 0) {
-        const auto words = __builtin_bit_cast(Vec<uint32, Width / 2>, values);
-        CKGEN_UNROLL
-        for(int i = 0; i < Width / 2; ++i) {
-            const float2 pair = __half22float2(__builtin_bit_cast(__half2, words[i]));
-            result[2 * i] = pair.x;
-            result[2 * i + 1] = pair.y;
-        }
-        return;
-    }
-    if constexpr(IsSame<T, bhalf_t>::value && Width % 2 == 0) {
-        const auto words = __builtin_bit_cast(Vec<uint32, Width / 2>, values);
-        CKGEN_UNROLL
-        for(int i = 0; i < Width / 2; ++i) {
-            result[2 * i] = __builtin_bit_cast(float, words[i] << 16);
-            result[2 * i + 1] = __builtin_bit_cast(float, words[i] & 0xffff0000u);
-        }
+    if constexpr(IsSame<T, half_t>::value) {
+        asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
+            : "=f"(result[0]), "=f"(result[1])
+            : "r"(word));
         return;
     }
 #endif
-    CKGEN_UNROLL
-    for(int e = 0; e < Width; ++e)
-        result[e] = to_float(values[e]);
+    if constexpr(IsSame<T, bhalf_t>::value) {
+        result[0] = __builtin_bit_cast(float, word << 16);
+        result[1] = __builtin_bit_cast(float, word & 0xffff0000u);
+    } else {
+        const auto pair = __builtin_bit_cast(Vec<uint16, 2>, word);
+        result[0] = to_float(__builtin_bit_cast(T, pair[0]));
+        result[1] = to_float(__builtin_bit_cast(T, pair[1]));
+    }
+}
+template <class T, int Width>
+CKGEN_DEVICE void to_floats(const typename RawValues<T, Width>::Type& raw, float (&result)[Width]) {
+    if constexpr(sizeof(T) == 4) {
+        CKGEN_UNROLL
+        for(int e = 0; e < Width; ++e)
+            result[e] = __builtin_bit_cast(float, raw[e]);
+    } else if constexpr(RawValues<T, Width>::words) {
+        CKGEN_UNROLL
+        for(int i = 0; i < Width / 2; ++i) {
+            float pair[2];
+            to_floats<T>(raw[i], pair);
+            result[2 * i] = pair[0];
+            result[2 * i + 1] = pair[1];
+        }
+    } else {
+        CKGEN_UNROLL
+        for(int e = 0; e < Width; ++e)
+            result[e] = to_float(raw[e]);
+    }
 }
 
 CKGEN_DEVICE bool is_inside(int position, int length) {
