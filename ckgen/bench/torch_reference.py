@@ -10,7 +10,7 @@ from typing import Any
 
 from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 
 def prepare(torch: Any) -> None:
@@ -21,7 +21,7 @@ def prepare(torch: Any) -> None:
 
 
 def gradient_launcher(
-    torch: Any, problem: ConvProblem, tensors: Mapping[TensorName, Any], operation: str = BWD_WEIGHT
+    torch: Any, problem: ConvProblem, tensors: Mapping[TensorName, Any], operation: str = DEFAULT_OPERATION
 ) -> Callable[[], Any]:
     """A function that starts one gradient of PyTorch and returns it: (G*K, C, filter) or (N, G*C, input).
 
@@ -54,7 +54,7 @@ def gradient_launcher(
     return launch
 
 
-def to_logical(problem: ConvProblem, gradient: Any, operation: str = BWD_WEIGHT) -> Any:
+def to_logical(problem: ConvProblem, gradient: Any, operation: str = DEFAULT_OPERATION) -> Any:
     """The result of ``gradient_launcher``'s function as (G, K, C, filter) or (G, N, C, input)."""
     if OPERATIONS[operation].written == "wei":
         return gradient.reshape(problem.lengths("wei"))

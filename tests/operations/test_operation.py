@@ -16,7 +16,6 @@ from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.checker import LAYOUT_NAMES
 from ckgen.operations import operation as registry
-from ckgen.operations.gemm import accumulations
 from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
 from ckgen.problems.sets import bundled_sets
 from tests.support.random_instances import random_instances
@@ -39,7 +38,7 @@ def test_a_result_has_the_shape_of_what_is_written(operation: Operation) -> None
 def test_a_sum_of_ones_counts_its_terms(operation: Operation, problem: ConvProblem) -> None:
     """GEMM-K is the number of terms, and the selector's count is never lower."""
     found = operation.reference(problem, {tensor: np.ones(problem.lengths(tensor)) for tensor in operation.read})
-    assert found.max(initial=0) <= accumulations(operation.name, problem) <= np.prod(operation.longest_sum(problem))
+    assert found.max(initial=0) <= operation.accumulations(problem) <= np.prod(operation.extents(problem).k)
 
 
 @EACH

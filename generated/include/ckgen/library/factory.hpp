@@ -5,9 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
-#include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
-
 namespace ckgen::tensor_operation::device::instance {
 
 // Specialised per operation in generated headers; GetInstances() returns every instance of the library for DeviceOp.

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/planned_operator.hpp. Do not edit; run: ckgen generate
-// The operator of an instance, except for the parts in which CK's interfaces of the two operations differ, and the
+// The operator of an instance, except for the parts in which CK's interfaces of the operations differ, and the
 // macros that a generated instance ends with.
 //
 // An instance names a family: a struct in ckgen::instances that binds a kernel to an operation. Both passes use
