@@ -109,7 +109,8 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
     written = problem.elements(OPERATIONS[instance.operation].written)
     partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
-    memory = (OPERATIONS[instance.operation].compulsory_bytes(problem, instance.dtype) + partials) / rates.memory_bytes_per_s
+    compulsory = OPERATIONS[instance.operation].compulsory_bytes(problem, instance.dtype)
+    memory = (compulsory + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 

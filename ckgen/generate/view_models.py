@@ -176,7 +176,8 @@ def _kernel(operation: str, family: str) -> Kernel:
 
 
 def _types(instance: Instance, function: Function) -> Types:
-    operation, written = OPERATIONS[instance.operation], element_of(instance.dtype, OPERATIONS[instance.operation].written)
+    operation = OPERATIONS[instance.operation]
+    written = element_of(instance.dtype, operation.written)
     ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
     ds_data_type = ", ".join((ELEMENTS[kind.dtype] if kind.dtype else written).cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]

@@ -101,6 +101,9 @@ BWD_DATA = Operation(
     compulsory_bytes=ConvProblem.bytes,  # every position of the input is written
     reference=lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
     torch_reference=lambda torch, problem, seen: torch_backward_data(torch, problem, seen["out"], seen["wei"]),
+    pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
+        *(out, in_, wei, None), *rest, [True, False, False]
+    )[0],
     operator="BwdDataOperator",
     interface="device_grouped_conv_bwd_data_multiple_d.hpp",
     prefix="Data",

@@ -88,6 +88,9 @@ BWD_WEIGHT = Operation(
     compulsory_bytes=ConvProblem.least_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
     torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),
+    pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
+        *(out, in_, wei, None), *rest, [False, True, False]
+    )[1],
     operator="BwdWeightOperator",
     interface="device_grouped_conv_bwd_weight.hpp",
     prefix="",

@@ -37,7 +37,8 @@ class Operation:
     position. `extents` gives the sizes that the selector counts with; the C++ operation has the same function.
     `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
     float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
-    module is its first argument.
+    module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
+    tensor only gives the shape; its last argument is the rest of `aten.convolution`'s, from the stride on.
 
     `operator` is the C++ alias of its operators, `interface` the header in ckgen/op that declares it. `prefix` begins
     the names of its structs of derived values and rules; `own_derived` is the C++ template in
@@ -62,6 +63,7 @@ class Operation:
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
     reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)
     torch_reference: Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any] = field(repr=False)
+    pytorch: Callable[[Any, Any, Any, Any, tuple[Any, ...]], Any] = field(repr=False)
     operator: str
     interface: str
     prefix: str

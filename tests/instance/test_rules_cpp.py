@@ -111,7 +111,7 @@ def test_operators_keep_their_order_in_cpp() -> None:
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
     text = f'#include "ckgen/config/layout.hpp"\n#include "ckgen/config/derived.hpp"\n{cpp_struct("C", XDL)}\n'
-    message = syntax_check(include, text + 'static_assert(ckgen::Derived<C, ckgen::operations::BwdWeight>::k1 == 4, "k1");')
+    message = syntax_check(include, f'{text}static_assert({derived_of(XDL, "C")}::k1 == 4, "k1");')
     assert "static assertion failed: k1" in message
 
 

@@ -60,6 +60,9 @@ def test_a_layout_tells_the_operation_while_one_alone_has_it(monkeypatch: pytest
     with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
         operation_in("NHWGC/GKYXC/NHWGK")
     assert operation_in("NHWGC/GKYXC/NHWGK", {registry.BWD_WEIGHT, registry.BWD_DATA}) == registry.BWD_WEIGHT
+    for held in ((), {registry.BWD_DATA}):  # none of them has the layout
+        with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
+            operation_in("NHWGC/GKYXC/NHWGK", held)
     with pytest.raises(CkgenError, match="no operation has the layout NCHW"):
         operation_in("NCHW")
 

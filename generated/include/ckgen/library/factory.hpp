@@ -13,7 +13,7 @@ struct DeviceOperationInstanceFactory;
 
 }  // namespace ckgen::tensor_operation::device::instance
 
-// Use at global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
+// Use at global scope. The type of the operator follows the name: Operator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
 #define CKGEN_DECLARE_INSTANCE(NAME, ...)                                                                              \
     namespace ckgen::instances {                                                                                       \
     std::unique_ptr<::ckgen::tensor_operation::device::__VA_ARGS__> make_##NAME();                                     \
