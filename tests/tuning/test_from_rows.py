@@ -182,6 +182,16 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
     assert "is not the text of a problem" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_select_takes_an_operation_instead_of_a_layout(capsys: pytest.CaptureFixture[str], operation: str) -> None:
+    words = ["select", "K64", "C64", "3x3", "on", "14x14", "p1", "--operation", operation, "--json"]
+    assert main(words) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert parse(answer["name"]).operation == operation
+    assert main([*words[:-2], operation[:-1]]) == 2
+    assert f"there is no operation `{operation[:-1]}`" in capsys.readouterr().err
+
+
 def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """A problem in no table gets neither the generic instance nor a neighbour's time."""
     words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]
