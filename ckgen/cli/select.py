@@ -97,12 +97,14 @@ def _instances(spec: Path | None) -> tuple[Instance, ...]:
 
 
 def _answer(ask: Callable[[], Choice]) -> Choice | str:
-    """Return the selector's choice, or the reason why there is none."""
+    """Return the selector's choice, or the reason why there is none. Raise CkgenError if the operation is unclear."""
     from ckgen.errors import CkgenError
 
     try:
         return ask()
     except CkgenError as error:
+        if any(diagnostic.rule == "operation" for diagnostic in error.diagnostics):
+            raise  # the same for every problem
         return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
 
 
