@@ -484,14 +484,8 @@ TMA_BUGS = {
 BUGS = {("halo", name): bug for name, bug in HALO_BUGS.items()} | {("tma", name): bug for name, bug in TMA_BUGS.items()}
 
 
-def mappings() -> int:
-    return len(Path("/proc/self/maps").read_text().splitlines())
-
-
 @pytest.mark.parametrize("key", BUGS, ids="-".join)
 def test_planted_bug_is_reported(key: tuple[str, str], tmp_path: Path) -> None:
     bug = BUGS[key]
     instance = TMA if key[0] == "tma" else HALO_8
-    before = mappings()
     check_bug(bug, instance, run_instance, tmp_path)
-    assert not bug.words or mappings() < before + 200, "a report gives the stacks of its threads back"
