@@ -20,8 +20,9 @@ import pytest
 from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError
-from tests.support.cxx import ROOT, compile_with, header, link, replace_once, run_instance, source, write_tree
+from tests.support.cxx import ROOT, compile_with, header, link, run_instance, source, write_tree
 from tests.support.planted_bugs import without_folders
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -219,24 +220,24 @@ PLANTS = (
     Plant(
         "role-skips-a-barrier",
         "wavelet.hpp",
-        "            Epilogue::accompany(thread);\n",
-        "",
+        "Epilogue::accompany(thread); } private:",
+        "} private:",
         WAVELET,
         ("barrier mismatch", "waits at barrier cshuffle.hpp", "waves 0-3", "finished"),
     ),
     Plant(
         "lanes-of-a-wave-part",
         "cshuffle.hpp",
-        "thread.barrier();  // the main loop's LDS reads are over",
-        "if(math_id % 2 == 0) thread.barrier();",
+        "thread.barrier(); typename Parts::template Store<Shape> store(thread, math_id,",
+        "if(math_id % 2 == 0) thread.barrier(); typename Parts::template Store<Shape> store(thread, math_id,",
         XDL,
         ("barrier mismatch", "threads 0-0", "waits at barrier cshuffle.hpp"),
     ),
     Plant(
         "read-of-what-nobody-wrote",
         "xdl.hpp",
-        "loader.store(thread, stage, registers);",
-        "if(id != 77) loader.store(thread, stage, registers);",
+        "Loader loader(thread, id, ... loader.store(thread, stage, registers);",
+        "Loader loader(thread, id, ... if(id != 77) loader.store(thread, stage, registers);",
         XDL,
         ("LDS read of bytes that nobody wrote", "mfma.hpp"),
     ),

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ckgen.instance.instance import Instance
-from tests.support.cxx import ROOT, header, link, replace_once, write_tree
+from tests.support.cxx import ROOT, header, link, write_tree
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
