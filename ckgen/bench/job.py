@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import Any, Literal
 
 from ckgen.conv.problem import ConvProblem
@@ -13,7 +14,7 @@ from ckgen.operations.operation import BWD_WEIGHT
 from ckgen.problems.sets import NamedProblem
 
 Kind = Literal["instance", "reference"]
-CacheMode = Literal["flush", "rotate", "warm"]
+CacheMode = Literal["flush", "warm"]
 
 OK, WRONG, INEXACT = "ok", "wrong", "inexact"
 FAILED, CRASHED, TIMEOUT = "failed", "crashed", "timeout"
@@ -25,7 +26,7 @@ class Settings:
 
     ``warm_up`` runs come first. Then as many samples are taken as fit into ``sample_ms`` milliseconds, but at least
     ``min_samples`` and at most ``max_samples``. ``cache`` is the state of the cache before each sample: `flush` reads a
-    large buffer, `rotate` takes the next of several copies of the tensors, `warm` does nothing.
+    large buffer, `warm` does nothing.
     """
 
     warm_up: int = 3
@@ -94,16 +95,8 @@ class Outcome:
 
 def timed(verdict: str, message: str, times: list[float], **more: Any) -> Outcome:
     """An outcome with the statistics of ``times``, which holds at least one sample."""
-    ordered = sorted(times)
-
-    def quantile(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-    median, q1, q3 = quantile(0.5), quantile(0.25), quantile(0.75)
-    return Outcome(verdict, message, median, ordered[0], q1, q3, len(ordered), **more)
+    q1, median, q3 = quantiles(times if len(times) > 1 else times * 2, n=4, method="inclusive")
+    return Outcome(verdict, message, median, min(times), q1, q3, len(times), **more)
 
 
 def problem_from_json(data: Mapping[str, Any]) -> ConvProblem:

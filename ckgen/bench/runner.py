@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,12 +28,11 @@ START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measur
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a run: seconds per job, seconds for all jobs, and the number of crashes or timeouts after which the
-    other jobs of an instance are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
+    """Limits of a run: seconds per job, and the number of crashes or timeouts after which the other jobs of an instance
+    are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
     far on the same problem and data type gets few samples."""
 
     job_seconds: float = 120.0
-    total_seconds: float = math.inf
     crashes: int = 3
     give_up: float = 3.0
 
@@ -77,13 +75,11 @@ class BenchRun:
             self._note_best(row)
         if not wanted:
             return
-        begin = time.monotonic()
         dtypes = sorted({job.dtype for job in wanted})
         ceilings = self._tell({"do": "ceilings", "dtypes": dtypes})
         run_id = self._store.begin(dataclasses.replace(origin, ceilings=ceilings))
         for job in wanted:
-            late = time.monotonic() - begin > self._limits.total_seconds
-            if late or self._crashes[job.name] >= self._limits.crashes:
+            if self._crashes[job.name] >= self._limits.crashes:
                 self.left.append(job)
                 continue
             row = make_row(run_id, now(), job, self._outcome(job))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +11,6 @@ from ckgen.cli.common.files import write_new
 from ckgen.cli.common.options import PATH
 from ckgen.errors import EXIT_FAILED
 from ckgen.selection.measured import TABLES, Table
-
-if TYPE_CHECKING:
-    pass
-
 
 OPERATION = "grouped_conv_bwd_weight"
 
