@@ -1,8 +1,7 @@
-"""Jobs to measure and their results, as plain data that travels to a worker process and back as JSON."""
+"""Jobs to measure and their results, as plain data that travels to a worker process and back."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import quantiles
@@ -66,15 +65,6 @@ class Job:
         work = self.operation, self.function, self.dtype, str(self.problem.problem)
         return self.kind, self.name, *work, self.split_k
 
-    def to_json(self) -> dict[str, Any]:
-        """A form that JSON can represent and ``from_json`` reads."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """The job that ``to_json`` described."""
-        return cls(**{**data, "problem": _named(data["problem"])})
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -103,14 +93,3 @@ def problem_from_json(data: Mapping[str, Any]) -> ConvProblem:
     """The problem whose fields came from ``dataclasses.asdict``; its tuples have become lists in JSON."""
     fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
     return ConvProblem(**fields)
-
-
-def _named(data: Mapping[str, Any]) -> NamedProblem:
-    original = data["original"]
-    return NamedProblem(
-        data["name"],
-        problem_from_json(data["problem"]),
-        None if original is None else problem_from_json(original),
-        data["published_uplift"],
-        tuple(data["operations"]),
-    )
