@@ -14,7 +14,7 @@ from ckgen.bench.origin import make_origin, spec_digest
 from ckgen.bench.plan import SPLIT_KS, make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import ResultRow, Store
-from ckgen.cli.bench import BenchOptions
+from ckgen.cli.bench_options import BenchOptions
 from ckgen.cli.common import console
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection

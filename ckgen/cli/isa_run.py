@@ -14,8 +14,8 @@ from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
-from ckgen.cli.isa import IsaOptions
 from ckgen.cli.isa_nvidia_run import isa_nvidia
+from ckgen.cli.isa_options import IsaOptions
 from ckgen.cost.model import bound_of
 from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES

@@ -11,7 +11,7 @@ from ckgen.cli.common import console
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.workshop import Workplace, build_library, refuse_archs, workplace
-from ckgen.cli.smoke import SmokeOptions
+from ckgen.cli.smoke_options import SmokeOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
 from ckgen.instance.filters import filtered
