@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +132,8 @@ def wait_until(told: Path) -> Callable[[list[Any], float], list[Any]]:
 
     def wait_for(sources: list[Any], seconds: float) -> list[Any]:
         for _ in range(int(seconds / 0.05)):
-            if found := wait(sources, 0.05):
-                return found
+            if sources[0].poll(0.05):
+                return sources
             if told.exists():
                 told.unlink()
                 break
