@@ -116,7 +116,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _how(origin: Origin) -> str:
-    caches = {"flush": "cache flushed before each sample", "rotate": "rotating buffers", "warm": "warm cache"}
+    caches = {"flush": "cache flushed before each sample", "warm": "warm cache"}
     return f"medians, {caches.get(str(origin.settings.get('cache')), 'cache mode unknown')}"
 
 

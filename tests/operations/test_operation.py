@@ -18,8 +18,8 @@ from ckgen.instance.checker import LAYOUT_NAMES
 from ckgen.operations import operation as registry
 from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
 from ckgen.problems.sets import bundled_sets
-from tests.support.random_instances import random_instances
 from tests.support.strategies import problems
+from tests.support.sweep.random_instances import random_instances
 
 EACH = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.short)
 SMALL = make_problem(groups=2, batch=2, k=3, c=5, filter=(3, 2), input=(5, 4), stride=(2, 1), pad=(1, 0))

@@ -35,7 +35,7 @@ PLANNED_SOURCES = (
 )
 RUNTIME = (
     *PLANNED_SOURCES,
-    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/thread", "host/tma"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/stacks", "host/thread", "host/tma"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3
