@@ -73,7 +73,7 @@ _VALUES = (
     Value(
         "lds_store_bytes",
         "Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.",
-        "16 * 2 * min(n_per_block, 128) if a_rows else 0",
+        "16 * 2 * min(n_per_block, 128) if a_k_major else 0",
     ),
     Value(
         "lds_beside_stages",
@@ -127,7 +127,7 @@ class Hopper(BulkCopy):
         reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
         if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
             return False
-        if instance.a_rows:
+        if instance.a_k_major:
             return problem.groups == 1 or problem.k % COPY_STEP == 0
         step = COPY_BYTES // instance.elem_bytes
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0

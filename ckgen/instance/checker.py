@@ -22,7 +22,7 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_rows, all that derived values use of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_k_major, all that derived values use of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -15,7 +15,7 @@ from ckgen.operations.operation import OPERATIONS
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
     "elem_bytes": "sizeof(Out)",
-    "c_bytes": "a_rows ? sizeof(In) : sizeof(Wei)",
+    "c_bytes": "a_k_major ? sizeof(In) : sizeof(Wei)",
 }
 _OPERATORS: dict[type, tuple[str, int]] = {  # with their precedence
     ast.Mult: ("*", 2),
@@ -81,7 +81,7 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
     found = []
     for rules in rule_sets():
         family, operation = FAMILIES[rules.families[0]], OPERATIONS[rules.operation]
-        derived = f"{family.struct}Derived<Config, {str(operation.a_rows).lower()}>"
+        derived = f"{family.struct}Derived<Config, {str(operation.home_a_k_major).lower()}>"
         if operation.fused:
             derived = f"WithFunction<{derived}>"
         homes = {arch for dtype in operation.dtypes for arch in family.home(dtype)}
@@ -104,7 +104,7 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
         for name in ordered
         if name in formulas.names
     )
-    fields = tuple(sorted(name for name in ordered if name not in (*formulas.names, "a_rows")))
+    fields = tuple(sorted(name for name in ordered if name not in (*formulas.names, "a_k_major")))
     return DerivedStruct(f"{prefix}Derived", tuple(family.name for family in families), fields, values)
 
 

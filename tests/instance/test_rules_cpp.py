@@ -50,7 +50,7 @@ CHECKED = '#include "ckgen/config/checked.hpp"\n'
 
 def derived_of(instance: Instance, struct: str) -> str:
     """The C++ type of an instance's derived values over its struct."""
-    return f"ckgen::{FAMILIES[instance.family].struct}Derived<{struct}, {str(instance.a_rows).lower()}>"
+    return f"ckgen::{FAMILIES[instance.family].struct}Derived<{struct}, {str(instance.a_k_major).lower()}>"
 
 
 def prefix_of(instance: Instance) -> str:
