@@ -66,7 +66,7 @@ std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& 
     if(windows * shares > kMostRows / t.launch_threads)
         return refuse("grid-size", "the grid would hold more than 2^31 threads");
     plan.split_k = a.split_k = 1;
-    a.tapped_blocks = static_cast<uint32>(windows * shares);
+    a.blocks_with_taps = static_cast<uint32>(windows * shares);
     return {};
 }
 

@@ -40,10 +40,9 @@ int copied_rows(const Problem& p) {
 }
 
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
-    if(a.classes > kMostClasses)
-        return refuse("classes", "strides and filter make " + number(a.classes) +
-                                     " kinds of positions, more than the " + number(kMostClasses) +
-                                     " tensor maps of a kernel");
+    if(a.sub_gemms > kMostSubGemms)
+        return refuse("classes", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
+                                     number(kMostSubGemms) + " tensor maps of a kernel");
     if(p.groups() > 1 && p.out_channels() % 16 != 0)
         return refuse("copy-engine",
                       "K " + number(p.out_channels()) +
@@ -82,14 +81,14 @@ void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataT
 namespace {
 
 TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
-    return {a.tapped_blocks, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
+    return {a.blocks_with_taps, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
 }
 
 // True if all tiles have the same number of taps. Otherwise the tiles with fewer taps fill the last round.
-bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
+bool alike(const BwdDataArgs& a) { return a.sub_gemms == 1 && a.tiles_without_taps == 0; }
 
 // The sub-GEMM with index `number`.
-SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
+SubGemm sub_gemm_of(const BwdDataArgs& a, int number, int ndim) {
     SubGemm seen{};
     seen.rows = a.images;
     seen.all_taps = 1;
@@ -122,10 +121,10 @@ int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& 
 BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units) {
     BwdDataUnits units{};
     const TileWork work = work_of(t, a, p.ndim);
-    const auto tapped = static_cast<int32>(a.tapped_blocks);
+    const auto tapped = static_cast<int32>(a.blocks_with_taps);
     units.tiles = static_cast<int32>(grid_size(a));
-    units.class_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
-    units.all_classes = Divider::by(units.class_count);
+    units.sub_gemm_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
+    units.all_sub_gemms = Divider::by(units.sub_gemm_count);
     if(t.weight_rows > 0) {  // neighbouring units share a weight, so no last round is split
         units.schedule = split_k > 1 ? TileSchedule{0, units.tiles, split_k} : TileSchedule{units.tiles, 0, 1};
     } else if(split_k > 1) {
@@ -137,8 +136,8 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     units.n_tiles = Divider::by(a.n_tiles);
     units.groups = Divider::by(a.groups);
     units.m_tiles = Divider::by(a.m_tiles);
-    for(int number = 0; number < a.classes; ++number)
-        units.classes[number] = class_of_all(a, number, p.ndim);
+    for(int number = 0; number < a.sub_gemms; ++number)
+        units.sub_gemms[number] = sub_gemm_of(a, number, p.ndim);
     const int64 sums = sums_of(t.truncates, most_taps(a, p.ndim) * a.k);
     units.k_tiles_per_chunk = static_cast<int32>(divide_up(divide_up(work.k_tiles, split_k), divide_up(sums, split_k)));
     return units;

@@ -89,9 +89,9 @@ private:
     static constexpr int64 kNone = -1;  // for a row past the last
 
     static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
-        if(tile.tapless)
+        if(tile.without_taps)
             return {tile.count, row};
-        return {tile.count, units.classes[tile.class_number].by, row};
+        return {tile.count, units.sub_gemms[tile.sub_gemm].by, row};
     }
     CKGEN_DEVICE int32 of_lane(int lane, int32 value) const {
         constexpr int exchanging = platform::kExchangeLanes;  // the host exchanges several warps at once

@@ -39,8 +39,8 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         args.units = plan.units;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
-        for(int number = 0; number < p.classes; ++number)
-            if(const conv::SubGemm& seen = plan.units.classes[number]; seen.rows > 0)
+        for(int number = 0; number < p.sub_gemms; ++number)
+            if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
                 args.out[number] = platform::image_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
         return args;
     }
