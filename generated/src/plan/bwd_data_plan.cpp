@@ -265,7 +265,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     if(!reason.empty())
         return reason;
     const int workgroups = compute_units * t.resident;
-    plan.split_k = split_of_units(t, a, p, workgroups);
+    plan.split_k = persistent_split_k(t, a, p, workgroups);
     plan.units = units_of(t, a, p, plan.split_k, workgroups);
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)

@@ -44,7 +44,7 @@ double persistent_ns(const TileWork& work, int64 units, int64 split_k) {
 
 }  // namespace
 
-int64 fill_waves(const TileWork& work, int64 compute_units) {
+int64 split_to_fill(const TileWork& work, int64 compute_units) {
     if(work.tiles >= compute_units * 32)  // so many rounds that the idle part of the last is negligible
         return 1;
     int64 best = 1;

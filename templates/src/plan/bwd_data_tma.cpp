@@ -109,11 +109,11 @@ SubGemm sub_gemm_of(const BwdDataArgs& a, int number, int ndim) {
 
 }  // namespace
 
-int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
+int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
     const TileWork work = work_of(t, a, p.ndim);
     // The stationary part of the weight must fit LDS.
     const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
-    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? fill_waves(work, compute_units) : 1;
+    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? split_to_fill(work, compute_units) : 1;
     return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
 }
 

@@ -44,7 +44,7 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
     if(t.is_halo())
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
-        return static_cast<int>(fill_waves(tile_work(t, work), compute_units));
+        return static_cast<int>(split_to_fill(tile_work(t, work), compute_units));
     return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
                                      std::min(sums(t, p), work.k_tiles)));
 }

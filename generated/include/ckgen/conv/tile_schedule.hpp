@@ -48,7 +48,7 @@ struct TileWork {
 // where blocks is the number of 64x64x64 blocks in a tile of GEMM-K. Units run in rounds of compute_units, and adding n
 // bytes of partials takes 2500 + n / 3200. The terms are: the products; filling the pipeline and storing the tile; the
 // grid barrier; writing and reading a partial. The constants fit an H200: bench/results/2026-11-21-h200.
-int64 fill_waves(const TileWork& work, int64 compute_units);
+int64 split_to_fill(const TileWork& work, int64 compute_units);
 
 // The schedule for split_k. With split_k 1 the tiles of an incomplete last round become stream-K tiles, if other rounds
 // precede it; the same estimate chooses their splits, at most 8.
