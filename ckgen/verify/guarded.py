@@ -68,7 +68,7 @@ def fill_of(pattern: int, itemsize: int) -> int:
     return pattern if unit_of(itemsize) == 2 else 0x7F | (pattern & 4) << 5
 
 
-def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
+def poisoned(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
     """A guarded array of the given shape in which every unit is ``poison``."""
     unit, fills = unit_of(storage.itemsize), [fill_of(pattern, storage.itemsize) for pattern in (GUARD, poison)]
     size, guard = prod(shape) * storage.itemsize // unit, GUARD_BYTES // unit
@@ -80,6 +80,6 @@ def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
 
 def holding(values: Array) -> Guarded:
     """A guarded, gap-free copy of ``values``."""
-    made = blank(values.shape, values.dtype, GUARD)
+    made = poisoned(values.shape, values.dtype, GUARD)
     made.array[...] = values
     return made
