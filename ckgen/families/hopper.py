@@ -114,7 +114,7 @@ class Hopper(BulkCopy):
         return LOAD_WAVES, max(1, 2 * extents[0] // WGMMA_ROWS)
 
     def stages(self, instance: Fields) -> int:
-        most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
+        most = max(arch.lds_limit for arch in NVIDIA_ARCHES.values())
         stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
         return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
 

@@ -85,7 +85,7 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
         if operation.fused:
             derived = f"WithFunction<{derived}>"
         homes = {arch for dtype in operation.dtypes for arch in family.home(dtype)}
-        target = ", ".join([str(find_arch(arch).lds_bytes) for arch in homes] + ["true"]) if len(homes) == 1 else ""
+        target = ", ".join([str(find_arch(arch).lds_limit) for arch in homes] + ["true"]) if len(homes) == 1 else ""
         found.append(CheckedStruct(rules.prefix, rules.families, operation.name, derived, target))
     return tuple(found)
 

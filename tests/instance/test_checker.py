@@ -210,7 +210,7 @@ def test_the_catalogue_keeps_every_rule() -> None:
 def test_nvidia_runs_whatever_fits_into_its_shared_memory() -> None:
     assert CHECKER.nvidia_archs(instance()) == tuple(NVIDIA_ARCHES)
     large = instance(stages=2, m_per_block=256, n_per_block=256, k_per_block=64, math_waves=8)
-    fitting = {arch for arch in NVIDIA_ARCHES if NVIDIA_ARCHES[arch].lds_bytes >= large.lds_bytes}
+    fitting = {arch for arch in NVIDIA_ARCHES if NVIDIA_ARCHES[arch].lds_limit >= large.lds_bytes}
     assert set(CHECKER.nvidia_archs(large)) == fitting and {"sm_80", "sm_90a"} <= fitting < set(NVIDIA_ARCHES)
     for dtype in DTYPES:
         assert "sm_80" in CHECKER.nvidia_archs(instance(dtype=dtype))

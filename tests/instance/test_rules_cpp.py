@@ -124,7 +124,7 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
         arch = EXAMPLES["rules"][rule.id]["arch"]
         tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
-        target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
+        target = f"{find_arch(arch).lds_limit}, {str(atom is not None).lower()}"
         text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
         text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
