@@ -100,7 +100,7 @@ BWD_DATA = Operation(
     reference=lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
     torch_reference=lambda torch, problem, seen: torch_backward_data(torch, problem, seen["out"], seen["wei"]),
     operator="BwdDataOperator",
-    prefix="Data",
+    prefix="BwdData",
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
 )

@@ -88,7 +88,7 @@ BWD_WEIGHT = Operation(
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
     torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),
     operator="BwdWeightOperator",
-    prefix="",
+    prefix="BwdWeight",
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
 )

@@ -9,7 +9,7 @@ namespace ckgen {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family xdl or wavelet.
 template <class D>
-struct Rules {
+struct BwdWeightRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto launch_threads = D::launch_threads;
@@ -61,7 +61,7 @@ struct Rules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct ArchRules {
+struct BwdWeightArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static constexpr auto generic = D::generic;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
@@ -71,7 +71,7 @@ struct ArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family wavelet_tma.
 template <class D>
-struct TmaRules {
+struct BwdWeightTmaRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -101,7 +101,7 @@ struct TmaRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct TmaArchRules {
+struct BwdWeightTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
@@ -110,7 +110,7 @@ struct TmaArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family halo.
 template <class D>
-struct HaloRules {
+struct BwdWeightHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -144,7 +144,7 @@ struct HaloRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct HaloArchRules {
+struct BwdWeightHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
@@ -153,7 +153,7 @@ struct HaloArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family xdl or wavelet.
 template <class D>
-struct DataRules {
+struct BwdDataRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto launch_threads = D::launch_threads;
@@ -205,7 +205,7 @@ struct DataRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataArchRules {
+struct BwdDataArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static constexpr auto generic = D::generic;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
@@ -215,7 +215,7 @@ struct DataArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family wavelet_tma.
 template <class D>
-struct DataTmaRules {
+struct BwdDataTmaRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -245,7 +245,7 @@ struct DataTmaRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataTmaArchRules {
+struct BwdDataTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
@@ -254,7 +254,7 @@ struct DataTmaArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family stationary.
 template <class D>
-struct DataStationaryRules {
+struct BwdDataStationaryRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -285,7 +285,7 @@ struct DataStationaryRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataStationaryArchRules {
+struct BwdDataStationaryArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
@@ -294,7 +294,7 @@ struct DataStationaryArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family halo.
 template <class D>
-struct DataHaloRules {
+struct BwdDataHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -330,7 +330,7 @@ struct DataHaloRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataHaloArchRules {
+struct BwdDataHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");

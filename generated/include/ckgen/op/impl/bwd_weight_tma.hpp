@@ -17,7 +17,7 @@ namespace ckgen::instances {
 // Starts at most one workgroup per multiprocessor.
 struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     template <class Config>
-    using Checked = CheckedTma<Config>;
+    using Checked = CheckedBwdWeightTma<Config>;
     template <class D>
     using Kernel = pipeline::WaveletTmaKernel<D>;
 

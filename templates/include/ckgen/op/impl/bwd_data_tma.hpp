@@ -98,12 +98,12 @@ private:
 
 struct BwdDataWaveletTma : BwdDataTma {
     template <class Config>
-    using Checked = CheckedDataTma<Config>;
+    using Checked = CheckedBwdDataTma<Config>;
 };
 
 struct BwdDataStationary : BwdDataTma {
     template <class Config>
-    using Checked = CheckedDataStationary<Config>;
+    using Checked = CheckedBwdDataStationary<Config>;
 };
 
 }  // namespace ckgen::instances
