@@ -265,7 +265,7 @@ def pages() -> dict[str, str]:
         "docs/instances.md": instances_page(),
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
-        "docs/measured_data.svg": measured_plot(BWD_DATA),
+        "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),
         "README.md": readme,
         measured: results,
     }

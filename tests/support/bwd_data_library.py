@@ -115,7 +115,7 @@ class Fused:
     in_place: bool = False  # the first D tensor is the input itself
 
 
-class DataLibrary:
+class BwdDataLibrary:
     """The compiled instances."""
 
     def __init__(self, path: Path) -> None:
@@ -196,7 +196,7 @@ def random_storage(rng: np.random.Generator, shape: Sequence[int], dtype: str) -
 
 
 def check(
-    library: DataLibrary,
+    library: BwdDataLibrary,
     name: str,
     problem: ConvProblem,
     dtype: str,
