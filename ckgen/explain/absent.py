@@ -140,7 +140,7 @@ def _wished(values: dict[str, Any], base: Instance, wishes: Sequence[Term]) -> d
         try:
             change = dict(_axis_values(key, text, values, base))
         except ValueError:
-            return f"`{text}` is no {key}"
+            return f"`{text}` is not a valid value of {key}"
         values = {**values, **change}
     return values
 

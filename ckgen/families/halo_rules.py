@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A and B are copied in units of 8 channels, C is written in fours",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo has 8x8x4 only",
-        reason="A bulk tensor copy needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
+        reason="TMA needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
         blame=("vector",),
         operations=(BWD_WEIGHT,),
     ),
@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo of backward data has 8x8x8 only",
         reason=(
-            "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
+            "TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
         ),
         blame=("vector",),
         operations=(BWD_DATA,),
@@ -83,7 +83,7 @@ RULES: tuple[Rule, ...] = (
         sentence="backward data multiplies by mma.sync, m_per_xdl 16",
         message="the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
         help="use 8x8, 16x16 or 32x32",
-        reason="With 64 channels of one group a tile of wgmma is full without it: family wavelet_tma.",
+        reason="A group of 64 channels fills a tile of wgmma by itself: family wavelet_tma.",
         blame=("tile", "m_per_xdl"),
         operations=(BWD_DATA,),
     ),
@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         message="{lds_products_bytes} bytes of products, {lds_bytes} of shared memory",
         help="use a smaller k_per_block or tile",
         reason=(
-            "At the end the shares of a workgroup are added up in shared memory. The barriers, 16 bytes a stage,"
+            "At the end the shares of a workgroup are added up in shared memory. The barriers, 16 bytes per stage,"
             " keep their place."
         ),
         blame=("k_per_block", "tile"),

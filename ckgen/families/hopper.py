@@ -39,7 +39,7 @@ CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
 REASONS = {
     "k_per_block": "by rule: 64 positions, four wgmma steps and one box of a copy",
-    "m_per_xdl": "by rule: wgmma computes 64 rows a warpgroup",
+    "m_per_xdl": "by rule: wgmma computes 64 rows per warpgroup",
     "load_waves": "by rule: one warpgroup of two waves",
     "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
     "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",

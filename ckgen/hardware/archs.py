@@ -135,7 +135,7 @@ class WarpAtom:
         assert f".m{self.m}n{self.n}k{self.k}." in self.instruction, f"{self.instruction}: size"
         for size in (16, 32):
             whole = size % self.m == 0 and size // 2 % self.n == 0
-            assert whole, f"{self.instruction}: half of a {size}x{size} atom is no whole number of them"
+            assert whole, f"{self.instruction}: half of a {size}x{size} atom is not a whole number of them"
 
 
 # All of NVIDIA_ARCHES have these: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and up).

@@ -38,7 +38,7 @@ class TensorEntry(Model):
     name: str = Field(description="What the expression calls it.")
     dtype: DDTypeName | None = Field(None, description="Element type; by default the result's.")
     layout: DLayoutName | None = Field(
-        None, description="GC, G_C: one value a channel. G_NHW_C: groups, positions and channels with own strides."
+        None, description="GC, G_C: one value per channel. G_NHW_C: groups, positions and channels with own strides."
     )
 
     @model_validator(mode="before")

@@ -39,9 +39,9 @@ class Guarded:
         before = np.flatnonzero(self.buffer[:start] != guard)
         after = np.flatnonzero(self.buffer[stop:] != guard)
         if before.size:
-            return f"{unit * before.size} bytes written in front of it, from byte -{unit * (start - int(before[0]))}"
+            return f"{unit * before.size} bytes written before it, from byte -{unit * (start - int(before[0]))}"
         if after.size:
-            return f"{unit * after.size} bytes written behind it, up to byte +{unit * (int(after[-1]) + 1)}"
+            return f"{unit * after.size} bytes written after it, up to byte +{unit * (int(after[-1]) + 1)}"
         return None
 
     def untouched(self, poison: int) -> int:

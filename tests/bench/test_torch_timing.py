@@ -81,8 +81,8 @@ def test_every_instance_and_reference_is_right_and_timed(make_stub: StubMaker, c
     [
         ("NULL_KERNEL", 1, "elements were never written"),
         ("ZERO_KERNEL", 1, "is more than"),
-        ("OVERRUN", 1, "2 bytes written in front of or behind it"),
-        ("UNDERRUN", 1, "2 bytes written in front of or behind it"),
+        ("OVERRUN", 1, "2 bytes written before or after it"),
+        ("UNDERRUN", 1, "2 bytes written before or after it"),
         ("UNINITIALISED_WORKSPACE", 3, "elements are not finite"),
         ("NOT_REPRODUCIBLE", 3, "a later run gave other bits"),
         ("INPUT_CHANGED", 1, ""),

@@ -85,7 +85,7 @@ def test_a_row_of_a_table_gives_what_the_report_gave() -> None:
     assert bound_of_row(row, WAVELET, "gfx942") == bound_of(made, WAVELET)
     assert bound_of_row(row, GENERIC, "gfx1100") is None
     sentence = code_sentence(row, WAVELET, "gfx942")
-    assert "88 vector registers, 4 waves a SIMD, 0.19 VALU a matrix" in sentence and "123 VALU a tile" in sentence
+    assert "88 vector registers, 4 waves per SIMD, 0.19 VALU per matrix" in sentence and "123 VALU per tile" in sentence
 
 
 def book(arch: str = "gfx942") -> CodeBook:

@@ -68,5 +68,5 @@ def test_nvidia_has_atoms_for_sixteen_bit_types_and_as_much_shared_memory_as_a_b
     assert find_arch("sm_90a").lds_limit == 232448 and find_arch("gfx950") is ARCHES["gfx950"]
     with pytest.raises(AssertionError, match="size"):
         WarpAtom("f16", 16, 8, 8, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")
-    with pytest.raises(AssertionError, match="no whole number"):
+    with pytest.raises(AssertionError, match="not a whole number"):
         WarpAtom("f16", 64, 8, 16, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16")

@@ -163,8 +163,8 @@ def test_a_head_is_refused_with_its_numbers(core: ctypes.CDLL) -> None:
     [
         (make_problem(batch=2, k=819, c=64, filter=(3, 3), input=(5, 5), pad=1), ""),
         (make_problem(batch=2, k=819, c=48, filter=(3, 3), input=(5, 5), pad=1), "[b-vector] C 48"),
-        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(50, 50), stride=9), "[copy-engine] stride 9"),
-        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=128), "[copy-engine] padding"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(50, 50), stride=9), "[tma-limits] stride 9"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=128), "[tma-limits] padding"),
     ],
     ids=str,
 )

@@ -52,8 +52,8 @@ def test_right_kernels_pass_every_case(stub: Library) -> None:
         ("NULL_KERNEL", 1, "288 of 288 elements were never written"),
         ("ZERO_KERNEL", 1, "is more than"),
         ("LAST_ELEMENT_MISSING", 1, "1 of 288 elements were never written"),
-        ("OVERRUN", 1, "wei: 4 bytes written behind it, up to byte +4"),
-        ("UNDERRUN", 1, "wei: 4 bytes written in front of it, from byte -4"),
+        ("OVERRUN", 1, "wei: 4 bytes written after it, up to byte +4"),
+        ("UNDERRUN", 1, "wei: 4 bytes written before it, from byte -4"),
         ("INPUT_CHANGED", 1, "in was changed"),
         ("LAST_PRODUCT_MISSING", 1, "is more than"),
         ("PAD_IGNORED", 1, "is more than"),
@@ -168,9 +168,9 @@ def test_guards_notice_writes_on_both_sides() -> None:
     assert guarded.buffer.ctypes.data % 256 == 0
     assert guarded.array.ctypes.data - guarded.buffer.ctypes.data == GUARD_BYTES
     guarded.buffer[-1] = 0
-    assert guarded.damage() == f"2 bytes written behind it, up to byte +{GUARD_BYTES}"
+    assert guarded.damage() == f"2 bytes written after it, up to byte +{GUARD_BYTES}"
     guarded.buffer[0] = 0
-    assert guarded.damage() == f"2 bytes written in front of it, from byte -{GUARD_BYTES}"
+    assert guarded.damage() == f"2 bytes written before it, from byte -{GUARD_BYTES}"
 
 
 @pytest.mark.parametrize("storage", [np.float16, np.uint16, np.float32])

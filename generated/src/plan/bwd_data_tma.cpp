@@ -41,22 +41,22 @@ int copied_rows(const Problem& p) {
 
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
     if(a.sub_gemms > kMostSubGemms)
-        return refuse("classes", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
+        return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                      number(kMostSubGemms) + " tensor maps of a kernel");
     if(p.groups() > 1 && p.out_channels() % 16 != 0)
-        return refuse("copy-engine",
+        return refuse("tma-limits",
                       "K " + number(p.out_channels()) +
                           " of several groups is not a multiple of 16, the channels that are multiplied at once");
     if(!aligned(p.taps() * p.in_channels(), t))
-        return refuse("copy-engine", "the taps of an output channel are not a multiple of 16 bytes");
+        return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
     if(p.taps() * p.in_channels() > kMostRows)
-        return refuse("copy-engine", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+        return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if((p.groups() - 1) * p.out.strides[0] + p.out_channels() > kMostRows)
-        return refuse("copy-engine", kFarGroups);
+        return refuse("tma-limits", kFarGroups);
     if(a.wei_group_bytes >= int64{1} << 40 || a.out_image_bytes >= int64{1} << 40)
-        return refuse("copy-engine", "groups of the weight or images are 2^40 or more bytes apart");
+        return refuse("tma-limits", "groups of the weight or images are 2^40 or more bytes apart");
     if(needs_repack(t, p) && !Pointwise(p.out, p.out.lengths, p.ndim).possible)
-        return refuse("copy-engine", "positions of the output are no multiples of 16 bytes apart and not packed");
+        return refuse("tma-limits", "positions of the output are not multiples of 16 bytes apart and not packed");
     return check_walks(p, a);
 }
 

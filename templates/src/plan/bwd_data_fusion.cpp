@@ -46,7 +46,7 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
                                                        : kMaxStride)
                             : 0;
         if(traits.one_a_channel && i != 0 && i != 2 && length > 1 && stride != 0)
-            return refuse("d-layout", name + " has layout " + traits.layout + ", one value a channel, but stride " +
+            return refuse("d-layout", name + " has layout " + traits.layout + ", one value per channel, but stride " +
                                           number(i) + " is " + number(stride));
     }
     if(reach > kMaxStride)
@@ -66,7 +66,7 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
         return reason;
     if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim).possible)
         return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
-                                       "needs them one after the other, or one value a channel");
+                                       "needs them one after the other, or one value per channel");
     if(d.data == nullptr || d.data != in)
         return {};
     for(int i = 0; i < 3 + p.ndim; ++i)

@@ -38,9 +38,9 @@ std::string check_strides(const BwdDataTraits& t, const Problem& p, const BwdDat
     if(reason.empty())
         reason = check_strides_multiple("b-vector", "a weight stride", p.wei, p.ndim, t.b_vector);
     if(reason.empty() && a.out_image_bytes >= int64{1} << 40)
-        reason = refuse("copy-engine", "images of the output are 2^40 or more bytes apart");
+        reason = refuse("tma-limits", "images of the output are 2^40 or more bytes apart");
     if(reason.empty() && p.groups() * t.n_per_block > kMostRows)
-        reason = refuse("copy-engine", "groups * channels do not fit 31 bits");
+        reason = refuse("tma-limits", "groups * channels do not fit 31 bits");
     return reason;
 }
 

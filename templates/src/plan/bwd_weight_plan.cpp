@@ -90,22 +90,22 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
         if(!reason.empty())
             return reason;
         if(p.strides[d] > 8)
-            return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
+            return refuse("tma-limits", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                              " is more than the 8 a tensor map can describe");
     }
     for(int index = 0; index < 3 + p.ndim; ++index)
         if(index != 2 && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
-            return refuse("copy-engine", "an input stride of " + number(p.in.strides[index]) +
+            return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
                                              " elements is not a multiple of 16 bytes");
     if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
-        return refuse("copy-engine", "an image is not a multiple of 16 bytes");
+        return refuse("tma-limits", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})
         if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)
-            return refuse("copy-engine", kFarGroups);
+            return refuse("tma-limits", kFarGroups);
     if(p.out.position_stride(p.ndim) * t.elem_bytes > INT_MAX)
-        return refuse("copy-engine", "positions of the output are more than 2^31 bytes apart");
+        return refuse("tma-limits", "positions of the output are more than 2^31 bytes apart");
     if(image_stride(p.in, p.ndim) * t.elem_bytes >= int64{1} << 40)
-        return refuse("copy-engine", "images are 2^40 or more bytes apart");
+        return refuse("tma-limits", "images are 2^40 or more bytes apart");
     return {};
 }
 

@@ -95,7 +95,7 @@ struct BwdWeightTmaRules {
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
@@ -104,7 +104,7 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdWeightTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
@@ -147,7 +147,7 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdWeightHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
@@ -239,7 +239,7 @@ struct BwdDataTmaRules {
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
@@ -248,7 +248,7 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdDataTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
@@ -279,7 +279,7 @@ struct BwdDataStationaryRules {
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
@@ -288,7 +288,7 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdDataStationaryArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
@@ -333,6 +333,6 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdDataHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 }  // namespace ckgen
