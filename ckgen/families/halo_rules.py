@@ -31,9 +31,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A, B and C have units of 8 channels",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo of backward data has 8x8x8 only",
-        reason=(
-            "TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
-        ),
+        reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
     ),

@@ -32,9 +32,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A, B and C have units of 8 channels",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: {family} of backward data has 8x8x8 only",
-        reason=(
-            "TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
-        ),
+        reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
     ),
@@ -72,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         sentence="m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128",
         message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
         help="use m_per_block 64 or 128 and leave m_per_xdl out",
-        reason="wgmma computes 64 rows per warpgroup; more than two warpgroups do not leave each other enough registers.",
+        reason="wgmma computes 64 rows per warpgroup; with more than two, each warpgroup has too few registers.",
         blame=("tile", "m_per_xdl"),
     ),
     Rule(

@@ -155,7 +155,7 @@ def _floor_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure
     if not values:
         return None
     legend = (("own", "best instance"), ("other", reference), ("floor", "roofline"))
-    text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of its time at the roofline."
+    text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the roofline's."
     title = f"Time against the roofline, {dtype}"
     return Figure(title, text, legend, plot(title, rows, make_axis(values)), len(rows))
 

@@ -293,7 +293,7 @@ STATIONARY_BUGS = {
     ),
     "the-weight-of-other-columns": Bug(
         "bwd_data_view.hpp",
-        "tile.weight = block * args.classes + kind;",
+        "tile.weight = block * args.sub_gemms + kind;",
         "tile.weight = kind;",
         (),
         COLUMNS,
