@@ -189,7 +189,7 @@ def tile_count(problem: ConvProblem, tile: tuple[int, int]) -> int:
 
 
 def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, units: int) -> float:
-    """Nanoseconds by the formula of conv/tile_schedule.hpp."""
+    """Nanoseconds by the formula of plan/tile_work.hpp."""
     tiles, k_tiles = tile_count(problem, tile), divide_up(problem.gemm[2], 64)
     waves, rest = divmod(tiles, units)
     if split_k > 1 or not waves or not rest:

@@ -1,6 +1,7 @@
 // Copied by ckgen from templates/src/plan/bwd_data_plan.cpp. Do not edit; run: ckgen generate
 // Planning of backward data. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -66,6 +67,24 @@ void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     a.tilde[d] = static_cast<int32>(p.strides[d] / common);
     a.shift[d] = static_cast<int32>(p.dilations[d] / common);
     a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
+}
+
+// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of all images
+// make one dimension.
+std::string set_lengths(BwdDataArgs& a, const Problem& p, bool pointwise) {
+    a.n = static_cast<int32>(p.in_channels());
+    a.k = static_cast<int32>(p.out_channels());
+    a.groups = static_cast<int32>(p.groups());
+    a.images = static_cast<int32>(pointwise ? 1 : p.images());
+    if(pointwise && p.gemm_k() > kMostRows)
+        return refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+    for(int d = 0; d < (pointwise ? 1 : p.ndim); ++d)
+        set_dimension(a, p, d);
+    if(pointwise) {
+        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
+        a.dilation[0] = a.shift[0] = 1;
+    }
+    return {};
 }
 
 bool has_positions_without_taps(const BwdDataArgs& a, int ndim) {
@@ -282,6 +301,15 @@ std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& 
     return place_copy(plan.workspace, plan.copy, t.elem_bytes);
 }
 
+// Plans every family but halo.
+std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
+    set_k_tiles(plan.args, t, p);
+    std::string reason = set_sizes(plan.args, t, ndim);
+    if(reason.empty())
+        reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+    return reason.empty() && needs_repack(t, p) ? plan_copy(plan, t, p) : reason;
+}
+
 }  // namespace
 
 int64 most_taps(const BwdDataArgs& a, int ndim) {
@@ -295,41 +323,15 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
                       int compute_units) {
     BwdDataPlan plan;
     const Problem p = with_unit_strides(problem, t.order);
+    const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     plan.reason = problem_reason(t, p, fusion, at);
+    if(plan.reason.empty())
+        plan.reason = set_lengths(plan.args, p, pointwise);
     if(!plan.reason.empty())
         return plan;
-    const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
-    const int ndim = pointwise ? 1 : p.ndim;
-    BwdDataArgs a{};
-    a.n = static_cast<int32>(p.in_channels());
-    a.k = static_cast<int32>(p.out_channels());
-    a.groups = static_cast<int32>(p.groups());
-    a.images = static_cast<int32>(pointwise ? 1 : p.images());
-    if(pointwise && p.gemm_k() > kMostRows) {
-        plan.reason = refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
-        return plan;
-    }
-    for(int d = 0; d < ndim; ++d)
-        set_dimension(a, p, d);
-    if(pointwise) {
-        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
-        a.dilation[0] = a.shift[0] = 1;
-    }
-    set_strides(a, t, p, pointwise);
-    if(t.is_halo()) {
-        plan.args = a;
-        plan.reason = plan_halo(plan, t, p, compute_units);
-    } else {
-        set_k_tiles(a, t, p);
-        plan.reason = set_sizes(a, t, ndim);
-        if(!plan.reason.empty())
-            return plan;
-        plan.args = a;
-        plan.reason =
-            t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
-        if(plan.reason.empty() && needs_repack(t, p))
-            plan.reason = plan_copy(plan, t, p);
-    }
+    set_strides(plan.args, t, p, pointwise);
+    plan.reason = t.is_halo() ? plan_halo(plan, t, p, compute_units)
+                              : plan_tiles(plan, t, p, pointwise ? 1 : p.ndim, compute_units);
     if(!plan.reason.empty())
         return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)

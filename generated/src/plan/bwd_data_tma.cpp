@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 namespace ckgen::conv {
 namespace {
@@ -42,7 +43,7 @@ int copied_rows(const Problem& p) {
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
     if(a.sub_gemms > kMostSubGemms)
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
-                                     number(kMostSubGemms) + " tensor maps of a kernel");
+                                       number(kMostSubGemms) + " tensor maps of a kernel");
     if(p.groups() > 1 && p.out_channels() % 16 != 0)
         return refuse("tma-limits",
                       "K " + number(p.out_channels()) +

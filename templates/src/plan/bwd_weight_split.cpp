@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ckgen/plan/bwd_weight_plan.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 namespace ckgen::conv {
 namespace {

@@ -55,8 +55,8 @@ std::string check_walk(int ndim, int dimension, int64 lowest, int64 highest, int
     if(std::max({-lowest, lowest, -highest, highest}) <= corner && tap <= furthest)
         return {};
     return refuse("tma-limits", "padding or the filter's extent of dimension " + number(dimension) +
-                                     " is beyond what a tensor map can describe (" + number(corner) + " and " +
-                                     number(furthest) + ")");
+                                    " is beyond what a tensor map can describe (" + number(corner) + " and " +
+                                    number(furthest) + ")");
 }
 
 }  // namespace ckgen::conv
