@@ -127,6 +127,7 @@ private:
         const int end = start + ((last - start) / cells_at_once + 1) * cells_at_once;
         int ring_row = walk.block * g.rows - g.lead_rows;
         ring_row += ring_row < 0 ? g.blocks * g.rows : 0;
+        const uint32 ring_bytes = bytes(g.ring_bytes);
         point_at(walk.image);
         Cells cells{start + turn * cells_at_once, first, last, first_row};
         Inputs next[Stride * Stride];
@@ -142,7 +143,7 @@ private:
                     inputs[n] = next[n];
                 read_all<Stride>(cells, next);
             }
-            const Rows there = rows_of(now, ring_row);
+            const Rows there = rows_of(now, ring_row, ring_bytes);
             // If registers are short, D is read one position ahead.
             if constexpr(fused && !read_ahead<Stride>)
                 read<Position<Stride, 0>>(now, inputs[0]);
@@ -152,15 +153,13 @@ private:
     }
 
     // The rows of a step's cells. `ring_row`: the row of the ring in which cell 0 is.
-    CKGEN_DEVICE Rows rows_of(const Cells& cells, int ring_row) const {
-        const conv::HaloGeometry& g = args_.ring;
-        const uint32 ring_bytes = bytes(g.ring_bytes);
+    CKGEN_DEVICE Rows rows_of(const Cells& cells, int ring_row, uint32 ring_bytes) const {
         Rows there;
         CKGEN_UNROLL
         for(int r = 0; r < rounds; ++r) {
             // Lanes before or after the step's cells read some of these and write nothing.
             const int cell = min_of(max_of(cells.at + r * 16 + lane_ % 16, cells.first), cells.last);
-            const uint32 in = bytes((ring_row * g.plane + cell) * conv::kHaloPitch);
+            const uint32 in = bytes((ring_row * args_.ring.plane + cell) * conv::kHaloPitch);
             CKGEN_UNROLL
             for(int y = 0; y < side; ++y) {
                 const uint32 place = in + row_shift_[y];

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/plan/tile_work.hpp. Do not edit; run: ckgen generate
-// How the host splits and schedules the tiles of a persistent kernel.
+// Splits and schedules the tiles of a persistent kernel, on the host.
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"

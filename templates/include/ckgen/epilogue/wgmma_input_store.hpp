@@ -170,7 +170,7 @@ private:
             CKGEN_UNROLL
             for(int half = 0; half < 2; ++half) {
                 float sums[8];
-                read_sums(lane_ / 4 + 8 * half, sums);
+                read_sums(half, sums);
                 const int at_column = column + 32 * part + own_column;
                 if(offset[half] != kNone && at_column < columns_)
                     write_fused<D>(thread_, args_.function, inputs[part][half],
@@ -188,11 +188,12 @@ private:
                               Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
         platform::sync_warp();
     }
-    // Reads eight adjacent sums of a row.
-    CKGEN_DEVICE void read_sums(int row, float (&sums)[8]) const {
+    // Reads eight adjacent sums of the lane's row in the upper or lower half of the 16 rows.
+    CKGEN_DEVICE void read_sums(int half, float (&sums)[8]) const {
         CKGEN_UNROLL
         for(int i = 0; i < 2; ++i) {
-            const auto four = thread_.template lds_load<Vec<float, 4>>(lds_ + Line::offset(row, lane_ % 4 * 2 + i));
+            const auto four =
+                thread_.template lds_load<Vec<float, 4>>(lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
             CKGEN_UNROLL
             for(int e = 0; e < 4; ++e)
                 sums[4 * i + e] = four[e];

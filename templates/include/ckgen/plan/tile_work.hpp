@@ -1,4 +1,4 @@
-// How the host splits and schedules the tiles of a persistent kernel.
+// Splits and schedules the tiles of a persistent kernel, on the host.
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"
