@@ -115,7 +115,7 @@ def _repair(instance: Instance, values: Mapping[str, Any], axes: Sequence[str], 
     found = repairs(kind_of(instance), values, axes, Checker(), archs)
     if not found:
         return []
-    return [f"nearest change: {found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"]
+    return [f"nearest change: {found[0][0]} {' or '.join(value for _, value in found)} would satisfy every rule"]
 
 
 def _nearest(expansion: Expansion, wishes: Sequence[Term]) -> tuple[Instance, Provenance]:

@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
         id="halo-layout",
         scope="domain",
         condition="ndim == 2 and not groups_outermost and channels_last",
-        sentence="the layout has two dimensions and the channels last, the groups beside them, as in NHWGC",
+        sentence="the layout has two dimensions with the channels last and the groups next to them, as in NHWGC",
         message="halo has no layouts but NHWGC/GKYXC/NHWGK and NHWGK/GKYXC/NHWGC",
         help="use one of these, or family xdl",
         reason="Rows of an image stream through shared memory, the channels of several groups side by side.",
@@ -93,8 +93,8 @@ RULES: tuple[Rule, ...] = (
         message="k_per_block is {k_per_block} with m_per_xdl {m_per_xdl}",
         help="use 16, with m_per_xdl 16 a multiple, or leave k_per_block out",
         reason=(
-            "A step of either matrix instruction is 16 positions; with mma.sync as many are dealt to each share of the"
-            " warps, with wgmma all warpgroups take the same."
+            "A step of either matrix instruction is 16 positions. With mma.sync each share of the warps multiplies its"
+            " own 16; with wgmma all warpgroups multiply the same 16."
         ),
         blame=("k_per_block", "tile"),
     ),
@@ -112,7 +112,7 @@ RULES: tuple[Rule, ...] = (
         message="{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
         help="leave `wave_ratio` out, or use a smaller k_per_block",
         reason=(
-            "A warp has 16 of the 64 input channels, or 8, in backward data 32, and one share of the positions;"
+            "A warp has 16 or 8 of the 64 input channels (in backward data 32) and one share of the positions;"
             " with wgmma a warpgroup has all channels and a row of the filter. One thread issues all copies."
         ),
         blame=("wave_ratio", "k_per_block", "tile"),

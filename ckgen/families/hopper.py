@@ -65,7 +65,7 @@ _VALUES = (
     ),
     Value(
         "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * 2",
     ),
     WAVE,

@@ -67,8 +67,8 @@ DERIVED = (
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
         f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
     ),
-    Value("a_elems", "Elements of A's tile a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
-    Value("b_elems", "Elements of B's tile a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
+    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
     Value(
         "a_dst_vector",
         "Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.",
@@ -81,12 +81,12 @@ DERIVED = (
     ),
     Value(
         "a_slices",
-        "How many pieces of A a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
+        "Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
         "a_elems // (a_dst_vector if a_k_major else a_vector * a_dst_vector)",
     ),
     Value(
         "b_slices",
-        "How many b_vector x b_dst_vector pieces of B a copy thread moves.",
+        "Pieces of B, b_vector x b_dst_vector, that a copy thread moves.",
         "b_elems // (b_vector * b_dst_vector)",
     ),
     # Padding makes the threads of one write access different banks. If A is K-major, neighbouring threads write the
@@ -104,7 +104,7 @@ DERIVED = (
     ),
     Value(
         "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
     ),
     Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),

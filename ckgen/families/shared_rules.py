@@ -32,8 +32,8 @@ COPY_SPEC = Rule(
     message="{family} has no generic instances and no conv_spec but Default",
     help="use conv_spec Default and leave `generic` out",
     reason=(
-        "TMA handles padding and strides, so a kernel for 1x1 filters would be the same; it"
-        " needs channels that are multiples, so it cannot be generic."
+        "TMA handles padding and strides, so a kernel for 1x1 filters would be the same. It"
+        " needs channels in multiples of a vector, so it cannot be generic."
     ),
     blame=("conv_spec", "generic"),
 )

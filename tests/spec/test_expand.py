@@ -461,7 +461,7 @@ def test_one_cause_is_told_once_with_a_change_that_works() -> None:
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.rule == "k-per-block-step"
     assert "and 11 more of group `a`" in diagnostic.notes[-1]
-    assert diagnostic.help == "k_per_block 16 or 32 would keep every rule"
+    assert diagnostic.help == "k_per_block 16 or 32 would satisfy every rule"
 
 
 def test_expansion_does_not_depend_on_hash_seeds_or_repetition() -> None:

@@ -134,7 +134,7 @@ struct BwdWeightHaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
@@ -318,7 +318,7 @@ struct BwdDataHaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
