@@ -1,4 +1,5 @@
-// Functions that tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does nothing.
+// Functions that tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does
+// nothing.
 #include <sys/wait.h>
 #include <unistd.h>
 
