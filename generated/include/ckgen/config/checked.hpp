@@ -11,7 +11,7 @@ namespace ckgen {
 
 // grouped_conv_bwd_weight, family xdl or wavelet.
 template <class Config>
-using BwdWeightDerivedOf = Derived<Config, false>;
+using BwdWeightDerivedOf = Derived<Config, operations::BwdWeight>;
 template <class Config>
 struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
     static_assert(sizeof(BwdWeightRules<BwdWeightDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -19,7 +19,7 @@ struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
-using BwdWeightTmaDerivedOf = TmaDerived<Config, false>;
+using BwdWeightTmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
 template <class Config>
 struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
     static_assert(sizeof(BwdWeightTmaRules<BwdWeightTmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -29,7 +29,7 @@ struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
-using BwdWeightHaloDerivedOf = HaloDerived<Config, false>;
+using BwdWeightHaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
 template <class Config>
 struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
     static_assert(sizeof(BwdWeightHaloRules<BwdWeightHaloDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -39,7 +39,7 @@ struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family xdl or wavelet.
 template <class Config>
-using BwdDataDerivedOf = WithFunction<Derived<Config, true>>;
+using BwdDataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdData : BwdDataDerivedOf<Config> {
     static_assert(sizeof(BwdDataRules<BwdDataDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -47,7 +47,7 @@ struct CheckedBwdData : BwdDataDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family wavelet_tma.
 template <class Config>
-using BwdDataTmaDerivedOf = WithFunction<TmaDerived<Config, true>>;
+using BwdDataTmaDerivedOf = WithFunction<TmaDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdDataTma : BwdDataTmaDerivedOf<Config> {
     static_assert(sizeof(BwdDataTmaRules<BwdDataTmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -57,7 +57,7 @@ struct CheckedBwdDataTma : BwdDataTmaDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family stationary.
 template <class Config>
-using BwdDataStationaryDerivedOf = WithFunction<StationaryDerived<Config, true>>;
+using BwdDataStationaryDerivedOf = WithFunction<StationaryDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdDataStationary : BwdDataStationaryDerivedOf<Config> {
     static_assert(sizeof(BwdDataStationaryRules<BwdDataStationaryDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -67,7 +67,7 @@ struct CheckedBwdDataStationary : BwdDataStationaryDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family halo.
 template <class Config>
-using BwdDataHaloDerivedOf = WithFunction<HaloDerived<Config, true>>;
+using BwdDataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdDataHalo : BwdDataHaloDerivedOf<Config> {
     static_assert(sizeof(BwdDataHaloRules<BwdDataHaloDerivedOf<Config>>) > 0, "instantiates the rules");
