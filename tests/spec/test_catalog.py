@@ -168,7 +168,7 @@ def test_explain_of_one_match_and_of_many() -> None:
     [
         (
             "family=wavelet dtype=f32",
-            ["wavelet-dtype: wavelet has no f32", "change: dtype f16 or bf16 would keep"],
+            ["wavelet-dtype: wavelet has no f32", "change: dtype f16 or bf16 would satisfy"],
         ),
         (
             "family=wavelet k_per_block=20",
