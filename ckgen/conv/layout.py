@@ -104,7 +104,7 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
     order = TENSORS if "C" in parts[0] else TENSORS[::-1]
     for name, part in zip(order, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
-            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
+            raise ValueError(f"layout {layout!r}: {part!r} is not an order of the axes {logical_axes(name, ndim)}")
     return parts[order.index(tensor)]
 
 

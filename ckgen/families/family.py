@@ -24,7 +24,7 @@ from ckgen.operations.operation import OPERATIONS
 REASONS = {
     "function": "by rule: PassThrough stores what was summed",
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
-    "archs": "by rule: every architecture whose rules the instance keeps",
+    "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "small": "small: the fewest elements that CK's rows access at once",
 }

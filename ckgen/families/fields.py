@@ -35,7 +35,7 @@ class Fields:
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
     @property
-    def a_rows(self) -> bool:
+    def a_k_major(self) -> bool:
         """True if A is contiguous along GEMM-K in memory, so that a slot of LDS is filled without transposing."""
         return OPERATIONS[self.operation].a_k_major(self.layout)
 

@@ -24,8 +24,8 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
-        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads a wave, at most 1024 a workgroup",
-        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads a workgroup.",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads per wave, at most 1024 per workgroup",
+        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads per workgroup.",
         blame=("wave_ratio", "block_size", "tile"),
     ),
     Rule(
@@ -173,7 +173,7 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}"
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}"
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",

@@ -16,7 +16,7 @@ class ComputeUnit:
     """An AMD compute unit (CDNA) or workgroup processor (RDNA) with `simds` SIMDs, which runs whole workgroups.
 
     Registers are 32-bit words per lane. Registers of a wave and LDS of a workgroup are allocated in whole granules.
-    `registers` and `max_waves` are per SIMD. `lds_bytes` is the LDS that all resident workgroups share.
+    `registers` and `max_waves` are per SIMD. `lds_capacity` is the LDS in bytes that all resident workgroups share.
     """
 
     arch: str
@@ -25,14 +25,14 @@ class ComputeUnit:
     registers: int
     register_granule: int
     max_waves: int
-    lds_bytes: int
+    lds_capacity: int
     lds_granule: int
 
     def __post_init__(self) -> None:
         arch = ARCHES[self.arch]
         assert self.wave == arch.native_wave, f"{self.arch}: wave {self.wave}"
-        assert self.lds_bytes >= arch.lds_bytes, f"{self.arch}: a workgroup may allocate more LDS than there is"
-        assert self.lds_bytes % self.lds_granule == 0, f"{self.arch}: LDS is no whole number of granules"
+        assert self.lds_capacity >= arch.lds_limit, f"{self.arch}: a workgroup may allocate more LDS than there is"
+        assert self.lds_capacity % self.lds_granule == 0, f"{self.arch}: LDS is not a multiple of its granule"
         assert self.registers // self.register_granule >= self.max_waves, f"{self.arch}: waves without registers"
 
 

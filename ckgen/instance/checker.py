@@ -22,7 +22,7 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_rows, all that derived values use of a layout
+LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_k_major, all that derived values use of a layout
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -75,7 +75,7 @@ class Checker:
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
         """The rules that an instance breaks on one AMD or NVIDIA architecture; requires that `broken` is empty."""
         check = self._checks[instance.operation, instance.family, "arch"]
-        return check(instance, find_arch(arch).lds_bytes, FAMILIES[instance.family].has_atom(instance, arch))
+        return check(instance, find_arch(arch).lds_limit, FAMILIES[instance.family].has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
         """The architectures for which an instance can be built: AMD architectures (with MFMA unless it is generic)
@@ -108,7 +108,7 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
     values: dict[str, object] = {"arch": arch, "dtype": instance.dtype, "family": instance.family}
     for name in _WORD.findall(" ".join(re.findall(r"\{(\w+)\}", rule.message + rule.help))):
         if name == "lds_limit":
-            values[name] = find_arch(arch).lds_bytes
+            values[name] = find_arch(arch).lds_limit
         elif name not in values:
             values[name] = getattr(instance, name)
     return Violation(rule, rule.message.format(**values), rule.help.format(**values))

@@ -133,7 +133,7 @@ def _parse_term(text: str) -> Term | Diagnostic:
     match = _TERM.fullmatch(text)
     if match is None or not text.isprintable():
         if not text or not text.isprintable() or any(char.isspace() for char in text):
-            return Diagnostic(None, "bad-filter", f"`{text}` is no filter", "write a glob or key=value")
+            return Diagnostic(None, "bad-filter", f"`{text}` is not a filter", "write a glob or key=value")
         return Term(text, "name", "=", (text,))
     key, op, value = match["key"], match["op"], match["value"].strip()
     if key not in KEYS:

@@ -106,7 +106,7 @@ BWD_DATA = Operation(
     )[0],
     operator="BwdDataOperator",
     interface="device_grouped_conv_bwd_data_multiple_d.hpp",
-    prefix="Data",
+    prefix="BwdData",
     own_derived="WithFunction",
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",

@@ -85,7 +85,7 @@ BWD_WEIGHT = Operation(
     needs_channels_last=True,
     products=lambda problem: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
-    compulsory_bytes=ConvProblem.least_bytes,
+    compulsory_bytes=ConvProblem.compulsory_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
     torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),
     pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
@@ -93,7 +93,7 @@ BWD_WEIGHT = Operation(
     )[1],
     operator="BwdWeightOperator",
     interface="device_grouped_conv_bwd_weight.hpp",
-    prefix="",
+    prefix="BwdWeight",
     own_derived="",
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",

@@ -106,7 +106,7 @@ class Operation:
         return self._k_major[layout]
 
     @property
-    def a_rows(self) -> bool:
+    def home_a_k_major(self) -> bool:
         """`a_k_major` in channels-last layouts."""
         return self._k_major[self.layouts[0]]
 

@@ -148,7 +148,7 @@ class _Work:
             place = self.spec.document.place(*path, "name")
             message = f"nothing is left of group `{group.name}`"
             notes = tuple(f"{removed.instance.name}: {removed.reason}" for removed in self.removed[-1:])
-            help_text = "narrow its exclude, or give it combinations that keep the rules"
+            help_text = "narrow its exclude, or give it combinations that satisfy the rules"
             self.problems.append(Diagnostic(place, "empty-group", message, help_text, notes=notes))
 
     def _add(self, instance: Instance, provenance: Provenance, sets: Sequence[str]) -> None:

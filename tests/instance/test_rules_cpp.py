@@ -125,7 +125,7 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
         arch = EXAMPLES["rules"][rule.id]["arch"]
         tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
-        target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
+        target = f"{find_arch(arch).lds_limit}, {str(atom is not None).lower()}"
         text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
         text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
@@ -135,14 +135,14 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 @pytest.mark.parametrize("instance", SOUND.values(), ids=SOUND)
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)
-    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("Data") else f"Checked{prefix}<C>"
+    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("BwdData") else f"Checked{prefix}<C>"
     text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
     assert syntax_check(include, text) == ""
 
 
 def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
     """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
-    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;"
+    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedBwdWeightTma<C>;"
     assert "static assertion failed: lds-bytes: " in syntax_check(include, text)
 
 

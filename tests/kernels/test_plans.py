@@ -163,8 +163,8 @@ def test_a_head_is_refused_with_its_numbers(core: ctypes.CDLL) -> None:
     [
         (make_problem(batch=2, k=819, c=64, filter=(3, 3), input=(5, 5), pad=1), ""),
         (make_problem(batch=2, k=819, c=48, filter=(3, 3), input=(5, 5), pad=1), "[b-vector] C 48"),
-        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(50, 50), stride=9), "[copy-engine] stride 9"),
-        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=128), "[copy-engine] padding"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(50, 50), stride=9), "[tma-limits] stride 9"),
+        (make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=128), "[tma-limits] padding"),
     ],
     ids=str,
 )
@@ -189,7 +189,7 @@ def tile_count(problem: ConvProblem, tile: tuple[int, int]) -> int:
 
 
 def split_k_cost(problem: ConvProblem, tile: tuple[int, int], split_k: int, units: int) -> float:
-    """Nanoseconds by the formula of conv/tile_schedule.hpp."""
+    """Nanoseconds by the formula of plan/tile_work.hpp."""
     tiles, k_tiles = tile_count(problem, tile), divide_up(problem.gemm[2], 64)
     waves, rest = divmod(tiles, units)
     if split_k > 1 or not waves or not rest:

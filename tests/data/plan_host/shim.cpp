@@ -1,4 +1,5 @@
-// What tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does nothing.
+// Functions that tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does
+// nothing.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,7 +145,7 @@ int summed_tiles(const ckgen_problem* problem, const int* tile) {
     return make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr)->plan.args.k_tiles_per_chunk;
 }
 
-// What -1 comes to for a kernel that is not persistent.
+// The split_k that -1 stands for in a kernel that is not persistent.
 int plain_split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
     conv::BwdWeightTraits traits = kernel_of(tile).traits;
     traits.persistent = traits.tma = false;

@@ -85,7 +85,7 @@ def _is_built(instance: Instance, arch: str) -> bool:
 
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
-    """Run one compiler for all sources; if it reports an error, one for each."""
+    """Compile all sources in one run; after an error, compile each by itself to find out which one it is in."""
     if complaint(tree, arch, sources, way) == "":
         return []
     said = {source: complaint(tree, arch, [source], way) for source in sources}
@@ -126,8 +126,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--arch", action="append", help="host, or an architecture; by default host and AMD's")
-    parser.add_argument("--hipcc", action="store_true", help="take hipcc for device code, not the newest clang")
-    parser.add_argument("--codegen", action="store_true", help="make machine code too, which takes minutes")
+    parser.add_argument(
+        "--hipcc", action="store_true", help="compile device code with hipcc, not with the newest clang"
+    )
+    parser.add_argument("--codegen", action="store_true", help="also generate machine code, which takes minutes")
     arguments = parser.parse_args()
     expansion = random_instances(arguments.seed, arguments.count)
     archs = arguments.arch or (HOST, *ARCHES)

@@ -70,7 +70,7 @@ InstanceTraits common_traits() {
 template <class Args_>
 struct Plan {
     using Args = Args_;
-    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    std::string reason;  // empty if the instance takes the problem; else the rest has no meaning
     int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
     Args args{};        // without pointers
