@@ -29,6 +29,7 @@ from functools import partial
 from pathlib import Path
 
 from ckgen.generate import writer
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.spec.expand import expand_document
@@ -76,7 +77,7 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
     document = load(spec)
     expansion = expand_document(document)
     marks.append(time.perf_counter())
-    context = load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions)
+    context = load_context(GenerateCommand(spec.name), document.text, expansion.sets, expansion.spec.own_functions)
     tree = render_tree(expansion.instances, context)
     marks.append(time.perf_counter())
     phases.setdefault("read and expand", []).append(marks[1] - marks[0])

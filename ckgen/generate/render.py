@@ -73,7 +73,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    shared = {"spec": context.spec}
+    shared = {"spec": context.command.spec}
     instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
     for source in sources:
         text = instance_file.render(i=source.instance, name=source.name, t=source.types, kernel=source.kernel)
@@ -150,7 +150,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates)
+    origin = Origin(__version__, context.command, context.spec_sha256, templates)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

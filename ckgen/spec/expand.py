@@ -202,7 +202,7 @@ class _Shapes:
             known = self._known[key] = (replace(instance, archs=archs), violations)
         instance, violations = known
         name = instance.function if function is None else function.value
-        return replace(instance, layout=layout.value, function=name), violations
+        return instance.moved(layout.value, name), violations
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:

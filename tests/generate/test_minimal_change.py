@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.cli.common.selection import load
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.manifest import MANIFEST_NAME
 from ckgen.generate.render import render_tree
@@ -29,8 +30,8 @@ def chosen(*filters: str) -> tuple[Instance, ...]:
     return filtered(expansion.instances, ("set=ci", *filters), sets=expansion.sets)
 
 
-def tree_of(instances: tuple[Instance, ...], command: str = "ckgen generate") -> dict[str, str]:
-    context = load_context("instances.yaml", LOADED.text, command, LOADED.expansion.sets, FUNCTIONS)
+def tree_of(instances: tuple[Instance, ...], command: GenerateCommand | None = None) -> dict[str, str]:
+    context = load_context(command or GenerateCommand(), LOADED.text, LOADED.expansion.sets, FUNCTIONS)
     tree = render_tree(instances, context)
     del tree[MANIFEST_NAME]
     return tree
@@ -70,7 +71,7 @@ def test_another_instance_adds_its_own_lines_and_files(at: int, whole: dict[str,
 
 @pytest.mark.parametrize("text", ["dtype=f16", "family=wavelet", "operation=grouped_conv_bwd_weight"])
 def test_a_filter_leaves_the_bytes_of_every_file_that_stays(text: str, whole: dict[str, str]) -> None:
-    part = tree_of(chosen(text), f"ckgen generate {text}")
+    part = tree_of(chosen(text), GenerateCommand(filters=(text,)))
     assert not part.keys() - whole.keys()
     factories = {path for path in whole if "/factory/" in path}
     assert changed(part, whole) <= {*LISTS, *factories, "CMakeLists.txt"}, "the last lists operations"
@@ -79,4 +80,4 @@ def test_a_filter_leaves_the_bytes_of_every_file_that_stays(text: str, whole: di
 
 
 def test_no_file_but_the_manifest_knows_the_command(whole: dict[str, str]) -> None:
-    assert tree_of(chosen(), "ckgen generate --set ci --out elsewhere") == whole
+    assert tree_of(chosen(), GenerateCommand(set="ci", out="elsewhere")) == whole

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ckgen.elementwise.function import Kind, make_function
 from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES, RULES
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import Templates, input_files, load_context, load_templates
 from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
 from ckgen.generate.render import render_tree
@@ -51,9 +52,10 @@ def test_one_file_an_instance_with_named_constants() -> None:
 
 
 def test_every_file_names_its_template_and_the_manifest_the_command() -> None:
-    tree = render_tree(SAMPLE, context(command="ckgen generate --set ci"))
+    tree = render_tree(SAMPLE, context(command=GenerateCommand(set="ci")))
     manifest = parse_manifest(tree[MANIFEST_NAME])
-    assert manifest.origin.command == "ckgen generate --set ci"
+    assert manifest.origin.command == GenerateCommand(set="ci")
+    assert "Do not edit; run: ckgen generate --set ci" in tree[MANIFEST_NAME]
     for path, text in tree.items():
         head = "\n".join(text.splitlines()[:2])
         assert "Do not edit; run: ckgen generate" in head, path
@@ -284,9 +286,9 @@ def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
 
 
 def test_context_of_this_installation() -> None:
-    loaded = load_context("instances.yaml", "text", "ckgen generate", {})
+    loaded = load_context(GenerateCommand(), "text", {})
     assert "instance.cpp.j2" in loaded.templates.texts
-    assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
+    assert loaded.spec_sha256 != load_context(GenerateCommand(), "other", {}).spec_sha256
     files = input_files()
     assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
         files
