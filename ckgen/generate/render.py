@@ -24,7 +24,7 @@ from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.inputs import RenderContext
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
-from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
+from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
@@ -93,7 +93,9 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     factories = factories_of(sources)
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
-    tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
+    tree = shared | _tree_values(sources, factories, texts)
+    tree["measured"] = measured = measured_of(sources, context.tables)
+    tree["measured_names"] = sorted({candidate.name for row in measured for candidate in row.candidates})
     tree["functions"] = [cpp_function(function) for function in context.functions]
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
@@ -162,7 +164,6 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
     """The values available to templates that are rendered once per tree."""
     return _own_sources(texts) | {
         "version": __version__,
-        "runs": runs_of(sorted(sources, key=attrgetter("name"))),
         "factories": factories,
         "operations": operations_of(sources, factories),
         "rule_sets": rule_sets(),

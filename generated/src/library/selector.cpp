@@ -50,7 +50,7 @@ struct Neighbour {
     bool exact, predicted;
     int64 distance;
     Sizes sizes;
-    std::vector<MeasuredCandidate> candidates;
+    std::vector<MeasuredCandidate> candidates;  // instance: position in instance_fields()
 };
 
 int64 product(int64 a, int64 b) {
@@ -192,6 +192,21 @@ const std::vector<int>& registered() {
     return positions;
 }
 
+// Positions in instance_fields() of the instances in measured_names(); both are in the order of names.
+const std::vector<std::size_t>& candidate_positions() {
+    static const std::vector<std::size_t> positions = [] {
+        std::vector<std::size_t> found;
+        std::size_t at = 0;
+        for(const char* name : measured_names()) {
+            while(std::strcmp(instance_fields()[at].name, name) != 0)
+                ++at;
+            found.push_back(at);
+        }
+        return found;
+    }();
+    return positions;
+}
+
 // For each instance by position: true if it may be selected at all.
 std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
     std::vector<bool> result;
@@ -211,12 +226,13 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
             continue;
         const Sizes other = sizes_of(row);
         Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
-        std::copy_if(row.candidates.begin(), row.candidates.end(), std::back_inserter(neighbour.candidates),
-                     [&](const MeasuredCandidate& c) {
-                         const bool measured = neighbour.exact && !row.predicted;
-                         return own[static_cast<std::size_t>(c.instance)] &&
-                                (measured || !instance_fields().data[c.instance].generic);
-                     });
+        for(MeasuredCandidate c : row.candidates) {
+            const std::size_t position = candidate_positions()[static_cast<std::size_t>(c.instance)];
+            c.instance = static_cast<int>(position);
+            const bool measured = neighbour.exact && !row.predicted;
+            if(own[position] && (measured || !instance_fields()[position].generic))
+                neighbour.candidates.push_back(c);
+        }
         const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
         if(!neighbour.candidates.empty() && (neighbour.exact || near))
             found.push_back(std::move(neighbour));
@@ -230,7 +246,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 
 // Sort key of an instance for which nothing was measured. A cost model of the architecture would replace it.
 auto rule_order(int position, const Sizes& sizes) {
-    const InstanceFields& i = instance_fields().data[position];
+    const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
     int64 values = i.m_per_block + i.n_per_block;
     if(i.all_taps && is_data(i.operation))
         values = 2 * kHaloChannels;
@@ -247,7 +263,7 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
         for(const MeasuredCandidate& c : neighbour.candidates) {
             const auto position = static_cast<std::size_t>(c.instance);
-            const InstanceFields& fields = instance_fields().data[position];
+            const InstanceFields& fields = instance_fields()[position];
             if(!own[position] || (!neighbour.exact && overflows(fields, sizes)))
                 continue;
             own[position] = false;
@@ -264,7 +280,9 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     std::sort(rest.begin(), rest.end(), [&](int a, int b) { return rule_order(a, sizes) < rule_order(b, sizes); });
     for(const int position : rest)
         found.push_back(
-            {position, -1, instance_fields().data[position].generic ? SelectedBy::Generic : SelectedBy::Rule, 0.f});
+            {position, -1,
+             instance_fields()[static_cast<std::size_t>(position)].generic ? SelectedBy::Generic : SelectedBy::Rule,
+             0.f});
     return found;
 }
 
@@ -305,7 +323,7 @@ std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::
             break;
         std::string refused = refusal(candidate, query);
         if(refused.empty())
-            found.push_back({instance_fields().data[candidate.fields].name,
+            found.push_back({instance_fields()[static_cast<std::size_t>(candidate.fields)].name,
                              registered()[static_cast<std::size_t>(candidate.fields)],
                              static_cast<index_t>(candidate.split_k), candidate.source, candidate.microseconds});
         else
