@@ -8,7 +8,8 @@ has nothing to do, and `check`. Prints the median in instances per second beside
 
 With --cutlass, the folder of CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked), whole
 commands are timed alternately in new processes instead: `ckgen generate` and `ckgen check` against CUTLASS's generator
-with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
+with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second. Python caches the byte
+code of both, as in an installation.
 
 Each run has its own folder, and all folders are deleted at the end: a file system that has just deleted many files
 creates new ones more slowly.
@@ -113,7 +114,9 @@ def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cos
 def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
     """Run a command in a new process; return its cost and its output."""
     wall, before = time.perf_counter(), os.times()
-    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
+    cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    cached["PYTHONPYCACHEPREFIX"] = str(folder / "byte-code")
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=cached)
     wall, after = time.perf_counter() - wall, os.times()
     if done.returncode:
         raise SystemExit(done.stderr)

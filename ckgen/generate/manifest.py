@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,7 @@ def manifest_text(
     )
     lines.append(_FILES + _block("{", records, "}"))
     lines.append('"functions": ' + _block("[", map(function_text, functions), "]"))
-    lines.append('"instances": ' + _block("[", (encode(_instance_row(item)) for item in instances), "]"))
+    lines.append('"instances": ' + _block("[", _instance_rows(tuple(instances)), "]"))
     return _sealed("{\n" + ",\n".join(lines))
 
 
@@ -243,16 +243,17 @@ def _functions(rows: Iterable[Any] | None) -> tuple[Function, ...] | None:
         raise ValueError(error.diagnostics[0].message) from error
 
 
-def _instance_row(item: InstanceRecord) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "fields": item.fields,
-        "derived": item.derived,
-        "archs": item.archs,
-        "sets": item.sets,
-        "source": item.source,
-        "add_function": item.add_function,
-    }
+def _instance_rows(items: Sequence[InstanceRecord]) -> Iterator[str]:
+    """The rows of the instances. Derived values, which many instances share, are encoded once."""
+    encode = json.JSONEncoder().encode
+    known: dict[int, str] = {}  # by identity: `items` keeps the objects alive
+    for item in items:
+        row = {"name": item.name, "fields": item.fields, "archs": item.archs, "sets": item.sets, "source": item.source}
+        row["add_function"] = item.add_function
+        derived = known.get(id(item.derived))
+        if derived is None:
+            derived = known[id(item.derived)] = encode(item.derived)
+        yield f'{encode(row)[:-1]}, "derived": {derived}}}'
 
 
 def _instance_record(row: Mapping[str, Any]) -> InstanceRecord:
