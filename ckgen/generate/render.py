@@ -122,7 +122,7 @@ class _Template:
     def render(self, **values: Any) -> str:
         try:
             return self._template.render(**values)
-        except TemplateError as error:
+        except (TemplateError, TypeError) as error:
             lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"]
             where = f"{self.shown}:{lines[-1]}" if lines else self.shown
             raise _error("template", f"{where}: {error}") from error
