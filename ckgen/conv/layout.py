@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 TensorName = Literal["in", "wei", "out"]
@@ -91,6 +91,7 @@ def logical_axes(tensor: TensorName, ndim: int) -> str:
     return _HEAD[tensor] + (_FILTER if tensor == "wei" else _IMAGE)[ndim]
 
 
+@cache
 def physical_axes(tensor: TensorName, layout: str) -> str:
     """The axis letters of ``tensor`` from slowest to fastest, for example ``NHWGC``.
 

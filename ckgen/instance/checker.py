@@ -92,15 +92,21 @@ class Checker:
 
         The instance must satisfy the rules of every architecture in `archs`, or of at least one if `archs` is empty.
         """
+        return self.judge(instance, archs)[0]
+
+    def judge(self, instance: Instance, archs: Sequence[str] = ()) -> tuple[list[Violation], tuple[str, ...]]:
+        """The `violations` of an instance, and the architectures for which it can be built; one of them is empty."""
         broken = self.broken(instance)
         if broken:
-            return [describe(rule, instance) for rule in broken]
+            return [describe(rule, instance) for rule in broken], ()
+        supported = () if archs else self.supported_archs(instance)
+        if supported:
+            return [], supported
         found: dict[str, Violation] = {}
-        if archs or not self.supported_archs(instance):
-            for arch in archs or FAMILIES[instance.family].home(instance.dtype):
-                for rule in self.broken_on(instance, arch):
-                    found.setdefault(rule.id, describe(rule, instance, arch))
-        return list(found.values())
+        for arch in archs or FAMILIES[instance.family].home(instance.dtype):
+            for rule in self.broken_on(instance, arch):
+                found.setdefault(rule.id, describe(rule, instance, arch))
+        return list(found.values()), () if found else tuple(archs)
 
 
 def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:

@@ -197,12 +197,11 @@ class _Shapes:
         known = self._known.get(key)
         if known is None:
             instance = build(self._kind, values_of(combination))
-            violations = tuple(self._checker.violations(instance, self._archs))
-            archs = () if violations else self._archs or self._checker.supported_archs(instance)
-            known = self._known[key] = (replace(instance, archs=archs), violations)
+            broken, archs = self._checker.judge(instance, self._archs)
+            known = self._known[key] = (replace(instance, archs=archs), tuple(broken))
         instance, violations = known
         name = instance.function if function is None else function.value
-        return replace(instance, layout=layout.value, function=name), violations
+        return instance.moved(layout.value, name), violations
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:

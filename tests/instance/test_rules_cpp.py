@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.families.registry import FAMILIES
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
@@ -76,7 +77,7 @@ def cpp_struct(name: str, i: Instance) -> str:
 @pytest.fixture(scope="module")
 def include(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("tree")
-    for path, text in render_tree((XDL,), load_context("instances.yaml", "", "ckgen generate", {})).items():
+    for path, text in render_tree((XDL,), load_context(GenerateCommand(), "", {})).items():
         if path.startswith("include/"):
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text)

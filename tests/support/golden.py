@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.manifest import MANIFEST_NAME
 from ckgen.generate.render import render_tree
@@ -31,7 +32,7 @@ def rendered(case: str) -> dict[str, str]:
     expansion = expand_document(document)
     # Without tables of measurements, which change with every run on a GPU.
     context = replace(
-        load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions),
+        load_context(GenerateCommand(spec.name), document.text, expansion.sets, expansion.spec.own_functions),
         tables={},
     )
     tree = render_tree(expansion.instances, context)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ckgen.build.cmake import DEVICE_FLAGS, is_built
 from ckgen.build.toolchain import Command, find_toolchain, need
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
@@ -52,7 +53,7 @@ class Way:
 def write_tree(expansion: Expansion, folder: Path) -> Path:
     """The rendered tree of an expansion, with a config.h that leaves all settings to macros."""
     tree = folder / "tree"
-    context = load_context("random.yaml", "", "ckgen generate", {}, expansion.spec.own_functions)
+    context = load_context(GenerateCommand("random.yaml"), "", {}, expansion.spec.own_functions)
     for path, text in render_tree(expansion.instances, context).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
