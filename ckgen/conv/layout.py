@@ -53,8 +53,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """True if neighbouring channels of the input and the output are contiguous; those of the weight always are."""
-        return self.axes("in")[-1] == "C"
+        """True if neighbouring channels of every tensor are contiguous."""
+        return all(self.channels_last_in(tensor) for tensor in TENSORS)
+
+    def channels_last_in(self, tensor: TensorName) -> bool:
+        """True if neighbouring channels of this tensor are contiguous; those of the weight are C."""
+        return channels_come_last(self.axes(tensor))
 
     @cached_property
     def groups_outermost(self) -> bool:
@@ -80,6 +84,11 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("NGKHW/GKYXC/NGCHW", "grouped_conv_bwd_data"),
     )
 }
+
+
+def channels_come_last(axes: str) -> bool:
+    """True if the channels are the fastest axis of a tensor with these axes; those of a weight are C."""
+    return axes[-1] == ("C" if "C" in axes else "K")
 
 
 def layouts_of(operation: str, order: tuple[TensorName, ...]) -> tuple[str, ...]:

@@ -185,12 +185,9 @@ void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, c
     });
 }
 
-template struct ReferenceConvBwdWeight<dtype::f16>;
-template struct ReferenceConvBwdWeight<dtype::bf16>;
-template struct ReferenceConvBwdWeight<dtype::f32>;
-template struct ReferenceConvBwdWeight<dtype::bf16_f32_bf16>;
-template struct ReferenceConvBwdData<dtype::f16>;
-template struct ReferenceConvBwdData<dtype::bf16>;
-template struct ReferenceConvBwdData<dtype::f32>;
+#define CKGEN_REFERENCE_BWD_WEIGHT(DTYPE) template struct ReferenceConvBwdWeight<dtype::DTYPE>;
+#define CKGEN_REFERENCE_BWD_DATA(DTYPE) template struct ReferenceConvBwdData<dtype::DTYPE>;
+CKGEN_BWD_WEIGHT_DTYPES(CKGEN_REFERENCE_BWD_WEIGHT)
+CKGEN_BWD_DATA_DTYPES(CKGEN_REFERENCE_BWD_DATA)
 
 }  // namespace ckgen::tensor_operation::host

@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
@@ -171,6 +172,16 @@ FunctionCounts counts_of(const char* operation, const char* function) {
                 if(std::strcmp(registry()[static_cast<size_t>(index)].name, fields.name) == 0)
                     return instances()[static_cast<size_t>(index)].runner->Counts();
     return {};
+}
+
+#define CKGEN_NAME_OF(DTYPE) dtype::DTYPE::name,
+
+// Reports that the reference has none of `known` names.
+Status no_dtype(const char* dtype, const std::vector<std::string>& known) {
+    std::string names;
+    for(std::size_t i = 0; i < known.size(); ++i)
+        names += (i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") + known[i];
+    return report(failed, std::string("[dtype] ") + dtype + " is not " + names);
 }
 
 template <class DataType>
@@ -348,12 +359,10 @@ int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* i
     return guarded([&]() -> Status {
         require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
         const conv::Problem problem = problem_of(p);
-        if(!reference<dtype::f16>(dtype, problem, in, wei, out) &&
-           !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
-           !reference<dtype::f32>(dtype, problem, in, wei, out) &&
-           !reference<dtype::bf16_f32_bf16>(dtype, problem, in, wei, out))
-            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16, f32 or bf16_f32_bf16");
-        return done;
+#define CKGEN_REFERENCE(DTYPE) reference<dtype::DTYPE>(dtype, problem, in, wei, out) ||
+        const bool known = CKGEN_BWD_WEIGHT_DTYPES(CKGEN_REFERENCE) false;
+#undef CKGEN_REFERENCE
+        return known ? done : no_dtype(dtype, {CKGEN_BWD_WEIGHT_DTYPES(CKGEN_NAME_OF)});
     });
 }
 
@@ -362,11 +371,10 @@ int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void
     return guarded([&]() -> Status {
         require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
         const conv::Problem problem = problem_of(p);
-        if(!reference_data<dtype::f16>(dtype, problem, in, wei, out) &&
-           !reference_data<dtype::bf16>(dtype, problem, in, wei, out) &&
-           !reference_data<dtype::f32>(dtype, problem, in, wei, out))
-            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16 or f32");
-        return done;
+#define CKGEN_REFERENCE(DTYPE) reference_data<dtype::DTYPE>(dtype, problem, in, wei, out) ||
+        const bool known = CKGEN_BWD_DATA_DTYPES(CKGEN_REFERENCE) false;
+#undef CKGEN_REFERENCE
+        return known ? done : no_dtype(dtype, {CKGEN_BWD_DATA_DTYPES(CKGEN_NAME_OF)});
     });
 }
 

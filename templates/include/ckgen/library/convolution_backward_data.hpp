@@ -34,9 +34,9 @@ struct DeviceOperationInstanceFactory<
 
     static auto GetInstances() {
         std::vector<std::unique_ptr<DeviceOp>> instances;
-        add<dtype::f16>(instances);
-        add<dtype::bf16>(instances);
-        add<dtype::f32>(instances);
+#define CKGEN_ADD_DENSE(DTYPE) add<dtype::DTYPE>(instances);
+        CKGEN_BWD_DATA_DTYPES(CKGEN_ADD_DENSE)
+#undef CKGEN_ADD_DENSE
         return instances;
     }
 
