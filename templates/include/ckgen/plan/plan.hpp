@@ -59,7 +59,7 @@ InstanceTraits common_traits(bool writes_input) {
     traits.elem_bytes = D::elem_bytes;
     traits.written_bytes = D::c_bytes;
     traits.launch_threads = D::launch_threads;
-    traits.truncates = kTruncates && D::elem_bytes == 2;
+    traits.truncates = kTruncates && D::elem_bytes < 4;
     return traits;
 }
 
