@@ -22,7 +22,11 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_rows, all that derived values use of a layout
+# All that rules and derived values use of a layout.
+LAYOUT_NAMES = (
+    *("ndim", "groups_outermost", "channels_last"),
+    *("a_channels_last", "b_channels_last", "c_channels_last"),
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -53,7 +57,6 @@ class Checker:
             kind
             for kind, kept in own.items()
             if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
-            or len({OPERATIONS[kind[0]].a_k_major(layout) for layout in OPERATIONS[kind[0]].layouts}) > 1
         }
 
     def goes_by_layout(self, operation: str, family: str) -> bool:

@@ -75,17 +75,8 @@ class Operation:
         """The default layout: channels last, images outermost."""
         return self.layouts[ndim - 1]
 
-    def a_k_major(self, layout: str) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: either A is K-major, or its
-        channels are not last, so that it is read element by element."""
-        return self._k_major[layout]
-
-    @property
-    def a_rows(self) -> bool:
-        """`a_k_major` in channels-last layouts."""
-        return self._k_major[self.layouts[0]]
-
     @cached_property
-    def _k_major(self) -> dict[str, bool]:
-        rows = {name: LAYOUTS[name] for name in self.layouts}
-        return {name: row.axes(self.a)[-1] in self.gemm_k or not row.channels_last for name, row in rows.items()}
+    def a_rows(self) -> bool:
+        """True if a slot of LDS along GEMM-K is filled without transposing A in registers, because A is K-major in
+        channels-last layouts. In other layouts A is read element by element, and LDS is filled in the same way."""
+        return LAYOUTS[self.layouts[0]].axes(self.a)[-1] in self.gemm_k

@@ -25,6 +25,9 @@ struct Derived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Config::Layout::Out::channels_last;
+    static constexpr bool b_channels_last = a_rows ? Config::Layout::Wei::channels_last : Config::Layout::In::channels_last;
+    static constexpr bool c_channels_last = a_rows ? Config::Layout::In::channels_last : Config::Layout::Wei::channels_last;
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
@@ -72,6 +75,9 @@ struct TmaDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Config::Layout::Out::channels_last;
+    static constexpr bool b_channels_last = a_rows ? Config::Layout::Wei::channels_last : Config::Layout::In::channels_last;
+    static constexpr bool c_channels_last = a_rows ? Config::Layout::In::channels_last : Config::Layout::Wei::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
     static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
@@ -103,6 +109,9 @@ struct StationaryDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Config::Layout::Out::channels_last;
+    static constexpr bool b_channels_last = a_rows ? Config::Layout::Wei::channels_last : Config::Layout::In::channels_last;
+    static constexpr bool c_channels_last = a_rows ? Config::Layout::In::channels_last : Config::Layout::Wei::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
     static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
@@ -133,6 +142,9 @@ struct HaloDerived : Config {
     using Config::math_waves;
     using Config::n_per_block;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Config::Layout::Out::channels_last;
+    static constexpr bool b_channels_last = a_rows ? Config::Layout::Wei::channels_last : Config::Layout::In::channels_last;
+    static constexpr bool c_channels_last = a_rows ? Config::Layout::In::channels_last : Config::Layout::Wei::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
     static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.

@@ -46,7 +46,7 @@ template <class D>
 InstanceTraits common_traits(bool writes_input) {
     InstanceTraits traits{};
     traits.ndim = D::Layout::ndim;
-    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>, !writes_input};
+    traits.order = MemoryOrder::of<typename D::Layout>(/*packed_output=*/!writes_input);
     traits.writes_input = writes_input;
     traits.conv_spec = D::conv_spec;
     traits.m_per_block = D::m_per_block;
