@@ -37,6 +37,9 @@ class Layout:
     form: str
     operations: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        assert self.form.split("/")[1] in ("GKYXC", "GKCYX"), f"{self.name}: kernels have no such weight"
+
     def axes(self, tensor: TensorName) -> str:
         """The axis letters of a tensor from slowest to fastest."""
         return physical_axes(tensor, self.name)

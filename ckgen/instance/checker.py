@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from ckgen.families.family import Family
+from ckgen.families.fields import Fields
 from ckgen.families.formulas import names_in
 from ckgen.families.registry import FAMILIES, RULES
 from ckgen.families.rule import Rule
@@ -39,6 +40,14 @@ class Violation:
     help: str
 
 
+@dataclass(frozen=True)
+class _Placed(Fields):
+    """The fields that the properties of a layout depend on."""
+
+    operation: str
+    layout: str
+
+
 class Checker:
     """The rules, compiled once. `check` takes a few microseconds, which is little compared with rendering."""
 
@@ -53,15 +62,15 @@ class Checker:
             for (operation, family), kept in own.items()
             for scope in ("domain", "tile", "instance", "arch")
         }
-        self._by_layout = {
-            kind
+        self._of_layout = {
+            kind: sorted({name for rule in kept for name in names_in(rule.condition)}.intersection(LAYOUT_NAMES))
             for kind, kept in own.items()
-            if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
         }
 
-    def goes_by_layout(self, operation: str, family: str) -> bool:
-        """True if the layout can affect the rules that apply to such instances."""
-        return (operation, family) in self._by_layout
+    def read_of_layout(self, operation: str, family: str, layout: str) -> tuple[int, ...]:
+        """What the rules that apply to such instances read of the layout."""
+        known = _Placed(operation, layout)
+        return tuple(getattr(known, name) for name in self._of_layout[operation, family])
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules that an instance breaks.

@@ -42,11 +42,10 @@ private:
     // The place of column n, which is tap n / c and channel n % c, among the weights of one output channel.
     CKGEN_DEVICE int place(int n) const {
         using Axes = typename D::Layout::Wei;
-        static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1, "groups and output channels are the slowest dimensions");
         if constexpr(D::c_channels_last) {
             return n;
         } else {
-            static_assert(Axes::axes[2] == 2, "taps are the fastest dimensions");
+            static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
             const int tap = n / args_.c;
             return (n - tap * args_.c) * (args_.n / args_.c) + tap;
         }
