@@ -53,7 +53,7 @@ defaults: {stride: 1, dilation: 1, pad: 0}
 problems:
   - {name: odd, groups: 2, batch: 3, out_channels: 5, in_channels: 3, filter: [2, 3], input: [6, 7], stride: 2, pad: 1}
   - {name: point, groups: 1, batch: 40, out_channels: 72, in_channels: 8, filter: [1, 1], input: [1, 1]}
-  - {name: ragged, groups: 1, batch: 2, out_channels: 70, in_channels: 65, filter: [3, 3], input: [5, 9], dilation: 2, pad: 2}
+  - {name: wide, groups: 1, batch: 2, out_channels: 70, in_channels: 65, filter: [3, 3], input: [5, 9], dilation: 2}
 """
 SPEC = """
 version: 1
@@ -78,8 +78,8 @@ def proof_of(folder: Path, groups: str) -> str:
     """Generates the groups with the copy of ckgen in ``folder`` and runs their instances on all problems."""
     (folder / "instances.yaml").write_text(SPEC + groups)
     (folder / "problems.yaml").write_text(PROBLEMS)
-    for words in (["generate"], ["smoke", "--problems", "problems.yaml", "--split-k", "1", "--split-k", "3", "--all-pairs"]):
-        call = [sys.executable, "-m", "ckgen", *words]
+    for words in ("generate", "smoke --problems problems.yaml --split-k 1 --split-k 3 --all-pairs"):
+        call = [sys.executable, "-m", "ckgen", *words.split()]
         done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout

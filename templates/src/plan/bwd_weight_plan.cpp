@@ -181,6 +181,23 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
     return reason;
 }
 
+// Sets where the kernel reads the output, or the copy of it.
+void set_output_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem& p) {
+    const int64 bytes = t.elem_bytes;
+    a.out_group_bytes = p.out.strides[0] * bytes;
+    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
+    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    a.out_channel_bytes = static_cast<int32>(p.out.strides[kChannels] * bytes);
+    a.out_image_bytes = image_stride(p.out, p.ndim) * bytes;
+    a.out_positions = static_cast<int32>(p.out_positions());
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
+        a.out_group_bytes = copy.pitch * bytes;
+        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
+        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
+    }
+}
+
 BwdWeightPlan refused(const std::string& reason) {
     BwdWeightPlan plan;
     plan.reason = reason;
@@ -227,21 +244,10 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.group_tiles = ceil_div(a.groups, a.groups_per_block);
     a.split_k = split_k;
     a.k_tiles = t.is_halo() ? static_cast<int32>(halo_steps(t, p)) : ceil_div(a.k, t.k_per_block);
-    a.out_group_bytes = p.out.strides[0] * bytes;
-    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
-    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
-    a.out_channel_bytes = static_cast<int32>(p.out.strides[kChannels] * bytes);
-    a.out_image_bytes = image_stride(p.out, p.ndim) * bytes;
-    a.out_positions = static_cast<int32>(p.out_positions());
-    a.in_channel_bytes = static_cast<int32>(p.in.strides[kChannels] * bytes);
-    if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
-        a.out_group_bytes = copy.pitch * bytes;
-        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
-        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
-    }
+    set_output_strides(a, t, p);
     a.in_group_bytes = p.in.strides[0] * bytes;
     a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
+    a.in_channel_bytes = static_cast<int32>(p.in.strides[kChannels] * bytes);
     a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
     a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
     a.in_reach_bytes = RowTravel(t, p).back();

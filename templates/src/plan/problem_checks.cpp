@@ -101,7 +101,8 @@ std::string weight_axes(const Axes& axes, int ndim) {
     for(int at = 0; at < 3 + ndim; ++at) {
         const int axis = axes[at];
         if(axis < 3 || at == 0 || axes[at - 1] < 3)
-            names += (at == 0 ? "" : ", ") + std::string(std::array<const char*, 4>{"G", "K", "C", "filter"}[std::min(axis, 3)]);
+            names += (at == 0 ? "" : ", ") +
+                     std::string(std::array<const char*, 4>{"G", "K", "C", "filter"}[std::min(axis, 3)]);
     }
     return names;
 }
@@ -115,8 +116,9 @@ std::string check_weight_strides(const Problem& p, const Axes& axes) {
         if(wrong && axis == kChannels && inner == 1)
             return refuse("strides-layout", "weight stride of channels is " + number(stride) + ", not 1");
         if(wrong)
-            return refuse("strides-layout", "weight must be packed " + weight_axes(axes, p.ndim) + ": stride of index " +
-                                                number(axis) + " is " + number(stride) + ", not " + number(inner));
+            return refuse("strides-layout", "weight must be packed " + weight_axes(axes, p.ndim) +
+                                                ": stride of index " + number(axis) + " is " + number(stride) +
+                                                ", not " + number(inner));
         inner *= p.wei.lengths[axis];
     }
     return {};

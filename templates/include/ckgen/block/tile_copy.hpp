@@ -91,8 +91,8 @@ struct TileCopy {
 
 private:
     // The RowVector elements of one column. A word holds one element of f32, or elements of two or four rows of a
-    // narrower type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to wait for
-    // them.
+    // narrower type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to
+    // wait for them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;

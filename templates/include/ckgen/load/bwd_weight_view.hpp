@@ -103,9 +103,9 @@ public:
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
         const int image = first_row_ / args_.out_positions;
         const int position = first_row_ - image * args_.out_positions;
-        const platform::GlobalBuffer window(
-            base_ + image * args_.out_image_bytes + static_cast<int64>(position) * args_.out_row_bytes,
-            platform::kMaxWindowBytes);
+        const platform::GlobalBuffer window(base_ + image * args_.out_image_bytes +
+                                                static_cast<int64>(position) * args_.out_row_bytes,
+                                            platform::kMaxWindowBytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
