@@ -31,10 +31,9 @@ class Element:
     upper bits of a ``wide`` number; the two are the same type where numpy has the element type. ``cpp`` is the name of
     the type in C++, ``torch`` its name in PyTorch, ``dlpack`` its DLPack type code and number of bits.
 
-    A type of 8 bits may be the upper half of no numpy type. Then ``wide`` is only as precise as results need it, and
-    ``specials`` names the codes that are no numbers: ``fn``, NaN with all exponent and significand bits set and no
-    infinity, or ``fnuz``, NaN in the place of minus zero alone. The number of exponent bits and their bias follow from
-    ``precision`` and ``least``.
+    A type of 8 bits may be the upper half of no numpy type. Then ``wide`` is a type that holds its values, and
+    ``specials`` says which codes are NaN: ``fn``, those with all bits but the sign set, without an infinity, or
+    ``fnuz``, minus zero alone. The number of exponent bits and their bias follow from ``precision`` and ``least``.
     """
 
     name: str

@@ -37,7 +37,7 @@ class Fields:
     @property
     def a_rows(self) -> bool:
         """True if a slot of LDS along GEMM-K is filled without transposing A."""
-        return OPERATIONS[self.operation].a_rows
+        return OPERATIONS[self.operation].a_k_major
 
     @property
     def groups_outermost(self) -> bool:

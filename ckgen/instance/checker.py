@@ -68,7 +68,7 @@ class Checker:
         }
 
     def read_of_layout(self, operation: str, family: str, layout: str) -> tuple[int, ...]:
-        """What the rules that apply to such instances read of the layout."""
+        """The properties of the layout that the rules of such instances read."""
         known = _Placed(operation, layout)
         return tuple(getattr(known, name) for name in self._of_layout[operation, family])
 

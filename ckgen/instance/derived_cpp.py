@@ -81,7 +81,7 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
     found = []
     for rules in rule_sets():
         family, operation = FAMILIES[rules.families[0]], OPERATIONS[rules.operation]
-        derived = f"{family.struct}Derived<Config, {str(operation.a_rows).lower()}>"
+        derived = f"{family.struct}Derived<Config, {str(operation.a_k_major).lower()}>"
         if operation.fused:
             derived = f"WithFunction<{derived}>"
         homes = {arch for dtype in operation.dtypes for arch in family.home(dtype)}

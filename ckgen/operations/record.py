@@ -76,7 +76,7 @@ class Operation:
         return self.layouts[ndim - 1]
 
     @cached_property
-    def a_rows(self) -> bool:
+    def a_k_major(self) -> bool:
         """True if a slot of LDS along GEMM-K is filled without transposing A in registers, because A is K-major in
         channels-last layouts. In other layouts A is read element by element, and LDS is filled in the same way."""
         return LAYOUTS[self.layouts[0]].axes(self.a)[-1] in self.gemm_k

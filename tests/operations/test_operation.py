@@ -73,8 +73,8 @@ def test_a_form_has_one_layout_for_each_number_of_dimensions() -> None:
 
 
 def test_slots_of_a_are_filled_as_they_are_where_the_home_layout_has_it_so() -> None:
-    assert not OPERATIONS[registry.BWD_WEIGHT].a_rows
-    assert OPERATIONS[registry.BWD_DATA].a_rows
+    assert not OPERATIONS[registry.BWD_WEIGHT].a_k_major
+    assert OPERATIONS[registry.BWD_DATA].a_k_major
 
 
 def test_derived_values_know_no_more_of_a_layout_than_the_checker_says() -> None:
