@@ -54,6 +54,5 @@ def test_an_array_of_another_type_is_refused() -> None:
 
 
 def test_the_command_line_names_every_data_type() -> None:
-    """Its help is written out, so that `ckgen --help` need not import numpy."""
     [option] = [option for option in select_command.params if option.name == "dtype"]
     assert all(dtype in str(getattr(option, "help", "")) for dtype in DTYPES)

@@ -51,6 +51,7 @@ void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream
 // f16 in NHWGC by TMA, persistent. tile: m, n and k per block.
 Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
+    traits.order = conv::MemoryOrder::of<layout::NHWGC_GKYXC_NHWGK>(/*packed_output=*/true);
     traits.ndim = 2;
     traits.conv_spec = ConvSpec::Default;
     traits.m_per_block = tile[0];
