@@ -104,8 +104,8 @@ int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes);
 int32_t ckgen_device_synchronize(void* stream);
 int32_t ckgen_device_use(int32_t device, int32_t* previous);
 
-/* The C++ reference operators on host memory. dtype: a name of ckgen/config/dtypes.hpp, for example f16 or, for backward
- * weight, bf16_f32_bf16. For backward data without a function. */
+/* The C++ reference operators on host memory. dtype: a name of ckgen/config/dtypes.hpp, for example f16 or, for
+ * backward weight, bf16_f32_bf16. For backward data without a function. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
 int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* problem, void* in, const void* wei,
                                  const void* out);
