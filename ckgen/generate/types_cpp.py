@@ -42,7 +42,6 @@ def type_rows() -> dict[str, Any]:
     """The values for the templates of types and layouts."""
     return {
         "dtypes": tuple(DTYPES.values()),
-        "dtypes_of": {operation.short: operation.dtypes for operation in OPERATIONS.values()},
         "weight_gradients": _weight_gradients(),
         "layout_tags": tuple({tag.name: tag for tag in (*_dense(), *_own(), *_of_rows())}.values()),
         "layout_triples": _triples(),

@@ -11,8 +11,7 @@
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
 #include "ckgen/library/selector.hpp"
-#include "ckgen/op/reference_conv_bwd_data.hpp"
-#include "ckgen/op/reference_conv_bwd_weight.hpp"
+#include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
 namespace {
@@ -174,34 +173,27 @@ FunctionCounts counts_of(const char* operation, const char* function) {
     return {};
 }
 
-#define CKGEN_NAME_OF(DTYPE) dtype::DTYPE::name,
+template <class T>
+T* typed(void* data) {
+    return static_cast<T*>(data);
+}
+template <class T>
+const T* typed(const void* data) {
+    return static_cast<const T*>(data);
+}
 
-// Reports that the reference has none of `known` names.
-Status no_dtype(const char* dtype, const std::vector<std::string>& known) {
-    std::string names;
+// Runs the reference of a data type. Tensors: as the C API takes them, const unless the operation writes them.
+template <class Reference, class In, class Wei, class Out>
+void run_reference(const conv::Problem& problem, In* in, Wei* wei, Out* out) {
+    Reference::Run(problem, typed<typename Reference::In>(in), typed<typename Reference::Wei>(wei),
+                   typed<typename Reference::Out>(out));
+}
+
+std::string dtype_reason(const char* dtype, const std::vector<const char*>& known) {
+    std::string reason = std::string("[dtype] ") + dtype + " is not ";
     for(std::size_t i = 0; i < known.size(); ++i)
-        names += (i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") + known[i];
-    return report(failed, std::string("[dtype] ") + dtype + " is not " + names);
-}
-
-template <class DataType>
-bool reference(const char* dtype, const conv::Problem& problem, const void* in, void* wei, const void* out) {
-    if(std::strcmp(dtype, DataType::name) != 0)
-        return false;
-    tensor_operation::host::ReferenceConvBwdWeight<DataType>::Run(
-        problem, static_cast<const typename DataType::In*>(in), static_cast<typename DataType::Wei*>(wei),
-        static_cast<const typename DataType::Out*>(out));
-    return true;
-}
-
-template <class DataType>
-bool reference_data(const char* dtype, const conv::Problem& problem, void* in, const void* wei, const void* out) {
-    if(std::strcmp(dtype, DataType::name) != 0)
-        return false;
-    tensor_operation::host::ReferenceConvBwdData<DataType>::Run(problem, static_cast<typename DataType::In*>(in),
-                                                                static_cast<const typename DataType::Wei*>(wei),
-                                                                static_cast<const typename DataType::Out*>(out));
-    return true;
+        reason += std::string(i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") + known[i];
+    return reason;
 }
 
 }  // namespace
@@ -355,28 +347,23 @@ int32_t ckgen_device_use(int32_t device, int32_t* previous) {
     });
 }
 
-int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
-    return guarded([&]() -> Status {
-        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
-        const conv::Problem problem = problem_of(p);
-#define CKGEN_REFERENCE(DTYPE) reference<dtype::DTYPE>(dtype, problem, in, wei, out) ||
-        const bool known = CKGEN_BWD_WEIGHT_DTYPES(CKGEN_REFERENCE) false;
-#undef CKGEN_REFERENCE
-        return known ? done : no_dtype(dtype, {CKGEN_BWD_WEIGHT_DTYPES(CKGEN_NAME_OF)});
-    });
-}
-
-int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei,
-                                 const void* out) {
-    return guarded([&]() -> Status {
-        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
-        const conv::Problem problem = problem_of(p);
-#define CKGEN_REFERENCE(DTYPE) reference_data<dtype::DTYPE>(dtype, problem, in, wei, out) ||
-        const bool known = CKGEN_BWD_DATA_DTYPES(CKGEN_REFERENCE) false;
-#undef CKGEN_REFERENCE
-        return known ? done : no_dtype(dtype, {CKGEN_BWD_DATA_DTYPES(CKGEN_NAME_OF)});
-    });
-}
+#define CKGEN_TRY_DATA_TYPE(DATA_TYPE)                                                                                 \
+    known.push_back(dtype::DATA_TYPE::name);                                                                           \
+    if(std::strcmp(wanted, known.back()) == 0) {                                                                       \
+        run_reference<Operation::Reference<dtype::DATA_TYPE>>(problem, in, wei, out);                                  \
+        return done;                                                                                                   \
+    }
+#define CKGEN_DEFINE_REFERENCE(OPERATION, FUNCTION, IN, WEI, OUT)                                                      \
+    int32_t FUNCTION(const char* wanted, const ckgen_problem* p, IN in, WEI wei, OUT out) {                            \
+        using Operation = tensor_operation::device::OPERATION;                                                         \
+        return guarded([&]() -> Status {                                                                               \
+            require(wanted, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");                     \
+            const conv::Problem problem = problem_of(p);                                                               \
+            std::vector<const char*> known;                                                                            \
+            CKGEN_DATA_TYPES_OF_##OPERATION(CKGEN_TRY_DATA_TYPE) return report(failed, dtype_reason(wanted, known));   \
+        });                                                                                                            \
+    }
+CKGEN_EACH_REFERENCE(CKGEN_DEFINE_REFERENCE)
 
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
 #if CKGEN_PLATFORM_HOST

@@ -53,6 +53,7 @@ Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
     traits.order = conv::MemoryOrder::of<layout::NHWGC_GKYXC_NHWGK>(/*packed_output=*/true);
     traits.ndim = 2;
+    traits.roles = BwdWeight::roles;
     traits.conv_spec = ConvSpec::Default;
     traits.m_per_block = tile[0];
     traits.n_per_block = tile[1];

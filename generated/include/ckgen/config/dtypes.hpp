@@ -33,8 +33,5 @@ struct bf16_f32_bf16 {
 };
 }  // namespace ckgen::dtype
 
-// DO(name) for each data type of an operation.
-#define CKGEN_BWD_WEIGHT_DTYPES(DO) DO(f16) DO(bf16) DO(f32) DO(bf16_f32_bf16)
-#define CKGEN_BWD_DATA_DTYPES(DO) DO(f16) DO(bf16) DO(f32)
 // DO(name, type) for each element type of a weight gradient.
 #define CKGEN_WEIGHT_GRADIENTS(DO) DO(f16, half_t) DO(bf16, bhalf_t) DO(f32, float)
