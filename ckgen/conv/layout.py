@@ -35,6 +35,9 @@ class Layout:
     name: str
     form: str
 
+    def __post_init__(self) -> None:
+        assert self.form.split("/")[1] in ("GKYXC", "GKCYX"), f"{self.name}: kernels have no such weight"
+
     def axes(self, tensor: TensorName) -> str:
         """The axis letters of a tensor from slowest to fastest."""
         return physical_axes(tensor, self.name)
@@ -51,8 +54,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """True if neighbouring channels of the input and the output are contiguous; those of the weight always are."""
-        return self.axes("in")[-1] == "C"
+        """True if neighbouring channels of every tensor are contiguous."""
+        return all(self.channels_last_in(tensor) for tensor in TENSORS)
+
+    def channels_last_in(self, tensor: TensorName) -> bool:
+        """True if neighbouring channels of this tensor are contiguous; those of the weight are C."""
+        return channels_come_last(self.axes(tensor))
 
     @cached_property
     def groups_outermost(self) -> bool:
@@ -78,6 +85,11 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("NGKHW/GKYXC/NGCHW"),
     )
 }
+
+
+def channels_come_last(axes: str) -> bool:
+    """True if the channels are the fastest axis of a tensor with these axes; those of a weight are C."""
+    return axes[-1] == ("C" if "C" in axes else "K")
 
 
 def same_form(layout: str, ndim: int) -> str | None:

@@ -175,8 +175,9 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind, flops = DTYPES[dtype].operand_type, dict(rates.matrix_flops)
-        return flops[kind] if self.uses_wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
+        kind = DTYPES[dtype].operand_type
+        own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
+        return own or rates.flops_of(kind)
 
     def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
         """The bound of a tile if `groups` workgroups are resident on a unit."""

@@ -94,7 +94,7 @@ REASONS = {
 
 def units_of(operation: str, n_per_block: int) -> int:
     """Warps needed for the channels of a workgroup; usable before the instance exists."""
-    unit = COLUMNS if OPERATIONS[operation].home_a_k_major else max(1, min(n_per_block, ATOM[0]))
+    unit = COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
     return CHANNELS // unit
 
 

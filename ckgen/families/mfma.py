@@ -204,7 +204,7 @@ class Mfma(Family):
         return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
 
     def _a_width(self, word: Width, shape: Shape) -> int:
-        if not OPERATIONS[shape.operation].home_a_k_major:
+        if not OPERATIONS[shape.operation].a_k_major:
             return self._read_width(word, shape, shape.m_per_block)
         if word == "small" or (word is None and shape.generic):
             return small(shape)
@@ -224,7 +224,7 @@ class Mfma(Family):
             return small(shape)
         if word is None and shape.generic:
             return 1
-        if word is None and self.wavelet and not OPERATIONS[shape.operation].home_a_k_major:
+        if word is None and self.wavelet and not OPERATIONS[shape.operation].a_k_major:
             return 2
         return full_write(shape)
 

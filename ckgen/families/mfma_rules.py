@@ -11,7 +11,7 @@ from ckgen.families.shared_rules import LDS_BYTES
 from ckgen.operations.operation import OPERATIONS
 
 # A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
-SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major(row.home(2)))
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
 TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 RULES: tuple[Rule, ...] = (
@@ -242,13 +242,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="channels-first-vectors",
         scope="domain",
-        condition="channels_last or (a_vector == 1 and c_vector == 1)",
-        sentence="where channels do not come last, output and input are accessed one element at a time",
-        message="vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
-        help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        condition=(
+            "(a_channels_last or a_vector == 1) and (b_channels_last or b_vector == 1)"
+            " and (c_channels_last or c_vector == 1)"
+        ),
+        sentence="a tensor whose channels do not come last is accessed one element at a time",
+        message=(
+            "vectors of {a_vector} (A), {b_vector} (B) and {c_vector} (C) elements,"
+            " and the channels of {layout} are not all last"
+        ),
+        help="give `vector` a: 1, b: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=tuple(row.name for row in OPERATIONS.values() if not row.needs_channels_last),
     ),
     Rule(
         id="a-slot-cover",

@@ -24,6 +24,7 @@ from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.inputs import RenderContext
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
+from ckgen.generate.types_cpp import type_rows
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
@@ -172,7 +173,7 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
         "rule_sets": rule_sets(),
         "derived_structs": derived_structs(),
         "checked_structs": checked_structs(),
-    }
+    } | type_rows()
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from ckgen.families.family import Family
+from ckgen.families.fields import Fields
 from ckgen.families.formulas import names_in
 from ckgen.families.registry import FAMILIES, RULES
 from ckgen.families.rule import Rule
@@ -22,7 +23,11 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_k_major, all that derived values use of a layout
+# All that rules and derived values use of a layout.
+LAYOUT_NAMES = (
+    *("ndim", "groups_outermost", "channels_last"),
+    *("a_channels_last", "b_channels_last", "c_channels_last"),
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -33,6 +38,14 @@ class Violation:
     rule: Rule
     message: str
     help: str
+
+
+@dataclass(frozen=True)
+class _Placed(Fields):
+    """The fields that the properties of a layout depend on."""
+
+    operation: str
+    layout: str
 
 
 class Checker:
@@ -49,16 +62,15 @@ class Checker:
             for (operation, family), kept in own.items()
             for scope in ("domain", "tile", "instance", "arch")
         }
-        self._by_layout = {
-            kind
+        self._of_layout = {
+            kind: sorted({name for rule in kept for name in names_in(rule.condition)}.intersection(LAYOUT_NAMES))
             for kind, kept in own.items()
-            if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
-            or len({OPERATIONS[kind[0]].a_k_major(layout) for layout in OPERATIONS[kind[0]].layouts}) > 1
         }
 
-    def goes_by_layout(self, operation: str, family: str) -> bool:
-        """True if the layout can affect the rules that apply to such instances."""
-        return (operation, family) in self._by_layout
+    def read_of_layout(self, operation: str, family: str, layout: str) -> tuple[int, ...]:
+        """The properties of the layout that the rules of such instances read."""
+        known = _Placed(operation, layout)
+        return tuple(getattr(known, name) for name in self._of_layout[operation, family])
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules that an instance breaks.

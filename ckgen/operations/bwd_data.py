@@ -95,7 +95,6 @@ BWD_DATA = Operation(
     gemm_k="K",
     fused=True,
     small_vector=1,
-    needs_channels_last=False,
     products=_products,
     extents=_extents,
     compulsory_bytes=ConvProblem.bytes,  # every position of the input is written

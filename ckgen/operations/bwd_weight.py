@@ -82,7 +82,6 @@ BWD_WEIGHT = Operation(
     gemm_k="NDHW",
     fused=False,
     small_vector=None,
-    needs_channels_last=True,
     products=lambda problem: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
     compulsory_bytes=ConvProblem.compulsory_bytes,

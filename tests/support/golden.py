@@ -17,7 +17,8 @@ from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
-LEFT_OUT = (MANIFEST_NAME, *(f"include/ckgen/config/{name}.hpp" for name in ("rules", "derived", "checked")))
+CONFIG = ("rules", "derived", "checked", "dtypes", "layout", "tensor_layout")
+LEFT_OUT = (MANIFEST_NAME, *(f"include/ckgen/config/{name}.hpp" for name in CONFIG))
 
 
 def cases() -> list[str]:

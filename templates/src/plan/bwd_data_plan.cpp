@@ -141,7 +141,7 @@ struct Reach {
 
 // Number of bytes of the weight that a tile may read from its first row on.
 int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
-    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * t.elem_bytes + 16;
+    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * std::max<int64>(a.wei_c_bytes, t.elem_bytes) + 16;
     for(int d = 0; d < ndim; ++d)
         bytes += (a.filter[d] - 1) * a.wei_stride_bytes[d];
     return bytes;
@@ -212,6 +212,7 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
     a.out_group_bytes = stride_of(p.out, 0) * bytes;
     a.wei_group_bytes = stride_of(p.wei, 0) * bytes;
     a.wei_k_bytes = stride_of(p.wei, 1) * bytes;
+    a.wei_c_bytes = static_cast<int32>(stride_of(p.wei, kChannels) * bytes);
     a.in.group = stride_of(p.in, 0);
     a.in.channel = position_stride(stride_of(p.in, 2));
     a.out_k_bytes = position_stride(stride_of(p.out, 2) * bytes);

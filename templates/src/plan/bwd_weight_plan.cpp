@@ -11,16 +11,15 @@ namespace {
 constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for a chunk's rows past the last
 
 int64 extent(const Tensor& t, int ndim) {
-    int64 last = t.lengths[2];
+    int64 last = 1;
     for(int index = 1; index < 3 + ndim; ++index)
-        if(index != 2)
-            last += (t.lengths[index] - 1) * t.strides[index];
+        last += (t.lengths[index] - 1) * t.strides[index];
     return last;
 }
 
 // The image stride, or for a single image its size: the cursor adds it when it passes the last image.
 int64 image_stride(const Tensor& t, int ndim) {
-    int64 size = t.position_stride(ndim);
+    int64 size = std::max(t.position_stride(ndim), t.strides[kChannels] * t.lengths[kChannels]);
     for(int d = 0; d < ndim; ++d)
         size = std::max(size, t.strides[3 + d] * t.lengths[3 + d]);
     return t.lengths[1] > 1 ? t.strides[1] : size;
@@ -48,7 +47,7 @@ public:
         for(const Jump& jump : jumps_)
             deepest = std::max(deepest, -jump.bytes);
         back_ += deepest;
-        taps_ahead_ += p.in_channels() * t.elem_bytes;
+        taps_ahead_ += ((p.in_channels() - 1) * p.in.strides[kChannels] + 1) * t.elem_bytes;
     }
 
     // Number of bytes before a row's own offset that this or a later row may read.
@@ -71,10 +70,23 @@ private:
     int64 taps_ahead_ = 0;
 };
 
+// Number of bytes of the output that a tile may read if channels are not last.
+int64 planes_reach(const BwdWeightTraits& t, const Problem& p) {
+    const int64 images = std::min(t.k_per_block / p.out_positions() + 1, p.images() - 1);
+    const int64 channels = std::min<int64>(t.m_per_block, p.out_channels());
+    return (images * image_stride(p.out, p.ndim) + channels * p.out.strides[kChannels] +
+            p.out_positions() * p.out.position_stride(p.ndim)) *
+           t.elem_bytes;
+}
+
 // The largest number of GEMM-K rows, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
 int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
-    int64 rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+    int64 rows = most;
+    if(channels_last(t.order.out, p.ndim))
+        rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
+    else if(planes_reach(t, p) > kMaxChunkBytes)
+        return 0;
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
         return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
     const RowTravel travel(t, p);
     while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
@@ -160,8 +172,8 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
-        reason = check_strides("input", p.in, p.ndim, t.order.groups_outermost, true);
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
+        reason = check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true);
     if(reason.empty())
         reason = check_vectors(t, p, at);
     if(reason.empty())
@@ -175,6 +187,9 @@ void set_output_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Proble
     a.out_group_bytes = p.out.strides[0] * bytes;
     a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
     a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    a.out_channel_bytes = static_cast<int32>(p.out.strides[kChannels] * bytes);
+    a.out_image_bytes = image_stride(p.out, p.ndim) * bytes;
+    a.out_positions = static_cast<int32>(p.out_positions());
     if(needs_repack(t, p)) {
         const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
         a.out_group_bytes = copy.pitch * bytes;
@@ -188,6 +203,7 @@ void set_input_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem
     const int64 bytes = t.elem_bytes;
     a.in_group_bytes = p.in.strides[0] * bytes;
     a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
+    a.in_channel_bytes = static_cast<int32>(p.in.strides[kChannels] * bytes);
     a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
     a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
     a.in_reach_bytes = RowTravel(t, p).back();

@@ -52,6 +52,7 @@ void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream
 // f16 in NHWGC by TMA, persistent. tile: m, n and k per block.
 Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
+    traits.order = conv::MemoryOrder::of<layout::NHWGC_GKYXC_NHWGK>(/*packed_output=*/true);
     traits.ndim = 2;
     traits.roles = BwdWeight::roles;
     traits.conv_spec = ConvSpec::Default;
@@ -179,10 +180,11 @@ int overlap(const int64_t* begin, const int64_t* lengths, const int64_t* strides
     return conv::overlap(placed[0], placed[1]);
 }
 
-// Strides of the input and then of the output after with_unit_strides(). order: groups outermost, channels last.
-void unit_strides(const ckgen_problem* problem, const int* order, int64_t* strides) {
-    const conv::Problem given =
-        conv::with_unit_strides(problem_of(*problem), {order[0] != 0, order[1] != 0, /*packed_output=*/true});
+// Strides of the input and then of the output after with_unit_strides(). axes: of each tensor, the slowest first.
+void unit_strides(const ckgen_problem* problem, const int* axes, int64_t* strides) {
+    conv::Axes order{};
+    std::copy(axes, axes + order.size(), order.begin());
+    const conv::Problem given = conv::with_unit_strides(problem_of(*problem), {order, order, order});
     std::copy(given.in.strides.begin(), given.in.strides.end(), strides);
     std::copy(given.out.strides.begin(), given.out.strides.end(), strides + 6);
 }

@@ -26,6 +26,9 @@ struct Derived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
@@ -73,6 +76,9 @@ struct TmaDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -104,6 +110,9 @@ struct StationaryDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -134,6 +143,9 @@ struct HaloDerived : Config {
     using Config::math_waves;
     using Config::n_per_block;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.

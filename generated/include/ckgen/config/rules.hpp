@@ -38,6 +38,9 @@ struct BwdWeightRules {
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
@@ -57,6 +60,7 @@ struct BwdWeightRules {
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
@@ -181,6 +185,9 @@ struct BwdDataRules {
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -199,7 +206,7 @@ struct BwdDataRules {
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert(D::Layout::channels_last || (a_vector == 1 && c_vector == 1), "channels-first-vectors: where channels do not come last, output and input are accessed one element at a time");
+    static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");
     static_assert(a_slices >= 1 && a_slices * k1 * copy_threads == m_per_block * k_per_block && copy_threads % planes == 0, "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
 };
 
