@@ -120,4 +120,6 @@ def _named(data: Mapping[str, Any]) -> NamedProblem:
         None if original is None else problem_from_json(original),
         data["published_uplift"],
         tuple(data["operations"]),
+        tuple(data["models"]),
+        data["held_out"],
     )

@@ -28,6 +28,14 @@ from ckgen.cli.common.store_option import store_option
     show_default=True,
     help="A bundled problem set, or a YAML file; may be given several times.",
 )
+@click.option(
+    "--only",
+    "terms",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only problems with this part, class, model or name (a glob, or several with commas).",
+)
+@click.option("--sample", type=click.IntRange(1), help="At most this many problems: a share of each class and part.")
 @click.option("--batch", type=click.IntRange(1), help="Batch size of all problems, instead of their own.")
 @click.option("--max-macs", type=click.IntRange(1), help="Scale problems down to this size, as `ckgen smoke` does.")
 @click.option("--split-k", "split_ks", multiple=True, metavar="N[,N...]", help="Default: -1,1,2,4,8,16,32.")
@@ -59,7 +67,13 @@ from ckgen.cli.common.store_option import store_option
 @click.option("--sample-ms", type=float, default=20.0, show_default=True, help="Time for the samples of one row.")
 @click.option("--job-seconds", type=float, default=120.0, show_default=True, help="Time limit per row.")
 @click.option("--total-seconds", type=float, help="Time limit of the run; the next one with this --store continues.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the tensors' contents.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Seed of the tensors' contents and of --sample.",
+)
 @click.option("--commit", metavar="TEXT", help="Commit to store with the rows; default: from git.")
 @click.option("--compiler", metavar="TEXT", help="Compiler to store with the rows; default: from CMake or the library.")
 @json_option
@@ -82,6 +96,7 @@ def bench_command(ctx: click.Context, /, **given: object) -> int:
       ckgen bench --library libckgen_conv.so --platform nvidia --batch 32
       ckgen bench '*wavelet*' dtype=f16 --platform nvidia --split-k 1,4
       ckgen bench operation=grouped_conv_bwd_data function=PassThrough,AddResidual --platform nvidia
+      ckgen bench --problems zoo --only part=fitted --only class=depthwise,grouped_tiny --sample 100
       ckgen bench --set ci --platform host --max-macs 1000000 --samples 1 3
     """
     from ckgen.cli.bench_run import BenchOptions, bench
