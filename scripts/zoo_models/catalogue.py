@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from zoo_models import adversarial, classification, generation, scenes, signals, sound, video, volumes
+from zoo_models import adversarial, classification, generation, pictures, scenes, signals, sound, video, volumes
 
 ENTRIES = [
     *classification.ENTRIES,
     *scenes.ENTRIES,
+    *pictures.ENTRIES,
     *volumes.ENTRIES,
     *video.ENTRIES,
     *generation.ENTRIES,

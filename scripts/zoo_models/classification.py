@@ -39,7 +39,7 @@ repvgg: repvgg_b1
 res2net: res2net50_26w_4s
 resnest: resnest50d
 nfnet: nfnet_f0
-dpn: dpn92
+dpn: dpn92 dpn68b
 xception: xception65
 inception_v4: inception_v4
 cspdarknet: cspdarknet53
@@ -64,6 +64,14 @@ hgnet: hgnetv2_b2
 pvt: pvt_v2_b2
 levit: levit_192
 coatnet: coatnet_0_rw_224
+res2next: res2next50
+regnetz: regnetz_c16
+cspresnext: cspresnext50
+condconv: tf_efficientnet_cc_b0_4e
+mobilevit: mobilevit_s
+nextvit: nextvit_small
+efficientvit: efficientvit_b1
+resnext: resnext26ts
 """
 SIZED = {"vit_b_16": "image_size", "levit_192": "img_size", "coatnet_0_rw_224": "img_size"}
 

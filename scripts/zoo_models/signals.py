@@ -1,4 +1,4 @@
-"""One-dimensional networks of sound, from their papers."""
+"""Networks of sound and other signals, from their papers."""
 
 from __future__ import annotations
 
@@ -164,10 +164,21 @@ def tacotron2(batch: int, image: Lengths) -> Trace:
     return net.trace
 
 
+def eeg_net(batch: int, image: Lengths) -> Trace:
+    """EEGNet-8,2 (Lawhern et al., 2018, EEGNet, table 2): filters along time, then along 64 electrodes with a depth
+    multiplier of 2. The input is padded by a separate operation."""
+    net, electrodes, time = Net(), 64, image[0]
+    net.conv((batch, 1, electrodes, time + 63), 8, (1, 64), pad=0)
+    x = net.conv((batch, 8, electrodes, time), 16, (electrodes, 1), pad=0, groups=8)
+    x = net.conv((batch, 16, 1, x[3] // 4 + 15), 16, (1, 16), pad=0, groups=16)
+    net.conv(x, 16, 1)
+    return net.trace
+
+
 def _entry(
     name: str, paper: str, batches: Lengths, sizes: Lengths, trace: Callable[[int, Lengths], Trace], family: str = ""
 ) -> Entry:
-    return Entry(name, "audio", family or name, paper, batches, tuple((edge,) for edge in sizes), trace)
+    return Entry(name, "signal", family or name, paper, batches, tuple((edge,) for edge in sizes), trace)
 
 
 ENTRIES = [
@@ -180,5 +191,6 @@ ENTRIES = [
     _entry("encodec_24khz", "Defossez et al. 2022", (4, 16), (24000, 96000), en_codec),
     _entry("tcn_music", "Bai et al. 2018", (8, 32), (256, 1024), tcn),
     _entry("lightconv", "Wu et al. 2019", (8, 32), (64, 512), light_conv),
+    _entry("eegnet", "Lawhern et al. 2018", (16, 64), (128, 512), eeg_net),
     _entry("tacotron2", "Shen et al. 2018", (16, 64), (200, 800), tacotron2),
 ]

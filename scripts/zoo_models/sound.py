@@ -72,7 +72,7 @@ def _entry(
     trace: Callable[[int, Lengths], Trace],
     source: str = "transformers",
 ) -> Entry:
-    return Entry(name, "audio", family, source, (4, 16), sizes, trace)
+    return Entry(name, "signal", family, source, (4, 16), sizes, trace)
 
 
 MAMBA = {"hidden_size": 768, "num_hidden_layers": 2}

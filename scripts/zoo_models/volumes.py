@@ -1,4 +1,4 @@
-"""Networks of medical volumes, and two-dimensional ones of scenes, from their papers."""
+"""Networks of medical volumes, from their papers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from zoo_models.entry import Entry, Lengths, Trace
 from zoo_models.layers import Net, channels, pool, scale
+
+CUBES = ((96,) * 3, (128,) * 3)
 
 
 def unet_3d(batch: int, image: Lengths) -> Trace:
@@ -115,59 +117,17 @@ def med_3d_resnet(batch: int, image: Lengths) -> Trace:
     return net.trace
 
 
-def unet(batch: int, image: Lengths) -> Trace:
-    """U-Net (Ronneberger et al., 2015, U-Net, figure 1): valid 3x3 convolutions."""
-    net, x, skips = Net(), (batch, 1, *image), []
-    for level in range(5):
-        x = net.conv(net.conv(x, 64 << level, 3, pad=0), 64 << level, 3, pad=0)
-        skips.append(x)
-        x = pool(x, 2, 2) if level < 4 else x
-    for skip in reversed(skips[:-1]):
-        x = net.up(x, skip[1], 2, 2)
-        x = net.conv(net.conv(channels(x, 2 * skip[1]), skip[1], 3, pad=0), skip[1], 3, pad=0)
-    net.conv(x, 2, 1)
-    return net.trace
-
-
-def yolo_v3(batch: int, image: Lengths) -> Trace:
-    """YOLOv3 (Redmon and Farhadi, 2018, YOLOv3, table 1 and section 2.3): Darknet-53 and three heads of 80 classes."""
-    net = Net()
-    x, skips = net.conv((batch, 3, *image), 32, 3), []
-    for depth in (1, 2, 8, 8, 4):
-        x = net.conv(x, 2 * x[1], 3, 2)
-        for _ in range(depth):
-            x = net.conv(net.conv(x, x[1] // 2, 1), x[1], 3)
-        skips.append(x)
-    for width, skip in ((512, None), (256, skips[3]), (128, skips[2])):
-        if skip is not None:
-            x = scale(net.conv(x, width, 1), 2)
-            x = channels(x, width + skip[1])
-        for _ in range(2):
-            x = net.conv(net.conv(x, width, 1), 2 * width, 3)
-        x = net.conv(x, width, 1)
-        net.conv(net.conv(x, 2 * width, 3), 255, 1)
-    return net.trace
-
-
 def _entry(
-    name: str,
-    domain: str,
-    paper: str,
-    batches: Lengths,
-    sizes: tuple[Lengths, ...],
-    trace: Callable[[int, Lengths], Trace],
+    name: str, paper: str, batches: Lengths, trace: Callable[[int, Lengths], Trace], sizes: tuple[Lengths, ...] = CUBES
 ) -> Entry:
-    return Entry(name, domain, name, paper, batches, sizes, trace)
+    return Entry(name, "volume", name, paper, batches, sizes, trace)
 
 
-CUBES = ((96,) * 3, (128,) * 3)
 ENTRIES = [
-    _entry("unet_3d", "volume", "Cicek et al. 2016", (1, 4), CUBES, unet_3d),
-    _entry("v_net", "volume", "Milletari et al. 2016", (1, 4), ((64, 128, 128), (128,) * 3), v_net),
-    _entry("nn_unet", "volume", "Isensee et al. 2021", (2, 4), CUBES, nn_unet),
-    _entry("attention_unet_3d", "volume", "Oktay et al. 2018", (1, 4), CUBES, attention_unet_3d),
-    _entry("mednext_s", "volume", "Roy et al. 2023", (2, 4), CUBES, med_next),
-    _entry("med3d_resnet50", "volume", "Chen et al. 2019", (2, 8), CUBES, med_3d_resnet),
-    _entry("unet", "segmentation", "Ronneberger et al. 2015", (1, 8), ((380, 380), (572, 572)), unet),
-    _entry("yolo_v3", "detection", "Redmon and Farhadi 2018", (4, 32), ((416, 416), (608, 608)), yolo_v3),
+    _entry("unet_3d", "Cicek et al. 2016", (1, 4), unet_3d),
+    _entry("v_net", "Milletari et al. 2016", (1, 4), v_net, ((64, 128, 128), (128,) * 3)),
+    _entry("nn_unet", "Isensee et al. 2021", (2, 4), nn_unet),
+    _entry("attention_unet_3d", "Oktay et al. 2018", (1, 4), attention_unet_3d),
+    _entry("mednext_s", "Roy et al. 2023", (2, 4), med_next),
+    _entry("med3d_resnet50", "Chen et al. 2019", (2, 8), med_3d_resnet),
 ]

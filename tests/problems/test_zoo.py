@@ -38,7 +38,7 @@ def test_it_has_many_models_of_every_domain(models: tuple[Model, ...]) -> None:
     assert all(counts for model in models for counts in model.uses.values()) and all(len(m.uses) == 4 for m in models)
     domains = Counter(model.domain for model in models)
     assert set(domains) == {
-        *("classification", "detection", "segmentation", "video", "diffusion", "gan", "audio", "volume")
+        *("classification", "detection", "segmentation", "video", "diffusion", "gan", "signal", "volume")
     }
     assert min(domains.values()) >= 6
 
