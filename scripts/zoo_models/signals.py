@@ -164,6 +164,15 @@ def tacotron2(batch: int, image: Lengths) -> Trace:
     return net.trace
 
 
+def mamba(batch: int, image: Lengths) -> Trace:
+    """Mamba 130M (Gu and Dao, 2023, Mamba: linear-time sequence modeling, section 3.4): in each of 24 blocks a causal
+    depthwise convolution of 4 words. It has pads on both sides, and what is too long is cut off."""
+    net = Net()
+    for _ in range(24):
+        net.conv((batch, 1536, *image), 1536, 4, pad=3, groups=1536)
+    return net.trace
+
+
 def eeg_net(batch: int, image: Lengths) -> Trace:
     """EEGNet-8,2 (Lawhern et al., 2018, EEGNet, table 2): filters along time, then along 64 electrodes with a depth
     multiplier of 2. The input is padded by a separate operation."""
@@ -182,6 +191,7 @@ def _entry(
 
 
 ENTRIES = [
+    _entry("mamba_130m", "Gu and Dao 2023", (4, 16), (512, 2048), mamba),
     _entry("wavenet", "van den Oord et al. 2016", (4, 16), (8000, 16000), wave_net),
     _entry("conv_tasnet", "Luo and Mesgarani 2019", (4, 16), (16000, 32000), conv_tas_net),
     _entry("demucs", "Defossez et al. 2019", (4, 16), (44100, 220500), demucs),

@@ -21,10 +21,6 @@ def _mono(batch: int, length: int) -> Any:
     return images(batch, 1, (length,))
 
 
-def _words(batch: int, length: int) -> Any:
-    return package("torch").zeros(batch, length, dtype=package("torch").long, device="meta")
-
-
 def _trace(kind: str, config: str, settings: dict[str, Any], input: Input, batch: int, image: Lengths) -> Trace:
     library = package("transformers")
     model = meta(lambda: getattr(library, kind)(getattr(library, config)(**settings)))
@@ -75,8 +71,7 @@ def _entry(
     return Entry(name, "signal", family, source, (4, 16), sizes, trace)
 
 
-MAMBA = {"hidden_size": 768, "num_hidden_layers": 2}
-CONFORMER = {"num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096}
+CONFORMER = {"num_hidden_layers": 24, "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096}
 ENTRIES = [
     _entry(
         "wav2vec2_base", "wav2vec2", SECONDS, functools.partial(_trace, "Wav2Vec2Model", "Wav2Vec2Config", {}, _wave)
@@ -102,7 +97,4 @@ ENTRIES = [
     ),
     _entry("dac_16khz", "dac", SECONDS, functools.partial(_codec, "DacModel", "DacConfig")),
     _entry("vits", "vits", ((32,), (128,)), _vits),
-    _entry(
-        "mamba_130m", "mamba", ((512,), (2048,)), functools.partial(_trace, "MambaModel", "MambaConfig", MAMBA, _words)
-    ),
 ]

@@ -15,7 +15,7 @@ from ckgen.conv.classes import CLASSES, class_of
 from ckgen.paths import PACKAGE
 from ckgen.problems.choice import sample
 from ckgen.problems.models import Model
-from ckgen.problems.sets import NamedProblem, load_models, load_problems
+from ckgen.problems.sets import NamedProblem, bundled_sets, load_models, load_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = PACKAGE / "problems" / "zoo.yaml"
@@ -55,6 +55,13 @@ def test_its_problems_are_distinct_and_have_models(problems: tuple[NamedProblem,
     assert all(each.models for each in problems)
     held_out = {model.name for model in load_models("zoo") if model.held_out}
     assert all(each.held_out == (set(each.models) <= held_out) for each in problems)
+
+
+def test_no_bundled_set_has_a_held_out_problem(problems: tuple[NamedProblem, ...]) -> None:
+    """The other sets are for tuning."""
+    held_out = {each.problem for each in problems if each.held_out}
+    others = [each for name in bundled_sets() if name != "zoo" for each in load_problems(name)]
+    assert others and [each.name for each in others if each.problem in held_out] == []
 
 
 def test_every_class_is_in_both_parts(problems: tuple[NamedProblem, ...]) -> None:

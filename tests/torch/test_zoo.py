@@ -13,7 +13,7 @@ import tests.support.torch_cases  # noqa: F401 - skips this file without PyTorch
 from ckgen.paths import PACKAGE
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("resnet50", "mobilenet_v2", "r3d_18", "retinanet_resnet50_fpn")
+NAMES = ("resnet50", "mobilenet_v2", "retinanet_resnet50_fpn", "r3d_18")
 
 
 def without_source(text: str) -> str:
