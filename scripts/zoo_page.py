@@ -22,7 +22,7 @@ consecutive families, with a number that was fixed before any measurement.
 
 ```sh
 ckgen bench --problems zoo --only part=fitted --only class=depthwise      # all problems of a class
-ckgen bench --problems zoo --only part=held_out --sample 100 --seed 3     # a share of each class
+ckgen bench --problems zoo --only part=held_out --sample 100 3   # seed 3; a share of each class
 ckgen bench --problems zoo --only 'model=resnet*,unet_3d' --batch 4
 ```
 

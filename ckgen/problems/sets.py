@@ -27,6 +27,8 @@ from ckgen.problems.file import entries
 from ckgen.problems.models import Model, Setting, occurrences
 from ckgen.text.source import Document, load
 
+# The bundled sets whose problems every instance is checked and ranked on.
+STANDARD_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
 PARTS = ("fitted", "held_out")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.bench.job import Job
 from ckgen.errors import CkgenError
 from ckgen.problems.sets import load_models, load_problems
 
@@ -72,12 +71,6 @@ def test_a_problem_is_held_out_if_all_its_models_are(tmp_path: Path) -> None:
     assert (also.part, last.part) == ("fitted", "held_out")
     b = load_models(path)[1]
     assert b.held_out and b.uses[2, "20x20"] == {"a.1.20x20.n2": 5, "b.2.20x20.n2": 1}
-
-
-def test_a_worker_gets_the_whole_problem(tmp_path: Path) -> None:
-    for each in load_problems(write(tmp_path, "K8 C2 3x3 on 10x10: 1", held_out="true")):
-        job = Job("instance", "x", "f16", each)
-        assert Job.from_json(job.to_json()) == job
 
 
 def test_single_problems_may_be_beside_models(tmp_path: Path) -> None:
