@@ -17,8 +17,9 @@ A transposed convolution is listed as the convolution whose input gradient it co
 A third of the networks are **held out**: nothing may be fitted to them, tuned on them or chosen by them, so that a
 number measured on them says what to expect of any other network. Related networks, such as ResNet-18 and ResNet-50, are
 in one part. A problem is held out if all networks that have it are; {shared} problems of fitted networks occur in
-held-out ones too and count as fitted. `scripts/zoo.py` has the rule: a hash of the domain chooses one of three
-consecutive families, with a number that was fixed before any measurement.
+held-out ones too and count as fitted, and {near} held-out problems differ from a fitted one only in the batch.
+`scripts/zoo.py` has the rule: a hash of the domain chooses one of three consecutive families, with a number that was
+fixed before any measurement.
 
 ```sh
 ckgen bench --problems zoo --only part=fitted --only class=depthwise      # all problems of a class
@@ -59,8 +60,10 @@ def zoo_page(notice: str) -> str:
     models, problems = load_models("zoo"), load_problems("zoo")
     held_out = {model.name for model in models if model.held_out}
     shared = sum(1 for each in problems if not each.held_out and held_out & set(each.models))
-    transposed = _transposed()
-    head = HEAD.format(models=len(models), problems=len(problems), shared=shared, transposed=transposed)
+    fitted = {each.with_batch(1).problem for each in problems if not each.held_out}
+    near = sum(1 for each in problems if each.held_out and each.with_batch(1).problem in fitted)
+    counts = {"models": len(models), "problems": len(problems), "shared": shared, "near": near}
+    head = HEAD.format(**counts, transposed=_transposed())
     domains = dict.fromkeys(model.domain for model in models)
     rows = [
         (
@@ -69,15 +72,15 @@ def zoo_page(notice: str) -> str:
         )
         for domain in domains
     ]
-    counts = Counter((each.part, class_of(each.problem)) for each in problems)
+    found = Counter((each.part, class_of(each.problem)) for each in problems)
     classes = [
-        (f"`{row.name}`", row.meaning, str(counts["fitted", row.name]), str(counts["held_out", row.name]))
+        (f"`{row.name}`", row.meaning, str(found["fitted", row.name]), str(found["held_out", row.name]))
         for row in CLASSES.values()
     ]
     sums = (
         "all",
         "",
-        *(str(sum(n for (part, _), n in counts.items() if part == name)) for name in ("fitted", "held_out")),
+        *(str(sum(n for (part, _), n in found.items() if part == name)) for name in ("fitted", "held_out")),
     )
     names = f"{len(models) - len(held_out)} fitted", f"{len(held_out)} held out"
     return "\n".join(
