@@ -164,20 +164,16 @@ class _Number:
 
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
     """The values available to templates that are rendered once per tree."""
-    return (
-        _own_sources(texts)
-        | {
-            "version": __version__,
-            "factories": factories,
-            "operations": operations_of(sources, factories),
-            "records": tuple(OPERATIONS.values()),
-            "default_operation": DEFAULT_OPERATION,
-            "rule_sets": rule_sets(),
-            "derived_structs": derived_structs(),
-            "checked_structs": checked_structs(),
-        }
-        | type_rows()
-    )
+    return _own_sources(texts) | {
+        "version": __version__,
+        "factories": factories,
+        "operations": operations_of(sources, factories),
+        "records": tuple(OPERATIONS.values()),
+        "default_operation": DEFAULT_OPERATION,
+        "rule_sets": rule_sets(),
+        "derived_structs": derived_structs(),
+        "checked_structs": checked_structs(),
+    } | type_rows()
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:
