@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 TensorName = Literal["in", "wei", "out"]
@@ -30,12 +30,13 @@ _FILTER = {1: "X", 2: "YX", 3: "ZYX"}
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that operations have. `form` is its name in two dimensions. `operations` are the names of the operations
-    that have it; empty means every operation that names its tensors in this order."""
+    """A layout that operations have. `form` is its name in two dimensions."""
 
     name: str
     form: str
-    operations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.form.split("/")[1] in ("GKYXC", "GKCYX"), f"{self.name}: kernels have no such weight"
 
     def axes(self, tensor: TensorName) -> str:
         """The axis letters of a tensor from slowest to fastest."""
@@ -53,8 +54,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """True if neighbouring channels of the input and the output are contiguous; those of the weight always are."""
-        return self.axes("in")[-1] == "C"
+        """True if neighbouring channels of every tensor are contiguous."""
+        return all(self.channels_last_in(tensor) for tensor in TENSORS)
+
+    def channels_last_in(self, tensor: TensorName) -> bool:
+        """True if neighbouring channels of this tensor are contiguous; those of the weight are C."""
+        return channels_come_last(self.axes(tensor))
 
     @cached_property
     def groups_outermost(self) -> bool:
@@ -62,10 +67,10 @@ class Layout:
         return self.axes("in")[0] == "G"
 
 
-def _rows(form: str, *operations: str) -> Iterator[Layout]:
+def _rows(form: str) -> Iterator[Layout]:
     """The layouts of one form in one, two and three dimensions."""
     for ndim, image in _IMAGE.items():
-        yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form, operations)
+        yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form)
 
 
 # Each row is a form, written for two dimensions; operations that write the input name the output first. The default
@@ -77,15 +82,14 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("GNHWC/GKYXC/GNHWK"),
         *_rows("NHWGK/GKYXC/NHWGC"),
         *_rows("GNHWK/GKYXC/GNHWC"),
-        *_rows("NGKHW/GKYXC/NGCHW", "grouped_conv_bwd_data"),
+        *_rows("NGKHW/GKYXC/NGCHW"),
     )
 }
 
 
-def layouts_of(operation: str, order: tuple[TensorName, ...]) -> tuple[str, ...]:
-    """The layouts of the operation called ``operation``, which names its tensors in ``order``."""
-    rows = (row for row in LAYOUTS.values() if row.order == order)
-    return tuple(row.name for row in rows if not row.operations or operation in row.operations)
+def channels_come_last(axes: str) -> bool:
+    """True if the channels are the fastest axis of a tensor with these axes; those of a weight are C."""
+    return axes[-1] == ("C" if "C" in axes else "K")
 
 
 def same_form(layout: str, ndim: int) -> str | None:
@@ -99,6 +103,7 @@ def logical_axes(tensor: TensorName, ndim: int) -> str:
     return _HEAD[tensor] + (_FILTER if tensor == "wei" else _IMAGE)[ndim]
 
 
+@cache
 def physical_axes(tensor: TensorName, layout: str) -> str:
     """The axis letters of ``tensor`` from slowest to fastest, for example ``NHWGC``.
 
@@ -112,7 +117,7 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
     order = TENSORS if "C" in parts[0] else TENSORS[::-1]
     for name, part in zip(order, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
-            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
+            raise ValueError(f"layout {layout!r}: {part!r} is not an order of the axes {logical_axes(name, ndim)}")
     return parts[order.index(tensor)]
 
 

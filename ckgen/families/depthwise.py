@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
-from ckgen.families.counts import ceil_div, saturated
-from ckgen.families.family import Family
+from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.rule import Rule
@@ -23,6 +22,7 @@ from ckgen.hardware.archs import ARCHES, WAVE_SIZE
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 BLOCK_SIZE = 256
+SINGLE_ROWS = 16  # a filter row at a time reads the rows of an image once per row of the filter: comes after all sweeps
 POSITIONS = 4  # per strip: neighbouring taps share most of what they read, and the sums fit registers
 WEIGHT_BYTES = 16 * 1024  # of LDS; more weights pass through it in parts
 
@@ -46,7 +46,7 @@ REASONS = {
     "m_per_xdl": "by rule: there is no matrix atom, a lane multiplies single values",
     "load_waves": "by rule: every wave loads and multiplies",
     "math_waves": f"by rule: {BLOCK_SIZE} threads",
-    "stages": "by rule: values pass from memory to registers",
+    "stages": "by rule: filters of any number of rows",
     "slot": "by rule: 16 bytes, the widest global access; single weights",
     "generic": "by rule: single groups",
 }
@@ -189,12 +189,10 @@ class Depthwise(Family):
             return False
         return instance.a_vector == 1 or (problem.k == 1 and problem.groups % instance.a_vector == 0)
 
-    def tiles(self, instance: Fields, problem: ConvProblem) -> int:
-        taps = ceil_div(problem.filter[-1], instance.m_per_block)
-        return saturated((problem.batch, *problem.input, problem.groups, taps, *problem.filter[:-1]))
-
-    def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
-        return 1
+    def coverage(self, instance: Fields) -> Coverage:
+        """Single positions. Where several instances take a filter, the smallest one that sweeps comes first."""
+        taps = instance.m_per_block * (instance.stages if instance.stages > 1 else SINGLE_ROWS)
+        return Coverage(1, 1, taps, all_taps=True)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         tile = instance.n_per_block * instance.k_per_block * instance.elem_bytes

@@ -1,14 +1,18 @@
 """The rules of families xdl and wavelet, in the order in which they are reported.
 
-In backward data A is contiguous along GEMM-K and is copied slot by slot. No rule says that whole reads fill a slot,
-because this follows from vector-width.
+Where A is contiguous along GEMM-K it is copied slot by slot. No rule says that whole reads fill a slot, because this
+follows from vector-width.
 """
 
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
+
+# A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
+TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -20,8 +24,8 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
-        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads a wave, at most 1024 a workgroup",
-        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads a workgroup.",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads per wave, at most 1024 per workgroup",
+        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads per workgroup.",
         blame=("wave_ratio", "block_size", "tile"),
     ),
     Rule(
@@ -130,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         help="use a smaller a vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-cover",
@@ -151,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         help="a_vector must divide m_per_block, a_dst_vector k_per_block",
         reason="A piece that crossed the edge of the tile would need a branch for each element.",
         blame=("vector", "tile", "k_per_block"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-tile-vector",
@@ -169,12 +173,12 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}"
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
         blame=("tile", "vector", "block_size", "wave_ratio"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-planes",
@@ -182,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}"
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -238,13 +242,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="channels-first-vectors",
         scope="domain",
-        condition="channels_last or (a_vector == 1 and c_vector == 1)",
-        sentence="where channels do not come last, output and input are accessed one element at a time",
-        message="vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
-        help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        condition=(
+            "(a_channels_last or a_vector == 1) and (b_channels_last or b_vector == 1)"
+            " and (c_channels_last or c_vector == 1)"
+        ),
+        sentence="a tensor whose channels do not come last is accessed one element at a time",
+        message=(
+            "vectors of {a_vector} (A), {b_vector} (B) and {c_vector} (C) elements,"
+            " and the channels of {layout} are not all last"
+        ),
+        help="give `vector` a: 1, b: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=(BWD_DATA,),
     ),
     Rule(
         id="a-slot-cover",
@@ -257,6 +266,6 @@ RULES: tuple[Rule, ...] = (
         help="use fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
         blame=("tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=(BWD_DATA,),
+        operations=SLOT_BY_SLOT,
     ),
 )

@@ -66,7 +66,7 @@ class Choice:
         return {
             "measured": "this problem",
             "neighbour": f"nearest measured problem, {near}",
-            "rule": "rule: least traffic",
+            "rule": "rule: fewest bytes moved",
             "generic": "rule: nothing else takes it",
         }[self.source]
 
@@ -175,7 +175,7 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """The number of terms in the longest sums."""
-    return saturated(OPERATIONS[instance.operation].longest_sum(problem))
+    return saturated(OPERATIONS[instance.operation].extents(problem).k)
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:

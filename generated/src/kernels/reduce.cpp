@@ -1,8 +1,12 @@
 // Copied by ckgen from templates/src/kernels/reduce.cpp. Do not edit; run: ckgen generate
 // The split-K reduction, compiled once per weight type.
+#include "ckgen/config/dtypes.hpp"
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 #if !CKGEN_DEVICE_PASS
+#include <cstddef>
+#include <cstdint>
+
 #include "ckgen/op/bwd_weight.hpp"
 #endif
 
@@ -11,12 +15,25 @@ namespace ckgen::tensor_operation::device {
 #if !CKGEN_DEVICE_PASS
 namespace {
 
+constexpr int kLeastShare = 16;         // splits that are worth another thread
+constexpr int64 kManyThreads = 1 << 16;  // fill a GPU
+
 template <class Wei>
 void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei, int64 elements, int split_k,
                    platform::Stream stream) {
     using Kernel = epilogue::SplitKReduceKernel<Wei>;
-    const epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k};
-    const auto blocks = static_cast<uint32>((elements + Kernel::elements_per_block - 1) / Kernel::elements_per_block);
+    epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k, 1, 1};
+    // A slice of another length is not aligned, and a weight of few channels may have any address.
+    const auto aligned = [](const void* address, std::size_t bytes) {
+        return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+    };
+    if(elements % 4 == 0 && aligned(partial, 16) && aligned(wei, 4 * sizeof(Wei)))
+        args.width = 4;
+    while(args.lanes < Kernel::most_lanes && split_k / args.lanes >= kLeastShare &&
+          elements / args.width * args.lanes < kManyThreads)
+        args.lanes *= 2;
+    const int64 per_block = Kernel::elements_of(args);
+    const auto blocks = static_cast<uint32>((elements + per_block - 1) / per_block);
 #if CKGEN_PLATFORM_HOST
     const platform::Regions regions{
         {"partials", reinterpret_cast<const char*>(partial), elements * split_k * 4, false},
@@ -42,8 +59,6 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
     CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
     CKGEN_REDUCE_LAUNCHER(NAME, WEI)
 
-CKGEN_REDUCE(f32, float)
-CKGEN_REDUCE(f16, half_t)
-CKGEN_REDUCE(bf16, bhalf_t)
+CKGEN_WEIGHT_GRADIENTS(CKGEN_REDUCE)
 
 }  // namespace ckgen::tensor_operation::device

@@ -26,7 +26,7 @@ std::string check_tensor(const char* name, const Tensor& tensor, const void* dat
                           vector * bytes);
 }
 
-std::string check_groups(const InstanceTraits& t, const Problem& p, const void* in, const void* out) {
+std::string check_groups(const InstanceTraits& t, const Problem& p, const Addresses& at, int in_bytes) {
     const int vector = t.depthwise.vector;
     if(p.in_channels() != 1)
         return refuse("depthwise-channels",
@@ -38,9 +38,9 @@ std::string check_groups(const InstanceTraits& t, const Problem& p, const void* 
                                                 " output channels; vectors of " + number(vector) + " groups need 1");
     std::string reason = check_multiple("depthwise-vector", "G", p.groups(), vector);
     if(reason.empty())
-        reason = check_tensor("the input", p.in, in, t.writes_input ? t.written_bytes : t.elem_bytes, t.ndim, vector);
+        reason = check_tensor("the input", p.in, at.in, in_bytes, t.ndim, vector);
     if(reason.empty())
-        reason = check_tensor("the output", p.out, out, t.elem_bytes, t.ndim, vector);
+        reason = check_tensor("the output", p.out, at.out, t.elem_bytes, t.ndim, vector);
     return reason;
 }
 
@@ -112,7 +112,7 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
                            const Addresses& at, int compute_units) {
     BwdDataArgs& a = plan.args;
     const DepthwiseLimits& limits = t.depthwise;
-    std::string reason = check_groups(t, p, at.in, at.out);
+    std::string reason = check_groups(t, p, at, t.written_bytes);
     if(reason.empty() && limits.vector > 1)
         reason = check_d(t, p, fusion);
     const int last = t.ndim - 1;
@@ -146,7 +146,7 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
        blocks > kMostThreads / t.launch_threads - 1)
         return refuse("grid-size", "the grid would hold more than 2^32 threads");
     plan.split_k = a.split_k = 1;
-    a.tapped_blocks = static_cast<uint32>(blocks);
+    a.blocks_with_taps = static_cast<uint32>(blocks);
     return {};
 }
 
@@ -180,7 +180,7 @@ DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLi
 std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p, const Addresses& at,
                            int compute_units) {
     const DepthwiseLimits& limits = t.depthwise;
-    std::string reason = check_groups(t, p, at.in, at.out);
+    std::string reason = check_groups(t, p, at, t.elem_bytes);
     if(!reason.empty())
         return reason;
     int64 units = p.out_channels() * p.taps();

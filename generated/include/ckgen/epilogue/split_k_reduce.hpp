@@ -11,6 +11,8 @@ struct SplitKReduceArgs {
     char* wei;             // [elements] of the weight type
     int64 elements;
     int32 split_k;
+    int32 width;  // neighbouring elements of a thread: 4 if slices and weight are aligned, else 1
+    int32 lanes;  // threads that share the splits of an element, a power of two
 };
 
 // Adds Count slices of the partials, `elements` apart, to `total`; returns the address of the slice after them.
@@ -47,41 +49,56 @@ CKGEN_DEVICE Vec<float, Width> sum_slices(const platform::Thread& thread, const 
     return total;
 }
 
-// Memory-bound: a thread sums neighbouring elements in loads of 16 bytes.
+// Memory-bound: a thread sums neighbouring elements in loads of 16 bytes. Few elements of many splits are summed by
+// several threads each, whose sums are then added in the order of their splits.
 template <class Wei>
 struct SplitKReduceKernel {
     using Args = SplitKReduceArgs;
     static constexpr int launch_threads = 128;
-    static constexpr int elements_per_thread = 4;
-    static constexpr int elements_per_block = launch_threads * elements_per_thread;
-    static constexpr int lds_bytes = 16;  // unused; an empty array would not be C++
+    static constexpr int lds_bytes = launch_threads * 16;
+    static constexpr int most_lanes = 32;
     static constexpr bool overlaps_previous = true;
+
+    // Elements of a workgroup.
+    static CKGEN_HD int elements_of(const Args& args) { return launch_threads / args.lanes * args.width; }
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         platform::pdl_wait();
-        const int64 first = static_cast<int64>(thread.block_id()) * elements_per_block;
-        // A slice of another length is not aligned, and a weight of few channels may have any address.
-        const bool whole = args.elements % elements_per_thread == 0 &&
-                           reinterpret_cast<uint64>(args.partial) % 16 == 0 &&
-                           reinterpret_cast<uint64>(args.wei) % (elements_per_thread * sizeof(Wei)) == 0;
-        if(whole) {
-            const int64 element = first + thread.thread_id() * elements_per_thread;
-            if(element < args.elements)
-                sum<elements_per_thread>(args, thread, element);
-            return;
-        }
-        CKGEN_UNROLL
-        for(int i = 0; i < elements_per_thread; ++i) {
-            const int64 element = first + i * launch_threads + thread.thread_id();
-            if(element < args.elements)
-                sum<1>(args, thread, element);
-        }
+        if(args.width == 4)
+            sum<4>(args, thread);
+        else
+            sum<1>(args, thread);
     }
 
 private:
     template <int Width>
-    static CKGEN_DEVICE void sum(const Args& args, const platform::Thread& thread, int64 element) {
-        const Vec<float, Width> total = sum_slices<Width>(thread, args.partial + element, args.elements, args.split_k);
+    static CKGEN_DEVICE void sum(const Args& args, const platform::Thread& thread) {
+        const int neighbours = launch_threads / args.lanes;
+        const int lane = thread.thread_id() / neighbours;
+        const int64 element = (static_cast<int64>(thread.block_id()) * neighbours + thread.thread_id() % neighbours) *
+                              int64{Width};
+        const bool there = element < args.elements;
+        const int share = ceil_div(args.split_k, args.lanes);
+        const int first = lane * share;
+        Vec<float, Width> total{};
+        if(there && first < args.split_k)
+            total = sum_slices<Width>(thread, args.partial + element + first * args.elements, args.elements,
+                                      min_of(share, args.split_k - first));
+        if(args.lanes > 1) {
+            thread.lds_store(thread.thread_id() * Width * 4, total);
+            thread.barrier();
+            if(lane > 0)
+                return;
+            for(int other = 1; other < args.lanes; ++other) {
+                const auto value = thread.template lds_load<Vec<float, Width>>(
+                    (other * neighbours + thread.thread_id()) * Width * 4);
+                CKGEN_UNROLL
+                for(int e = 0; e < Width; ++e)
+                    total[e] += value[e];
+            }
+        }
+        if(!there)
+            return;
         Vec<Wei, Width> rounded;
         CKGEN_UNROLL
         for(int e = 0; e < Width; ++e)

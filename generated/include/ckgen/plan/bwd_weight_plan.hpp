@@ -8,21 +8,30 @@
 
 namespace ckgen::conv {
 
+using BwdWeightPlan = Plan<BwdWeightArgs>;
+
 // Properties of an instance of backward weight that planning reads.
 struct BwdWeightTraits : InstanceTraits {
     int groups_per_block = 1;
+    // Planner of a family that is no matrix product, else null. It finds the problem checked; it returns the reason for
+    // a refusal.
+    std::string (*plan_family)(BwdWeightPlan&, const BwdWeightTraits&, const Problem&, const Addresses&,
+                               int compute_units) = nullptr;
 };
-
-using BwdWeightPlan = Plan<BwdWeightArgs>;
 
 BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Addresses& addresses,
                         int compute_units);
+
+// The planner of family depthwise, and the division of its work that follows from the planned arguments.
+std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, const Problem& problem,
+                           const Addresses& addresses, int compute_units);
+DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const DepthwiseLimits& limits);
 
 // The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that compute a split in one
 // sum get at least sums() splits. The planner chooses
 //   for most kernels fill_twice(),
 //   for family halo enough splits to give every compute unit one workgroup,
-//   for persistent kernels fill_waves().
+//   for persistent kernels split_to_fill().
 int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int compute_units);
 
 // share_tiles() of a persistent kernel.

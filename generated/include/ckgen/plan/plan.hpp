@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/plan/plan.hpp. Do not edit; run: ckgen generate
-// Types that the planning of both operations shares: the traits of an instance and the plan of a problem.
+// Types that the planning of every operation shares: the traits of an instance and the plan of a problem.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/conv/depthwise.hpp"
 #include "ckgen/conv/fusion.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/plan/problem_checks.hpp"
@@ -25,7 +26,7 @@ struct DTensorTraits {
 struct InstanceTraits {
     int ndim;
     MemoryOrder order;
-    bool writes_input;  // backward data; else backward weight, which writes the weight
+    Roles roles;
     ConvSpec conv_spec;
     int m_per_block, n_per_block, k_per_block;
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
@@ -36,6 +37,8 @@ struct InstanceTraits {
     bool tma;         // TMA loads the tiles: tensor maps have limits of their own and need no windows
     bool persistent;  // workgroups take tiles in turn
     HaloLimits halo;  // family halo: a workgroup computes all taps
+    DepthwiseLimits depthwise;
+    int lds_bytes;  // per workgroup
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 
@@ -43,12 +46,13 @@ struct InstanceTraits {
 };
 
 // The traits that follow from an instance in the same way for every family. D: the Config with its derived values.
-template <class D>
-InstanceTraits common_traits(bool writes_input) {
+// Operation: its struct in ckgen/op.
+template <class D, class Operation>
+InstanceTraits common_traits() {
     InstanceTraits traits{};
     traits.ndim = D::Layout::ndim;
-    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>, !writes_input};
-    traits.writes_input = writes_input;
+    traits.order = MemoryOrder::of<typename D::Layout>(Operation::packed_output);
+    traits.roles = Operation::roles;
     traits.conv_spec = D::conv_spec;
     traits.m_per_block = D::m_per_block;
     traits.n_per_block = D::n_per_block;
@@ -60,7 +64,8 @@ InstanceTraits common_traits(bool writes_input) {
     traits.elem_bytes = D::elem_bytes;
     traits.written_bytes = D::c_bytes;
     traits.launch_threads = D::launch_threads;
-    traits.truncates = kTruncates && D::elem_bytes == 2;
+    traits.lds_bytes = D::lds_bytes;
+    traits.truncates = kTruncates && D::elem_bytes < 4;
     return traits;
 }
 
@@ -68,7 +73,7 @@ InstanceTraits common_traits(bool writes_input) {
 template <class Args_>
 struct Plan {
     using Args = Args_;
-    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    std::string reason;  // empty if the instance takes the problem; else the rest has no meaning
     int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
     Args args{};        // without pointers
@@ -80,9 +85,15 @@ struct Addresses {
     const void* in;
     const void* wei;
     const void* out;
+
+    const void*& of(TensorName name) { return name == TensorName::in ? in : name == TensorName::wei ? wei : out; }
+    const void* of(TensorName name) const { return Addresses(*this).of(name); }
 };
 
-// Checks of both operations before sizes are multiplied: dimensions, layout and split_k.
+// A tensor's name in sentences: "input", "weight" or "output".
+const char* word_of(TensorName tensor);
+
+// Checks of every operation before sizes are multiplied: dimensions, layout and split_k.
 std::string check_problem(const InstanceTraits& traits, const Problem& problem);
 // Refuses a problem that is not a pointwise convolution, if the instance takes only those.
 std::string check_pointwise(const InstanceTraits& traits, const Problem& problem);

@@ -104,9 +104,14 @@ class GlobalBuffer {
 public:
     CKGEN_DEVICE GlobalBuffer(const void* base, uint32 bytes) : base_(static_cast<const char*>(base)), bytes_(bytes) {}
     template <class V>
-    CKGEN_DEVICE V load(const Thread&, uint32 byte_offset) const {
+    CKGEN_DEVICE V load(const Thread& thread, uint32 byte_offset) const {
+        return load_if<V>(thread, byte_offset < bytes_, byte_offset);
+    }
+    // A load from inside the window, or zero.
+    template <class V>
+    CKGEN_DEVICE V load_if(const Thread&, bool inside, uint32 byte_offset) const {
         V value{};
-        if(byte_offset < bytes_)
+        if(inside)
             value = *reinterpret_cast<const V*>(base_ + byte_offset);
         return value;
     }

@@ -10,6 +10,7 @@
 //                      schedule_boundary() and interleave() only the order of instructions
 //   merge_halves()     the low or the high halves of two words as one word
 //   GlobalBuffer       a bounded window of global memory: loads past its end return zero, like AMD's raw buffers
+//                      load_if() loads from inside, or returns zero
 //   kInvalidOffset     a byte offset past the end of every window
 //   kDirectLds         true if GlobalBuffer::load_to_lds() exists: it loads 16 bytes per lane from global memory to
 //                      consecutive bytes of LDS; Thread::await_loads() waits for them

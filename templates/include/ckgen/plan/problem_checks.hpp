@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/problem_sizes.hpp"
 
 namespace ckgen::conv {
 
@@ -23,8 +24,6 @@ std::string refuse(const char* rule, const std::string& sentence);
 
 // Multiplies `value` by `factor`; false if the product exceeds int64.
 bool multiply(int64& value, int64 factor);
-
-inline int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
 
 // Refuses a value that is not a multiple of the vector.
 std::string check_multiple(const char* rule, const char* what, int64 value, int vector);
@@ -46,8 +45,9 @@ std::string shapes_reason(const Problem& problem);
 // (GNHWC).
 std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions);
 
-// The same for NGCHW.
-std::string check_channels_first(const char* name, const Tensor& t, int ndim);
+// Refuses strides that do not belong to a tensor with these axes, of which the fastest is contiguous. With
+// packed_positions, positions of an image follow each other without gaps.
+std::string check_axes(const char* name, const Tensor& t, int ndim, const Axes& axes, bool packed_positions);
 
 // True for filter 1 (with any dilation), stride 1 and pad 0 in every dimension.
 bool is_pointwise(const Problem& p);

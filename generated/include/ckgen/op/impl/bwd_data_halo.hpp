@@ -11,7 +11,7 @@ namespace ckgen::instances {
 
 struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     template <class Config>
-    using Checked = CheckedDataHalo<Config>;
+    using Checked = CheckedBwdDataHalo<Config>;
     template <class D>
     using Kernel = pipeline::HaloBwdDataKernel<D>;
 
@@ -22,6 +22,7 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = TmaFamily::traits<D>();
         traits.halo = pipeline::HaloBwdDataShape<D>::limits;
+        traits.plan_family = &conv::plan_halo;
         return traits;
     }
 

@@ -10,7 +10,7 @@ namespace ckgen::instances {
 
 struct BwdDataDepthwise : DepthwiseFamily<BwdDataFamily> {
     template <class Config>
-    using Checked = CheckedDataDepthwise<Config>;
+    using Checked = CheckedBwdDataDepthwise<Config>;
     template <class D>
     using Kernel = typename pipeline::DepthwiseBwdData<D, (D::stages > 1)>::Kernel;
 

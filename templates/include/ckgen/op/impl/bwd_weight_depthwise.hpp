@@ -10,7 +10,7 @@ namespace ckgen::instances {
 
 struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
     template <class Config>
-    using Checked = CheckedDepthwise<Config>;
+    using Checked = CheckedBwdWeightDepthwise<Config>;
     template <class D>
     using Kernel = pipeline::DepthwiseBwdWeightKernel<D>;
 

@@ -1,0 +1,26 @@
+// Copied by ckgen from templates/include/ckgen/op/impl/bwd_weight_depthwise.hpp. Do not edit; run: ckgen generate
+// Family depthwise of grouped convolution backward weight.
+#pragma once
+
+#include "ckgen/config/checked.hpp"
+#include "ckgen/op/impl/bwd_weight.hpp"
+#include "ckgen/op/impl/depthwise_family.hpp"
+#include "ckgen/pipeline/bwd_weight_depthwise.hpp"
+
+namespace ckgen::instances {
+
+struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
+    template <class Config>
+    using Checked = CheckedBwdWeightDepthwise<Config>;
+    template <class D>
+    using Kernel = pipeline::DepthwiseBwdWeightKernel<D>;
+
+#if !CKGEN_DEVICE_PASS
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p, const conv::BwdWeightPlan&) {
+        return {p, conv::depthwise_work(p, Kernel::dimensions, Kernel::limits)};
+    }
+#endif
+};
+
+}  // namespace ckgen::instances

@@ -1,0 +1,273 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_depthwise.hpp. Do not edit; run: ckgen generate
+// Family depthwise of backward data. A workgroup computes positions of one residue of the strides, which the same taps
+// reach (conv/bwd_data_args.hpp), of n_per_block groups. Their weights pass through LDS; every thread reads the output
+// from global memory, where the taps of a strip share values.
+#pragma once
+
+#include "ckgen/conv/depthwise.hpp"
+#include "ckgen/epilogue/fused_output.hpp"
+#include "ckgen/pipeline/depthwise.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct DepthwiseBwdDataArgs {
+    typename D::KernelArgs problem;
+    conv::DepthwiseStripWork work;
+};
+
+// What a thread of a workgroup knows about its problem, and what all kernels do in the same way.
+template <class D>
+class DepthwiseBwdDataTile {
+protected:
+    static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
+    static constexpr int vector = D::a_vector, positions = D::thread_positions;
+    static constexpr int row_taps = D::m_per_block;          // taps of a filter row that are multiplied at once
+    static constexpr int window = positions + row_taps - 1;  // output positions that they read for a strip
+    static constexpr int unit_weights = row_taps * D::n_per_block;
+    static constexpr int resident_units = D::lds_bytes / (unit_weights * 4);  // whose weights fit LDS, as f32
+    using Args = DepthwiseBwdDataArgs<D>;
+    using Strips = DepthwiseStrips<ndim>;
+    using Wei = typename D::Wei;
+    using Units = conv::Walk<ndim + 1>;  // channel K of the group, outer taps, part of the filter row
+    using Values = typename RawValues<typename D::Out, vector>::Type;
+
+    CKGEN_DEVICE DepthwiseBwdDataTile(const Args& args, const platform::Thread& thread)
+        : args_(args), problem_(args.problem), thread_(thread), mine_(thread) {
+        uint32 block = thread.block_id();
+        first_group_ = take(block, args.work.channel_blocks) * D::n_per_block;
+        share_ = take(block, args.work.shares);
+        group_ = first_group_ + mine_.lane * vector;
+        CKGEN_UNROLL
+        for(int d = last; d >= 0; --d) {
+            start_[d] = take(block, min_of(problem_.stride[d], problem_.in_length[d]));
+            set_taps(d);
+        }
+        set_units();
+    }
+
+    // The taps that reach the residue; none if a dimension has none.
+    CKGEN_DEVICE void set_taps(int d) {
+        const int number = conv::class_of(problem_, d, start_[d]);
+        const conv::AxisClass seen = conv::class_of_tap(problem_, d, max_of(number, 0));
+        count_[d] = ceil_div(problem_.in_length[d] - start_[d], problem_.stride[d]);
+        origin_[d] = seen.origin;
+        tap_[d] = max_of(number, 0);
+        taps_[d] = number < 0 ? 0 : seen.taps;
+    }
+    CKGEN_DEVICE void set_units() {
+        unit_length_[0] = problem_.k;
+        units_ = problem_.k;
+        CKGEN_UNROLL
+        for(int d = 0; d < ndim; ++d) {
+            unit_length_[d + 1] = d < last ? taps_[d] : ceil_div(taps_[d], row_taps);
+            units_ *= unit_length_[d + 1];
+            unit_length_[d + 1] = max_of(unit_length_[d + 1], 1);  // a divisor
+        }
+    }
+
+    // Copies the weights of units to LDS: [unit][tap][group]; zero past the last tap and the last group.
+    CKGEN_DEVICE void load_weights(int unit, int end) const {
+        const platform::GlobalBuffer weights(problem_.wei + first_group_ * problem_.wei_group_bytes,
+                                             platform::kMaxWindowBytes);
+        for(int i = thread_.thread_id(); i < (end - unit) * unit_weights; i += D::launch_threads) {
+            const int channel = i % D::n_per_block;
+            const int tap = i / D::n_per_block;
+            const Units at(unit_length_, unit + tap / row_taps);
+            int64 offset = channel * problem_.wei_group_bytes + at.at[0] * problem_.wei_k_bytes;
+            CKGEN_UNROLL
+            for(int d = 0; d < last; ++d)
+                offset += (tap_[d] + problem_.tilde[d] * at.at[d + 1]) * problem_.wei_stride_bytes[d];
+            const int column = at.at[ndim] * row_taps + tap % row_taps;
+            offset += (tap_[last] + problem_.tilde[last] * column) * problem_.wei_stride_bytes[last];
+            const bool there = column < taps_[last] && first_group_ + channel < problem_.groups;
+            const Vec<Wei, 1> weight = weights.template load<Vec<Wei, 1>>(
+                thread_, there ? static_cast<uint32>(offset) : platform::kInvalidOffset);
+            thread_.lds_store(i * 4, to_float(weight[0]));
+        }
+    }
+
+    // Loads the output positions that the taps of a unit read; zero outside the output.
+    CKGEN_DEVICE void load_row(const platform::GlobalBuffer& out, uint32 own, const typename Strips::Place& place,
+                               const Units& at, int first, Values (&values)[window]) const {
+        bool inside = true;
+        uint32 offset = own + static_cast<uint32>(at.at[0] * problem_.out_k_bytes);
+        CKGEN_UNROLL
+        for(int d = 0; d < last; ++d) {
+            const int row = origin_[d] + place.at[d + 1] - problem_.shift[d] * at.at[d + 1];
+            inside = inside && is_inside(row, problem_.out_length[d]);
+            offset += static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[d]);
+        }
+        const int length = inside ? problem_.out_length[last] : 0;
+        const int step = problem_.shift[last];
+        const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
+        int column = first - step * (at.at[ndim] * row_taps + row_taps - 1);
+        offset += static_cast<uint32>(column) * pitch;
+        CKGEN_UNROLL
+        for(int i = 0; i < window; ++i, column += step, offset += static_cast<uint32>(step) * pitch)
+            values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
+    }
+
+    CKGEN_DEVICE void load_lds(int byte, float (&weights)[vector]) const {
+        constexpr int width = min_of(vector, 4);
+        CKGEN_UNROLL
+        for(int first = 0; first < vector; first += width) {
+            const auto part = thread_.template lds_load<Vec<float, width>>(byte + first * 4);
+            CKGEN_UNROLL
+            for(int e = 0; e < width; ++e)
+                weights[first + e] = part[e];
+        }
+    }
+
+    // Stores the strip's positions that exist.
+    CKGEN_DEVICE void write(const Strips& strips, const typename Strips::Place& place,
+                            const float (&sums)[positions][vector]) const {
+        epilogue::InputPlace<ndim> at;
+        at.group = group_;
+        at.channel = 0;
+        at.image = place.at[0];
+        CKGEN_UNROLL
+        for(int d = 0; d < last; ++d)
+            at.position[d] = start_[d] + problem_.stride[d] * place.at[d + 1];
+        const int first = strips.first(place);
+        const int count = count_[last] - first;
+        at.position[last] = start_[last] + problem_.stride[last] * first;
+        auto* target =
+            reinterpret_cast<typename D::In*>(problem_.target) + epilogue::input_offset<D>(at, problem_.in);
+        const int64 pitch = int64{problem_.stride[last]} * strips.distance * problem_.in.position[last];
+        CKGEN_UNROLL
+        for(int i = 0; i < positions; ++i, target += pitch) {
+            if(i * strips.distance >= count)
+                break;
+            const epilogue::FusedInputsOf<D, vector> inputs(thread_, problem_.d, at);
+            epilogue::write_fused<D>(thread_, problem_.function, inputs, target, sums[i]);
+            at.position[last] += problem_.stride[last] * strips.distance;
+        }
+    }
+
+    // Returns the innermost index of `number`; `number` keeps the outer ones.
+    static CKGEN_DEVICE int take(uint32& number, int length) {
+        const uint32 next = number / static_cast<uint32>(length);
+        const int index = static_cast<int>(number - next * static_cast<uint32>(length));
+        number = next;
+        return index;
+    }
+
+    const Args& args_;
+    const typename D::KernelArgs& problem_;
+    const platform::Thread& thread_;
+    const DepthwiseThread<D> mine_;
+    int first_group_, group_, share_, units_;
+    int32 start_[ndim], count_[ndim];               // input positions start + stride * t of each dimension
+    int32 origin_[ndim], tap_[ndim], taps_[ndim];  // see conv::AxisClass; tap_: the first
+    int32 unit_length_[ndim + 1];
+};
+
+
+// Any filter: one part of a filter row after the other.
+template <class D>
+class DepthwiseBwdDataKernel : DepthwiseBwdDataTile<D> {
+    using Base = DepthwiseBwdDataTile<D>;
+    using Base::args_, Base::count_, Base::first_group_, Base::group_, Base::last, Base::mine_, Base::ndim,
+        Base::origin_, Base::positions, Base::problem_, Base::resident_units, Base::row_taps, Base::share_,
+        Base::taps_, Base::thread_, Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
+    using typename Base::Strips, typename Base::Units, typename Base::Values;
+
+public:
+    using typename Base::Args;
+    static constexpr int launch_threads = D::launch_threads;
+    static constexpr int lds_bytes = D::lds_bytes;
+
+    static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
+        DepthwiseBwdDataKernel(args, thread).compute();
+    }
+
+private:
+    CKGEN_DEVICE DepthwiseBwdDataKernel(const Args& args, const platform::Thread& thread) : Base(args, thread) {}
+
+    CKGEN_DEVICE void compute() {
+        const Strips strips(problem_.images, count_, problem_.shift[last], positions);
+        using Place = typename Strips::Place;
+        const int first = share_ * args_.work.rounds * D::position_threads;
+        Place base(strips.length, first);
+        Place place(strips.length, first + mine_.position);
+        const Place step(strips.length, D::position_threads);
+        const bool resident = units_ <= resident_units;
+        if(resident) {
+            this->load_weights(0, units_);
+            thread_.barrier();
+        }
+        for(int round = 0; round < args_.work.rounds && base.at[0] < problem_.images; ++round) {
+            float sums[positions][vector] = {};
+            const bool mine = place.at[0] < problem_.images && group_ < problem_.groups;
+            if(resident) {
+                if(mine)
+                    add_units(strips, base, place, 0, units_, sums);
+            } else {
+                for(int unit = 0; unit < units_; unit += resident_units) {
+                    const int end = min_of(unit + resident_units, units_);
+                    thread_.barrier();
+                    this->load_weights(unit, end);
+                    thread_.barrier();
+                    if(mine)
+                        add_units(strips, base, place, unit, end, sums);
+                }
+            }
+            if(mine)
+                this->write(strips, place, sums);
+            base.advance(strips.length, step);
+            place.advance(strips.length, step);
+        }
+    }
+
+    // Adds the products of units. The values of a unit are loaded while those of the unit before it are multiplied.
+    CKGEN_DEVICE void add_units(const Strips& strips, const typename Strips::Place& base,
+                                const typename Strips::Place& place, int unit, int end,
+                                float (&sums)[positions][vector]) const {
+        const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
+                                         platform::kMaxWindowBytes);
+        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
+                                               group_ * problem_.out_group_bytes);
+        const int first = origin_[last] + strips.first(place);
+        Units at(unit_length_, unit);
+        const Units one(unit_length_, 1);
+        Values values[window], next[window];
+        this->load_row(out, own, place, at, first, next);
+        for(int lds = mine_.lane * vector; unit < end; ++unit, lds += unit_weights) {
+            CKGEN_UNROLL
+            for(int i = 0; i < window; ++i)
+                values[i] = next[i];
+            const int taps = taps_[last] - at.at[ndim] * row_taps;
+            at.advance(unit_length_, one);
+            if(unit + 1 < end)
+                this->load_row(out, own, place, at, first, next);
+            if(taps >= row_taps)
+                multiply<true>(values, lds, taps, sums);
+            else
+                multiply<false>(values, lds, taps, sums);
+        }
+    }
+
+    // All: all row_taps taps exist. A tap that does not exist is not multiplied by zero: the value may be infinite.
+    template <bool All>
+    CKGEN_DEVICE void multiply(const Values (&values)[window], int lds, int taps,
+                               float (&sums)[positions][vector]) const {
+        CKGEN_UNROLL
+        for(int tap = 0; tap < row_taps; ++tap) {
+            if(!All && tap >= taps)
+                break;
+            float weights[vector];
+            this->load_lds((lds + tap * D::n_per_block) * 4, weights);
+            CKGEN_UNROLL
+            for(int i = 0; i < positions; ++i) {
+                float factors[vector];
+                to_floats<typename D::Out, vector>(values[i + row_taps - 1 - tap], factors);
+                CKGEN_UNROLL
+                for(int e = 0; e < vector; ++e)
+                    sums[i][e] += factors[e] * weights[e];
+            }
+        }
+    }
+};
+
+}  // namespace ckgen::pipeline
