@@ -22,7 +22,7 @@ from ckgen.spec.models import AXES
 from ckgen.spec.nearest_valid import repairs
 from ckgen.spec.products import Kind, Product, build, kind_of, products, values_of
 from ckgen.spec.provenance import Provenance, show
-from ckgen.spec.types import MAX_EXTENT, Tile, Vector
+from ckgen.spec.types import MAX_EXTENT, Operands, Tile, Vector
 
 MAX_REASONS = 5
 _TABLES = {"layout": LAYOUTS, "dtype": tuple(DTYPES), "conv_spec": tuple(CONV_SPECS)}
@@ -172,6 +172,10 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
         yield key, _number(text)
     elif key == "vector":
         yield key, Vector.model_validate(dict(zip("abc", map(int, text.split("x")), strict=True)))
+    elif key in ("a_write", "b_write", "a_k1", "b_k1"):
+        axis = "lds_write" if key.endswith("write") else "copy_k1"
+        old_pair = values.get(axis) or Operands()
+        yield axis, Operands(**{**old_pair.model_dump(), key[0]: _number(text) if text != "0" else None})
     elif key in ("a_vector", "b_vector", "c_vector"):
         old = values.get("vector") or Vector()
         yield "vector", Vector.model_validate({**old.model_dump(), key[0]: _number(text)})
