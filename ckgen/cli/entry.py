@@ -24,6 +24,8 @@ COMMANDS = (
     "list",
     "explain",
     "diff",
+    "import",
+    "export",
     "generate",
     "check",
     "build",

@@ -1,0 +1,93 @@
+"""Type strings and serialised instances: their arguments by name, in order.
+
+A type string is `Class<64, 64, ...>` as `GetTypeString` returns it; a serialised instance has every template argument,
+with sequences as `Seq(1,4,8,2)` and without spaces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+
+WEIGHT = "DeviceGroupedConvBwdWeight_Xdl_CShuffle"
+DATA = "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1"
+OPERATION_OF = {WEIGHT: BWD_WEIGHT, DATA: BWD_DATA}
+
+# Each field of ckgen.ck.resolve.Row, and the arguments that have one value in all instances.
+TYPE_STRING: Mapping[str, tuple[str, ...]] = {
+    WEIGHT: (
+        *("block_size", "m", "n", "k0", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+        *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
+    ),
+    DATA: (
+        *("block_size", "m", "n", "k", "ak1", "bk1", "conv_spec", "m_per_xdl", "n_per_xdl"),
+        *("m_xdl_per_wave", "n_xdl_per_wave", "a", "b", "shuffle_m", "shuffle_n"),
+    ),
+}
+SERIALISED: Mapping[str, tuple[str, ...]] = {
+    WEIGHT: (
+        *("ndim", "in_layout", "wei_layout", "out_layout", "in_type", "wei_type", "out_type", "acc_type"),
+        *("in_op", "wei_op", "out_op", "conv_spec", "block_size", "m", "n", "k0", "k1", "m_per_xdl", "n_per_xdl"),
+        *("m_xdl_per_wave", "n_xdl_per_wave"),
+        *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
+        *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
+        *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
+    ),
+}
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A class with its arguments as text; `names` are theirs in order, empty if the class is unknown."""
+
+    name: str
+    arguments: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The arguments by name."""
+        return dict(zip(self.names, self.arguments, strict=True))
+
+    @property
+    def serialised(self) -> bool:
+        """True for all template arguments, false for a type string."""
+        return self.names == SERIALISED.get(self.name)
+
+
+def parse(text: str) -> Parsed:
+    """The parts of a row. Raises ValueError for text of another form, and for a known class with another number of
+    arguments."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError("this is not Class<argument, ...>")
+    name, arguments = match["name"], split(match["arguments"])
+    if name not in TYPE_STRING:
+        return Parsed(name, arguments, ())
+    forms = [form[name] for form in (TYPE_STRING, SERIALISED) if name in form]
+    for names in forms:
+        if len(names) == len(arguments):
+            return Parsed(name, arguments, names)
+    counts = " or ".join(str(len(names)) for names in forms)
+    raise ValueError(f"{name} has {len(arguments)} arguments, it must have {counts}")
+
+
+def split(arguments: str) -> tuple[str, ...]:
+    """The arguments between commas that are not inside brackets."""
+    return tuple("".join(part.split()) for part in re.split(r",(?![^<(]*[>)])", arguments))
+
+
+def show(name: str, values: Mapping[str, object], *, serialised: bool) -> str:
+    """The text of a class with these arguments, spaced as CK does."""
+    names = (SERIALISED if serialised else TYPE_STRING)[name]
+    separator = "," if serialised else ", "
+    return f"{name}<{separator.join(str(values[key]) for key in names)}>"
+
+
+def sequence(numbers: Sequence[int]) -> str:
+    """Numbers as a serialised instance writes them."""
+    return f"Seq({','.join(map(str, numbers))})"
