@@ -4,7 +4,7 @@ python scripts/ck_rows.py CK_SRC                 write the page from a checkout 
 python scripts/ck_rows.py CK_SRC --check         exit 1 if the page differs
 
 A row counts as present if an instance of the same operation, data type and function has its type string in every layout
-of NDIM_LAYOUTS. The page gives the rule that stands against each row that is missing. Tables of classes that no family
+of LAYOUTS. The page gives the rule that stands against each row that is missing. Tables of classes that no family
 has are only counted.
 """
 
@@ -31,7 +31,13 @@ SPECS = ("Default", "Filter1x1Stride1Pad0")
 TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
 # The layouts for which CK instantiates its xdl tables; those of fused functions only for 3-D images with channels last.
 LAYOUTS = {
-    WEIGHT: ("NHWGC/GKYXC/NHWGK", "NDHWGC/GKZYXC/NDHWGK", "GNHWC/GKYXC/GNHWK", "GNDHWC/GKZYXC/GNDHWK", "GNWC/GKXC/GNWK"),
+    WEIGHT: (
+        "NHWGC/GKYXC/NHWGK",
+        "NDHWGC/GKZYXC/NDHWGK",
+        "GNHWC/GKYXC/GNHWK",
+        "GNDHWC/GKZYXC/GNDHWK",
+        "GNWC/GKXC/GNWK",
+    ),
     DATA: ("NHWGK/GKYXC/NHWGC", "NDHWGK/GKZYXC/NDHWGC", "GNHWK/GKYXC/GNHWC", "GNDHWK/GKZYXC/GNDHWC"),
 }
 FUSED_LAYOUT = "NDHWGK/GKZYXC/NDHWGC"
@@ -52,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What became of a table: rows over both specialisations, those with an equal type string, reasons of others."""
+    """The result for a table: rows over both specialisations, those with an equal type string, reasons of others."""
 
     table: Table
     rows: int
@@ -62,6 +68,7 @@ class Compared:
 
 def tables_of(source: Path) -> Iterator[Table]:
     """Every list below the folders of the two operations, in order of file and place."""
+    seen = set()  # two files may give the same list
     for folder in FOLDERS:
         for path in sorted((source / TABLES / folder).glob("*.hpp")):
             text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
@@ -69,7 +76,10 @@ def tables_of(source: Path) -> Iterator[Table]:
                 rows = list(_rows(body))
                 kinds = {kind for kind, _ in rows}
                 for kind in sorted(kinds):
-                    yield Table(folder, name, kind, tuple(row for own, row in rows if own == kind))
+                    table = Table(folder, name, kind, tuple(row for own, row in rows if own == kind))
+                    if table not in seen:
+                        seen.add(table)
+                        yield table
 
 
 def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -156,12 +166,12 @@ def page(found: list[Compared], revision: str) -> str:
     known = [one for one in found if one.same or not all(reason.startswith("ck-class") for reason in one.reasons)]
     rows, same = sum(one.rows for one in known), sum(one.same for one in known)
     lines = [
-        "<!-- Written by scripts/ck_rows.py from a checkout of Composable Kernel and instances.yaml. Do not edit. -->\n",
+        "<!-- Written by scripts/ck_rows.py from a checkout of CK and instances.yaml. Do not edit. -->\n",
         "# Rows of Composable Kernel\n",
         "The type strings of CK's instance tables of the two operations, compared with those of set `full`. CK is",
         f"[revision {revision[:12]}](https://github.com/ROCm/composable_kernel/tree/{revision}).",
-        "A row counts for each convolution specialisation, Default and Filter1x1Stride1Pad0. It has the same string if an",
-        "instance of the same operation, data type and function has it in every layout of CK's factories.\n",
+        "A row counts for each convolution specialisation, Default and Filter1x1Stride1Pad0. It has the same string if",
+        "an instance of the same operation, data type and function has it in every layout of CK's factories.\n",
         f"Of {rows} rows in tables of classes that ckgen has, {same} have the same string.\n",
         "| table | class | rows | same string | missing, by rule |",
         "| --- | --- | --- | --- | --- |",
@@ -191,7 +201,7 @@ def main(source: Path, revision: str | None, check: bool) -> None:
         PAGE.write_text(text, encoding="utf-8")
     elif PAGE.read_text(encoding="utf-8") != text:
         raise click.ClickException("docs/ck_rows.md differs; run python scripts/ck_rows.py CK_SRC")
-    click.echo(text.splitlines()[6])
+    click.echo(next(line for line in text.splitlines() if line.startswith("Of ")))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import TENSORS, physical_axes
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import BWD_WEIGHT
 
@@ -33,7 +34,7 @@ _LARGE_TILE = 256 * 128
 
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
-    return instance.family == "xdl" and instance.stages == 1
+    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1
 
 
 def type_string(instance: Instance) -> str:

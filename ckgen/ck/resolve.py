@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
@@ -14,7 +15,7 @@ from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.spec.products import Kind, build
 from ckgen.spec.types import Operands, Tile, Vector
 
-FAMILY = "xdl"
+FAMILY = next(family.name for family in FAMILIES.values() if family.has_ck_rows)
 _ATOMS = (16, 32)
 
 

@@ -52,6 +52,7 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     all_taps: bool = False  # each tile covers all taps of the filter
     rule_table: tuple[Rule, ...] = field(repr=False)

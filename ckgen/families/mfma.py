@@ -236,7 +236,7 @@ class Mfma(Family):
         return full_write(shape)
 
 
-XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",))
+XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

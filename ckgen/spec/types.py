@@ -255,7 +255,12 @@ class Operands(Model):
     @model_validator(mode="before")
     @classmethod
     def _from_number(cls, value: Any) -> Any:
-        return {"a": value, "b": value} if type(value) is int else value
+        if isinstance(value, dict):
+            return value
+        if type(value) is not int:
+            message = f"{_shown(value)} is not a number of elements"
+            raise refuse("bad-operands", message, "write a number, or a map such as {a: 8, b: 2}")
+        return {"a": value, "b": value}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

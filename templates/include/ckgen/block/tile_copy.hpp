@@ -27,8 +27,8 @@ struct TileCopy {
     static constexpr int rows = RowVector;
     static constexpr int slices = Slices;
     static constexpr int column_vector = Layout::vector;
-    static constexpr int parts = Layout::k1 / RowVector;               // threads that fill one slot
-    static constexpr int threads_x = Layout::columns / column_vector;  // threads across the columns
+    static constexpr int parts = Layout::k1 / RowVector;                  // threads that fill one slot
+    static constexpr int threads_x = Layout::columns / column_vector;     // threads across the columns
     static constexpr int run_parts = min_of(parts, Threads / threads_x);  // parts of a slot that a slice fills
     static constexpr int run = run_parts * threads_x;                     // threads in one plane
     static_assert(Slices * Threads * RowVector * column_vector == Layout::columns * KPerBlock,
