@@ -1,13 +1,17 @@
 """The rules of families xdl and wavelet about copies from global memory to LDS.
 
-In backward data A is contiguous along GEMM-K and is copied slot by slot. No rule says that whole reads fill a slot,
-because this follows from vector-width.
+Where A is contiguous along GEMM-K it is copied slot by slot. No rule says that whole reads fill a slot, because this
+follows from vector-width.
 """
 
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
+
+# A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major(row.home(2)))
+TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 COPY_RULES: tuple[Rule, ...] = (
     Rule(
@@ -19,7 +23,7 @@ COPY_RULES: tuple[Rule, ...] = (
         help="use a smaller a vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-cover",
@@ -40,7 +44,7 @@ COPY_RULES: tuple[Rule, ...] = (
         help="a_vector must divide m_per_block, a_dst_vector k_per_block",
         reason="A piece that crossed the edge of the tile would need a branch for each element.",
         blame=("vector", "tile", "k_per_block"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-tile-vector",
@@ -62,12 +66,12 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}"
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a whole number of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
         blame=("tile", "vector", "block_size", "wave_ratio"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-planes",
@@ -79,7 +83,7 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}"
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a whole number of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -102,23 +106,23 @@ COPY_RULES: tuple[Rule, ...] = (
         id="lds-write-slots",
         scope="instance",
         condition="a_write == 0 or a_write == a_dst_vector",
-        sentence="backward data writes A to LDS in whole slots of 16 bytes",
+        sentence="an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes",
         message="LDS writes of {a_write} elements (A) of {elem_bytes} bytes, a slot has {k1}",
         help="leave `a` of `lds_write` out, or give it the elements of 16 bytes",
         reason="A is contiguous along GEMM-K, so that a thread has whole slots without transposing.",
         blame=("lds_write",),
-        operations=(BWD_DATA,),
+        operations=SLOT_BY_SLOT,
     ),
     Rule(
         id="k1-slots",
         scope="instance",
         condition="ak1 == k1 and bk1 == k1",
-        sentence="backward weight copies slots of 16 bytes of GEMM-K",
+        sentence="where both operands are transposed, K1 is a slot of 16 bytes",
         message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {elem_bytes} bytes, a slot has {k1}",
-        help="leave `copy_k1` out: CK's K1 is 16 bytes in every row of backward weight",
+        help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row",
         reason="A and B are both transposed, so a K1 other than a slot would only rename the instance.",
         blame=("copy_k1",),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="k1-divides",
@@ -135,7 +139,7 @@ COPY_RULES: tuple[Rule, ...] = (
         help="use multiples of 16 bytes, or for B 2 or 4 elements",
         reason="LDS holds slots of 16 bytes whatever K1 is; an LDS write of B must not cross the edge of a K1.",
         blame=("copy_k1", "lds_write", "tile", "k_per_block"),
-        operations=(BWD_DATA,),
+        operations=SLOT_BY_SLOT,
     ),
 )
 SLOT_COVER = Rule(
@@ -149,5 +153,5 @@ SLOT_COVER = Rule(
     help="use fewer copy waves or a larger tile",
     reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
     blame=("tile", "k_per_block", "wave_ratio", "block_size"),
-    operations=(BWD_DATA,),
+    operations=SLOT_BY_SLOT,
 )

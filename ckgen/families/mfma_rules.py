@@ -8,7 +8,7 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import OPERATIONS
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=(BWD_DATA,),
+        operations=tuple(row.name for row in OPERATIONS.values() if not row.needs_channels_last),
     ),
     SLOT_COVER,
 )

@@ -13,7 +13,7 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
-from tests.support.cxx import replace_once
+from tests.support.planting import replace_once
 from tests.support.specs import default_expansion
 
 pytestmark = pytest.mark.compiles

@@ -19,8 +19,9 @@ from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, header, link, replace_once, source, write_tree
+from tests.support.cxx import CHECKED, header, link, source, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -164,14 +165,14 @@ BUGS = {
     "expects-too-little": Bug(
         "bwd_data_wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), Out::bytes",
-        "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
+        "platform::mbarrier_expect(ring.full(), Out::bytes / 2",
         ("bytes more than the phase of the mbarrier", "expects at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
         "bwd_data_wavelet_tma.hpp",
         "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes,",
-        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
+        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes / 2,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
@@ -198,8 +199,8 @@ BUGS = {
     ),
     "a-map-of-too-many-images": Bug(
         "bwd_data_tma.hpp",
-        "image.images = p.images;",
-        "image.images = 2 * p.images;",
+        "image.images = p.images; image.image_bytes = p.out_image_bytes; for(",
+        "image.images = 2 * p.images; image.image_bytes = p.out_image_bytes; for(",
         ("global read of", "out of bounds", "a copy at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
@@ -219,15 +220,15 @@ BUGS = {
     ),
     "a-line-is-overwritten": Bug(
         "wgmma_input_store.hpp",
-        "        platform::sync_warp();  // what the warp put there before has been read\n",
-        "",
+        "platform::sync_warp(); CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
+        "CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
         ("LDS race", "wgmma_input_store.hpp"),
         STEPS,
     ),
     "a-store-past-the-input": Bug(
         "wgmma_input_store.hpp",
         "own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;",
-        "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : args.in.image * args.images);",
+        "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : 1 << 24);",
         ("global write of 16 bytes out of bounds", "input", "wgmma_input_store.hpp"),
         STEPS,
     ),

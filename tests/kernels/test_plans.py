@@ -23,7 +23,7 @@ pytestmark = pytest.mark.compiles
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 SOURCES = (
     *(*PLANNED_SOURCES, "kernels/reduce"),
-    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/thread", "host/tma"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/stacks", "host/thread", "host/tma"),
 )
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"

@@ -1,6 +1,6 @@
 """Run hand-made instances of backward data on a few problems.
 
-test_bwd_data_sanitized.py starts `python -m tests.support.sanitized_bwd_data_run LIBRARY` with the sanitizers' runtime
+test_bwd_data_sanitized.py starts `python -m tests.support.sanitized.run_bwd_data LIBRARY` with the sanitizers' runtime
 preloaded.
 """
 

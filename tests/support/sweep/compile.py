@@ -1,6 +1,6 @@
 """Compile random instances that validate, for the host and as AMD device code, many in each translation unit.
 
-    python -m tests.support.compile_sweep --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
+    python -m tests.support.sweep.compile --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
 
 prints each instance that a compiler refuses, with its first error, and exits with 1 if there is one. A syntax check
 instantiates every template, which reveals missing rules; `--codegen` also produces machine code.
@@ -25,7 +25,7 @@ from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.spec.expand import Expansion
-from tests.support.random_instances import random_instances
+from tests.support.sweep.random_instances import random_instances
 
 HOST = "host"
 _SHARD = 12  # instances per translation unit
