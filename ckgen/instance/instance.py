@@ -102,6 +102,11 @@ class Instance(Fields):
         return tensors_first_to_last(self.layout).replace("/", "_")
 
     @property
+    def given_copy(self) -> bool:
+        """True if the spec gives LDS writes or K1, as for CK's rows; those by rule are at least as wide."""
+        return bool(self.a_write or self.a_k1)
+
+    @property
     def uses_tma(self) -> bool:
         """True if TMA fills shared memory, which only Hopper families use."""
         return FAMILIES[self.family].uses_tma

@@ -8,320 +8,320 @@ namespace ckgen {
 namespace {
 
 const InstanceFields instances[] = {
-    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Scale", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Scale", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v1x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 1, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x256x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 1, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x32x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x256x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 16, 384, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_256x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 16, 384, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 16, 160, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v1x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 1, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 16, 96, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, 0, false, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x256x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 16, 384, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_256x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 16, 384, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 16, 160, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 1, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 16, 96, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, 0, true, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
-    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNHWC/GKYXC/GNHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCHW/GKYXC/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Scale", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Scale", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v1x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 1, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x256x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 1, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x32x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 32, 384, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 8, 4, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 32, 384, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 32, 160, 0, 4, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 2, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 32, 96, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 32, 96, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x256x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 16, 384, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_256x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 16, 384, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 16, 160, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v1x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 1, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 16, 96, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, false, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x256x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 256, 16, 384, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 32, 16, 160, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_256x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 256, 128, 16, 384, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 128, 16, 160, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 1, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 32, 64, 16, 96, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x2_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 16, 192, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 32, 16, 96, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, false, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "AddResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "Bilinear", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "GNDHWC/GKZYXC/GNDHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCDHW/GKZYXC/NGKDHW", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f32", "Scale", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNDHWC/GKZYXC/GNDHWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, true},
 };
 
 enum Position {
@@ -856,6 +856,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 511.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 512.6f, 2147483648},
     }},
+    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 2013.6f, 2147483648},
+    }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 135.5f, 2147483648},
@@ -881,6 +885,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 46.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 46.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 47.7f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 151.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -910,6 +918,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 37.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 38.6f, 2147483648},
     }},
+    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 133.3f, 2147483648},
+    }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 14.5f, 2147483648},
@@ -919,6 +931,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 14.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 14.5f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 4, 44.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -947,6 +963,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4630.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 4645.8f, 2147483648},
     }},
+    // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 18375.6f, 2147483648},
+    }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 1175.5f, 2147483648},
@@ -970,6 +990,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 8, 332.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 332.0f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 336.1f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1280.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1028,6 +1052,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.0f, 2147483648},
+    }},
+    // G1 N32 K36 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 30.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1134,6 +1162,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 5.3f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 9.2f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1308,6 +1340,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 76.1f, 2147483648},
     }},
+    // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 529.8f, 2147483648},
+    }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 75.0f, 2147483648},
@@ -1376,6 +1412,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 84.9f, 2147483648},
     }},
+    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 594.1f, 2147483648},
+    }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 2, 30.2f, 2147483648},
@@ -1385,6 +1425,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 2, 30.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 30.2f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 159.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1441,6 +1485,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 697.1f, 2147483648},
     }},
+    // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 5397.4f, 2147483648},
+    }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 8, 188.2f, 2147483648},
@@ -1448,6 +1496,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 8, 188.2f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1366.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1514,6 +1566,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.3f, 2147483648},
     }},
+    // G1 N32 K36 C256 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 10.0f, 2147483648},
+    }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 8.8f, 2147483648},
@@ -1543,6 +1599,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 31.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 31.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 32.6f, 2147483648},
+    }},
+    // G2 N128 K128 C256 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 195.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1619,6 +1679,10 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 17.4f, 2147483648},
+    }},
+    // G1 N128 K128 C256 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 4, 103.6f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1816,6 +1880,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 157.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 10.6f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 10.6f, 2147483648},
     }},
@@ -1823,6 +1891,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.7f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1837,6 +1906,14 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 7.9f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 41.7f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 5.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1955,6 +2032,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 9.6f, 2147483648},
+    }},
+    // G2 N4 K192 C192 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 8.9f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2344,23 +2425,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 588.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 588.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 1890.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 588.1f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2442,23 +2527,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 588.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 588.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 1890.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 587.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 588.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2490,23 +2579,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 257.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 257.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 261.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 257.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 257.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 261.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 666.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 666.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 912.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 4, 257.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 4, 257.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 261.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2556,6 +2649,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2587,23 +2681,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 220.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 220.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 257.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 220.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 220.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 257.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 666.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 666.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 912.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 8, 220.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 8, 220.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 257.0f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2649,6 +2747,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 4, 290.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 4, 290.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 340.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2704,6 +2803,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2735,23 +2835,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 98.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 99.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 99.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 149.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 98.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 99.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 99.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 149.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 4, 290.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 4, 290.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 340.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 98.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 4, 99.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 4, 99.0f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2827,6 +2931,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 1990.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 2000.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2850,6 +2955,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 520.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2873,6 +2979,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 140.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 146.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2896,6 +3003,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2945,6 +3053,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2976,45 +3085,53 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18807.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 18846.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 18846.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18807.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 18846.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 18846.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 74066.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 74066.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 74138.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 18807.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 18846.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 4721.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 4728.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 4729.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 4721.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 4728.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 4729.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 18589.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 18589.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 18655.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4721.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 4728.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3032,11 +3149,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 4, 4693.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 4, 4693.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 1, 4714.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 1194.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 1205.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3060,6 +3179,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 335.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 346.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3083,16 +3203,19 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 1, 103.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 103.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 111.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3104,16 +3227,19 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 567.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 573.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3125,16 +3251,19 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 150.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 151.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3146,6 +3275,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 44.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 45.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3530,6 +3660,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 616.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3585,6 +3716,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 102.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 102.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 105.2f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3616,23 +3748,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 126.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 126.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 616.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 120.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 126.3f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3676,6 +3812,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 218.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 218.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 276.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3763,23 +3900,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 55.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 58.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 78.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 55.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 58.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 78.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 218.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 218.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 276.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 55.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 58.7f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3823,6 +3964,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 94.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 94.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 116.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3910,23 +4052,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 28.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 28.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 8, 37.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 28.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 28.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 8, 37.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 91.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 91.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 116.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 8, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 28.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 16, 28.8f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3952,6 +4098,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 8, 50.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 8, 50.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 16, 51.2f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3977,6 +4124,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 28.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 8, 30.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4060,11 +4208,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 13.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 13.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4075,6 +4225,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 13.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 13.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 8, 14.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4106,11 +4258,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 13.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 13.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4121,6 +4275,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 13.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 13.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 8, 16.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4145,6 +4301,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 4, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 10.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4162,6 +4320,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 21764.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 21764.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 21836.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4185,6 +4344,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 5484.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 5484.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 1, 5490.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4417,12 +4577,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 7.7f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 7.7f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4430,17 +4592,25 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 8.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 8.9f, 2147483648},
     }},
+    // G2 N64 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 8, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 8, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x32x32_w0x1_xdl32_v8x8x4_s1, 8, 7.8f, 2147483648},
+    }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.7f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.7f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4451,18 +4621,22 @@ const MeasuredProblem problems[] = {
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 1, 9.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.2f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 7.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.2f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 7.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4473,6 +4647,8 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 8, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 8, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x32x32_w0x1_xdl32_v8x8x4_s1, 8, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4629,11 +4805,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.4f, 2147483648},
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.8f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 7.6f, 2147483648},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.4f, 2147483648},
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.8f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -4697,11 +4875,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 108.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 108.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 108.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 108.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 108.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 108.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4713,6 +4893,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 108.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 16, 108.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 108.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4738,16 +4919,21 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 69.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 71.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 16, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 69.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 32, 71.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 71.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 16, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 69.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 32, 71.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 71.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4758,6 +4944,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 71.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 32, 71.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 32, 71.7f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4783,6 +4971,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 69.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 71.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4806,6 +4995,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 90.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 16, 107.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 107.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4837,21 +5027,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 57.8f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 57.8f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 207.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 207.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 273.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 8, 57.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 8, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 57.8f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4933,23 +5129,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 16, 44.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 49.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 16, 44.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 49.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 207.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 207.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 273.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 16, 44.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 16, 44.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 49.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4981,21 +5181,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 32.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 32.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 90.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 90.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 107.6f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 32.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 4, 32.9f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5077,33 +5283,41 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 22.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 22.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 22.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 27.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 22.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 8, 22.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 22.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 27.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 90.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 90.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 107.6f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 8, 22.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 22.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 16, 23.3f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 33.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 33.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 34.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 35.7f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 33.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 33.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 34.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 35.7f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5111,21 +5325,37 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 8, 273.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 8, 273.7f, 2147483648},
     }},
+    // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 8, 35.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 8, 35.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 16, 35.9f, 2147483648},
+    }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 19.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 19.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 21.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 21.4f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 19.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 19.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 4, 21.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 21.4f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 140.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 140.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 140.6f, 2147483648},
+    }},
+    // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 21.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 21.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 8, 22.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5226,10 +5456,16 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5240,6 +5476,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 4, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 9.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5268,10 +5506,16 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 9.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 9.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5282,6 +5526,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 4, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 9.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5299,6 +5545,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 22555.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 22557.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 32, 22574.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5322,6 +5569,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 5664.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 5666.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 5699.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5345,6 +5593,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 1438.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1438.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 4, 1446.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5549,10 +5798,16 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.3f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.3f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5563,14 +5818,22 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x4x4_s1, 16, 7.3f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.5f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.5f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5581,24 +5844,34 @@ const MeasuredProblem problems[] = {
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 1, 7.0f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 5.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 5.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 5.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 5.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x32x32_w0x2_xdl32_v8x4x4_s1, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5732,18 +6005,24 @@ const MeasuredProblem problems[] = {
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.6f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 1, 6.6f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.5f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 6.6f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 1, 6.6f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 7.0f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 1, 7.0f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 7.0f, 2147483648},
+        {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 1, 7.0f, 2147483648},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
