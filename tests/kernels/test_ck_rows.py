@@ -1,6 +1,4 @@
-"""Test the copies that only CK's rows have: narrow LDS writes, slices that fill a part of a slot, and K1 of two slots or of
-a part of one.
-"""
+"""Test the copies that only CK's rows have: narrow LDS writes, slices that fill a part of a slot, and other K1."""
 
 from __future__ import annotations
 
