@@ -52,11 +52,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="vector-width",
         scope="domain",
-        condition="16 % (a_vector * elem_bytes) == 0 and 16 % (b_vector * elem_bytes) == 0",
-        sentence="a global read of A or B is a power of two of elements and at most 16 bytes",
+        condition=(
+            "(16 % (a_vector * elem_bytes) == 0 or a_vector * elem_bytes == 32)"
+            " and (16 % (b_vector * elem_bytes) == 0 or b_vector * elem_bytes == 32)"
+            " and (elem_bytes == 4 or (a_vector * elem_bytes <= 16 and b_vector * elem_bytes <= 16))"
+        ),
+        sentence="a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements",
         message="vectors of {a_vector} (A) and {b_vector} (B) elements of {elem_bytes} bytes",
         help="use powers of two up to 16 bytes",
-        reason="The widest vector memory instruction moves 16 bytes per lane, and the widths are powers of two.",
+        reason="An instruction moves at most 16 bytes per lane; only CK's widest row of f32 takes two of them.",
         blame=("vector", "tile"),
     ),
     Rule(

@@ -31,6 +31,7 @@ DATA = (
     f"{DATA_PREFIX}_f16_default_128x256x32_w0x4_xdl32_v8x4x8_k8x2_s1",
     f"{DATA_PREFIX}_bf16_default_128x32x32_w0x2_xdl32_v8x8x8_lds8x1_s1",
     f"{DATA_PREFIX}_f32_default_64x64x32_w0x1_xdl32_v1x1x1_k8x8_s1",
+    f"{DATA_PREFIX}_f32_default_32x64x32_w0x1_xdl32_v8x8x4_k8x8_s1",  # reads of 32 bytes
 )
 
 

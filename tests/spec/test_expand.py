@@ -72,7 +72,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    ck_rows = 2 * (5 * (3 * 7 + 2) + 4 * (2 * 3 + 16) + 2 * (2 * 3 + 16))
+    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17))
     full = weight + data + fused + ck_rows
     default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5
     chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}

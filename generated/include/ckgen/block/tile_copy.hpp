@@ -21,6 +21,26 @@ struct WordsOrHalf<2> {
     using type = Vec<uint16, 1>;
 };
 
+// A load of at most 32 bytes; no instruction loads more than 16.
+template <class V, class Window>
+CKGEN_DEVICE V load_vector(const platform::Thread& thread, const Window& window, uint32 offset) {
+    if constexpr(sizeof(V) <= 16) {
+        return window.template load<V>(thread, offset);
+    } else {
+        using Half = Vec<uint32, 4>;
+        static_assert(sizeof(V) == 2 * sizeof(Half), "two loads");
+        const auto low = window.template load<Half>(thread, offset);
+        const auto high = window.template load<Half>(thread, offset + sizeof(Half));
+        V value;
+        CKGEN_UNROLL
+        for(int word = 0; word < 4; ++word) {
+            value[word] = low[word];
+            value[word + 4] = high[word];
+        }
+        return value;
+    }
+}
+
 template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads>
 struct TileCopy {
     using T = T_;
@@ -53,7 +73,7 @@ struct TileCopy {
     template <class Window>
     static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
                                    Registers& registers, int slice, int row) {
-        registers.data[slice][row] = window.template load<GlobalVector>(thread, offset);
+        registers.data[slice][row] = load_vector<GlobalVector>(thread, window, offset);
     }
 
     // Tile row and tile column of the first element of a slice.

@@ -45,7 +45,7 @@ struct Rules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
-    static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
     static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
@@ -195,7 +195,7 @@ struct DataRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
-    static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
     static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
