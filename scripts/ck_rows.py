@@ -95,12 +95,11 @@ def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def type_string(row: tuple[str, ...], kind: str, spec: str) -> str:
     """The type string of a row, from the positions that `GetTypeString` of its class prints."""
-    from ckgen.ck.notation import DATA as V1
-    from ckgen.ck.notation import TYPE_STRING, show
+    from ckgen.ck.notation import OPERATION_OF, TYPE_STRING, show
 
     positions = (
         (18, 19, 20, 21, 22, 23, None, 24, 25, 26, 27, 32, 39, 42, 43)
-        if kind == V1
+        if OPERATION_OF[kind] == DATA
         else (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
     )
     values = [spec if position is None else row[position] for position in positions]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ckgen.ck.notation import DATA, SERIALISED, WEIGHT, sequence, show
+from ckgen.ck.notation import SERIALISED, sequence, show
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import TENSORS, physical_axes
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
 
 DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32"}  # of one element
-VARIANTS = {"grouped_conv_bwd_weight": "bwd_weight", "grouped_conv_bwd_data": "bwd_data"}
+VARIANTS = {row.name: row.short for row in OPERATIONS.values()}
 SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stride1_pad0"}
 # Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
 FIXED: dict[str, Any] = {
@@ -39,17 +39,18 @@ def has_row(instance: Instance) -> bool:
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(WEIGHT if instance.operation == BWD_WEIGHT else DATA, _values(instance), serialised=False)
+    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
 
 
 def serialised(instance: Instance) -> str | None:
-    """All template arguments; None for backward data, which CK's lists give as type strings.
+    """All template arguments; None for an operation whose rows CK's lists give as type strings.
 
     Clusters follow from the widths as in CK's rows.
     """
-    if instance.operation != BWD_WEIGHT:
+    name = OPERATIONS[instance.operation].ck.name
+    if name not in SERIALISED:
         return None
-    return show(WEIGHT, {**_values(instance), **_template_values(instance)}, serialised=True)
+    return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
 
 
 def _values(instance: Instance) -> dict[str, object]:
@@ -78,11 +79,11 @@ def _values(instance: Instance) -> dict[str, object]:
     }
 
 
-def _template_values(instance: Instance) -> dict[str, object]:
-    """The further template arguments of backward weight."""
+def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, object]:
+    """All template arguments."""
     dtype = DTYPES[instance.dtype]
     k0 = instance.k_per_block // instance.ak1
-    values: dict[str, object] = dict.fromkeys(SERIALISED[WEIGHT], 1)
+    values: dict[str, object] = dict.fromkeys(names, 1)
     values |= _values(instance)
     values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
     values |= {"ndim": instance.ndim, "acc_type": "fp32"}

@@ -10,32 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
 
-WEIGHT = "DeviceGroupedConvBwdWeight_Xdl_CShuffle"
-DATA = "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1"
-OPERATION_OF = {WEIGHT: BWD_WEIGHT, DATA: BWD_DATA}
-
-# Each field of ckgen.ck.resolve.Row, and the arguments that have one value in all instances.
-TYPE_STRING: Mapping[str, tuple[str, ...]] = {
-    WEIGHT: (
-        *("block_size", "m", "n", "k0", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
-        *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
-    ),
-    DATA: (
-        *("block_size", "m", "n", "k", "ak1", "bk1", "conv_spec", "m_per_xdl", "n_per_xdl"),
-        *("m_xdl_per_wave", "n_xdl_per_wave", "a", "b", "shuffle_m", "shuffle_n"),
-    ),
-}
+# The classes of CK's tables by name, and the names of their arguments: fields of ckgen.ck.resolve.Row, and arguments
+# that have one value in all instances.
+OPERATION_OF = {row.ck.name: row.name for row in OPERATIONS.values()}
+TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.ck.name: row.ck.type_string for row in OPERATIONS.values()}
 SERIALISED: Mapping[str, tuple[str, ...]] = {
-    WEIGHT: (
-        *("ndim", "in_layout", "wei_layout", "out_layout", "in_type", "wei_type", "out_type", "acc_type"),
-        *("in_op", "wei_op", "out_op", "conv_spec", "block_size", "m", "n", "k0", "k1", "m_per_xdl", "n_per_xdl"),
-        *("m_xdl_per_wave", "n_xdl_per_wave"),
-        *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
-        *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
-        *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
-    ),
+    row.ck.name: row.ck.serialised for row in OPERATIONS.values() if row.ck.serialised
 }
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)
 

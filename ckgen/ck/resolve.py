@@ -11,7 +11,7 @@ from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.products import Kind, build
 from ckgen.spec.types import Operands, Tile, Vector
 
@@ -84,8 +84,7 @@ def resolve(row: Row, checker: Checker) -> Resolved:
 
 def keys_of(values: Mapping[str, Any], operation: str) -> dict[str, Any]:
     """The keys of a group as the file writes them."""
-    own = {} if operation == BWD_WEIGHT else {"operation": operation}
-    keys: dict[str, Any] = {**own, "family": FAMILY}
+    keys: dict[str, Any] = {"operation": operation, "family": FAMILY}
     for key, value in values.items():
         if isinstance(value, Tile):
             keys[key] = str(value)

@@ -12,11 +12,11 @@ import yaml
 from ckgen.ck.dispatcher import normalised, read_dispatcher
 from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_row, serialised, type_string
 from ckgen.ck.importing import Asked, resolve_text
-from ckgen.ck.notation import DATA, WEIGHT, parse
+from ckgen.ck.notation import parse
 from ckgen.errors import CkgenError
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.text.source import loads
 from tests.support.specs import default_expansion
 
@@ -24,6 +24,7 @@ FACTS: dict[str, list[list[int]]] = yaml.safe_load(
     (Path(__file__).parents[1] / "data/ck_type_strings.yaml").read_text(encoding="utf-8")
 )
 CHECKER = Checker()
+WEIGHT, DATA = OPERATIONS[BWD_WEIGHT].ck.name, OPERATIONS[BWD_DATA].ck.name
 LAYOUTS = {"weight": ("NHWGC/GKYXC/NHWGK", "GNDHWC/GKZYXC/GNDHWK"), "data": ("NHWGK/GKYXC/NHWGC", "GNHWK/GKYXC/GNHWC")}
 CASES = [
     (kind, dtype, table)
