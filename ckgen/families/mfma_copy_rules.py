@@ -10,7 +10,7 @@ from ckgen.families.rule import Rule
 from ckgen.operations.operation import OPERATIONS
 
 # A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
-SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major(row.home(2)))
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
 TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 COPY_RULES: tuple[Rule, ...] = (
@@ -66,7 +66,7 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} do not make whole planes of A, {m_per_block}x{k1}"
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -83,7 +83,7 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} do not make whole planes of B, {n_per_block}x{k1}"
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -93,10 +93,11 @@ COPY_RULES: tuple[Rule, ...] = (
         id="lds-write-width",
         scope="instance",
         condition=(
-            "(a_dst_vector * elem_bytes >= 4 or a_write > 0) and (b_dst_vector * elem_bytes >= 4 or b_write > 0)"
+            "(a_dst_vector * elem_bytes >= 4 or (a_write > 0 and elem_bytes == 2))"
+            " and (b_dst_vector * elem_bytes >= 4 or (b_write > 0 and elem_bytes == 2))"
             " and k1 % a_dst_vector == 0 and k1 % b_dst_vector == 0"
         ),
-        sentence="an LDS write is 4, 8 or 16 bytes, or 2 if the spec gives `lds_write`",
+        sentence="an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`",
         message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {elem_bytes} bytes",
         help="use a smaller vector or fewer copy waves, so that a thread has more of GEMM-K, or give `lds_write`",
         reason="A write narrower than a 4-byte bank wastes it; one that does not divide a slot straddles two.",

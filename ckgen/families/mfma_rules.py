@@ -8,7 +8,6 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import OPERATIONS
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -20,8 +19,8 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
-        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads a wave, at most 1024 a workgroup",
-        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads a workgroup.",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads per wave, at most 1024 per workgroup",
+        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads per workgroup.",
         blame=("wave_ratio", "block_size", "tile"),
     ),
     Rule(
@@ -163,13 +162,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="channels-first-vectors",
         scope="domain",
-        condition="channels_last or (a_vector == 1 and c_vector == 1)",
-        sentence="where channels do not come last, output and input are accessed one element at a time",
-        message="vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
-        help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        condition=(
+            "(a_channels_last or a_vector == 1) and (b_channels_last or b_vector == 1)"
+            " and (c_channels_last or c_vector == 1)"
+        ),
+        sentence="a tensor whose channels do not come last is accessed one element at a time",
+        message=(
+            "vectors of {a_vector} (A), {b_vector} (B) and {c_vector} (C) elements,"
+            " and the channels of {layout} are not all last"
+        ),
+        help="give `vector` a: 1, b: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=tuple(row.name for row in OPERATIONS.values() if not row.needs_channels_last),
     ),
     SLOT_COVER,
 )

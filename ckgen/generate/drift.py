@@ -70,7 +70,7 @@ def _moved(path: str, previous: Manifest, current: Manifest) -> list[str]:
         template = old.templates.get(record.template) != new.templates.get(record.template)
         if not record.template.endswith(".j2"):  # copied from the templates unchanged
             return ["template"] if template else []
-    spec = (old.spec_sha256, old.spec) != (new.spec_sha256, new.spec)
+    spec = (old.spec_sha256, old.command.spec) != (new.spec_sha256, new.command.spec)
     causes = {"spec": spec, "template": template, "command": old.command != new.command}
     return [cause for cause, is_so in causes.items() if is_so]
 

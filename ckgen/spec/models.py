@@ -83,15 +83,15 @@ class Axes(Model):
         None, description="[load waves, math waves] of a workgroup (wavelet); by rule for wavelet_tma and halo."
     )
     k_per_block: Axis[Extent] | None = Field(
-        None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma, 16 or 32 for halo."
+        None, description="GEMM-K of a tile; by rule 64 bytes, 64 elements for wavelet_tma, 16 or 32 for halo."
     )
     m_per_xdl: Axis[Extent] | None = Field(
         None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
     )
-    vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
+    vector: Axis[Vector] | None = Field(None, description="Elements per global access; by rule if absent.")
     lds_write: Axis[Operands] | None = Field(
         None,
-        description="Elements of GEMM-K an LDS write of A and of B; by rule the most that a thread has (xdl, wavelet).",
+        description="Elements of GEMM-K per LDS write of A and of B; by rule what a thread has (xdl, wavelet).",
     )
     copy_k1: Axis[Operands] | None = Field(
         None,
@@ -108,7 +108,7 @@ class Axes(Model):
 class Limited(Axes):
     """Axes with limits for the machine code of their instances."""
 
-    limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
+    limits: Limits | None = Field(None, description="Limits of the machine code; `ckgen isa --check` checks it.")
 
 
 def _optional(model: type[Model], description: str) -> Any:
@@ -154,7 +154,7 @@ class Group(Limited):
     invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
     include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")
     exclude: ListOf[Axes] = Field((), description="Combinations to leave out: all keys given must match.")
-    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets these instances belong to.")
+    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets that these instances belong to.")
 
 
 class Spec(Model):

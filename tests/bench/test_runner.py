@@ -315,9 +315,9 @@ def test_bench_and_report_need_neither_pydantic_nor_rich(tmp_path: Path, stub: L
 
 def test_the_real_host_library_is_measured(tmp_path: Path, host_library: Library) -> None:
     tiny = NamedProblem("tiny", make_problem(batch=2, k=8, c=8, filter=(1, 1), input=(4, 4)))
-    names = [i.name for i in host_library.instances if i.ndim == 2 and i.dtype == "f16" and i.generic and not i.a_rows][
-        :1
-    ]
+    names = [
+        i.name for i in host_library.instances if i.ndim == 2 and i.dtype == "f16" and i.generic and not i.a_k_major
+    ][:1]
     jobs = make_jobs(host_library, [tiny], names=names, split_ks=(-1, 2))
     path = Path(host_library.path)
     with Store(tmp_path / "b.sqlite") as store, BenchRun(path, QUICK, store, PATIENT) as run:

@@ -33,7 +33,7 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
     classes: dict[Instance, Instance] = {}
     for instance in default_expansion().instances:
         if instance.family in families and instance.function == PASS_THROUGH:
-            layout = "NHWGK/GKYXC/NHWGC" if instance.a_rows else "NHWGC/GKYXC/NHWGK"
+            layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
             alike = replace(instance, layout=layout, dtype=dtype, conv_spec="Default", generic=False)
             classes.setdefault(alike, instance)

@@ -45,7 +45,7 @@ ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WI
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
     "ragged": make_problem(batch=3, k=136, c=72, filter=[3, 3], input=[9, 10], pad=1),
-    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "last round split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
     "groups": make_problem(groups=3, batch=2, k=48, c=72, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
     "repacked": make_problem(batch=2, k=36, c=64, filter=[3, 3], input=[13, 13], pad=1),
     "strides": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[11, 12], stride=2, pad=[2, 1], right_pad=[0, 3]),
@@ -136,21 +136,21 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     library = Library(link(tmp_path, tree))
     for instance in (TMA, PINGPONG):
         for split_k in (1, 2):
-            run(library, instance.name, PROBLEMS["last wave split"], split_k)
+            run(library, instance.name, PROBLEMS["last round split"], split_k)
 
 
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (make_problem(batch=1, k=64, c=64, filter=[3, 3], input=[9, 9], stride=3), ("[classes]", "9 kinds")),
-        (make_problem(groups=2, batch=1, k=24, c=64, filter=[1, 1], input=[9, 9]), ("[copy-engine]", "multiple of 16")),
+        (make_problem(batch=1, k=64, c=64, filter=[3, 3], input=[9, 9], stride=3), ("[sub-gemms]", "9 sub-GEMMs")),
+        (make_problem(groups=2, batch=1, k=24, c=64, filter=[1, 1], input=[9, 9]), ("[tma-limits]", "multiple of 16")),
         (make_problem(batch=1, k=64, c=12, filter=[1, 1], input=[9, 9]), ("[b-vector]", "12")),
         (
             make_problem(batch=1, k=64, c=64, filter=[2, 2], input=[300, 300], dilation=260),
-            ("[copy-engine]", "beyond what a tensor map can describe (127 and 255)"),
+            ("[tma-limits]", "beyond what a tensor map can describe (127 and 255)"),
         ),
     ],
-    ids=["classes", "groups", "channels", "offsets"],
+    ids=["sub-gemms", "groups", "channels", "offsets"],
 )
 def test_what_tensor_maps_cannot_describe_is_refused(
     library: Library, problem: ConvProblem, words: Sequence[str]
@@ -294,7 +294,7 @@ STATIONARY_BUGS = {
     ),
     "the-weight-of-other-columns": Bug(
         "bwd_data_view.hpp",
-        "tile.weight = block * args.classes + kind;",
+        "tile.weight = block * args.sub_gemms + kind;",
         "tile.weight = kind;",
         (),
         COLUMNS,

@@ -36,7 +36,7 @@ HALO_ALL = (HALO_8, HALO_16, HALO_32)
 
 TMA_PROBLEMS = {
     # Ten tiles for four workgroups, long enough that two workgroups share each of the last two tiles.
-    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "last round split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
     "ragged": make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[9, 10], pad=1),
     "groups": make_problem(groups=3, batch=2, k=72, c=64, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
     "repacked": make_problem(groups=2, batch=2, k=37, c=128, filter=[1, 1], input=[7, 5]),
@@ -481,7 +481,7 @@ TMA_BUGS = {
         "float sums[4 * PartBlocks] = {};",
         "float sums[4 * PartBlocks] = {1.f};",
         (),
-        TMA_PROBLEMS["last wave split"],
+        TMA_PROBLEMS["last round split"],
     ),
 }
 BUGS = {("halo", name): bug for name, bug in HALO_BUGS.items()} | {("tma", name): bug for name, bug in TMA_BUGS.items()}

@@ -39,7 +39,7 @@ def test_a_planted_bug_has_one_place(tree: Path, name: str) -> None:
 
 
 def test_a_renamed_identifier_hides_no_planted_bug(tree: Path, tmp_path: Path) -> None:
-    """Every name in every header is replaced, also in what the bug leaves behind."""
+    """Every name in every header is replaced, even in the text that the bug leaves."""
     for bug in BUGS.values():
         file = header(tree, bug.header)
         renamed = tmp_path / file.name

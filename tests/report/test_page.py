@@ -83,7 +83,7 @@ def test_an_inexact_reference_still_is_the_reference() -> None:
 
 def test_the_floor_does_not_count_input_that_is_not_read() -> None:
     problem = POINT.problem
-    unread = problem.bytes("f16") - problem.least_bytes("f16")
+    unread = problem.bytes("f16") - problem.compulsory_bytes("f16")
     assert unread == problem.elements("in") * 3 // 4 * 2
 
 

@@ -31,7 +31,7 @@ HERE = ROOT / "tests/data/bwd_data_host"
 PLANNED_SOURCES = (
     *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
-    *("plan/bwd_data_halo", "plan/bwd_data_tma", "plan/repack_plan", "plan/tile_schedule"),
+    *("plan/bwd_data_halo", "plan/bwd_data_tma", "plan/repack_plan", "plan/tile_work"),
 )
 RUNTIME = (
     *PLANNED_SOURCES,
@@ -114,7 +114,7 @@ class Fused:
     in_place: bool = False  # the first D tensor is the input itself
 
 
-class DataLibrary:
+class BwdDataLibrary:
     """The compiled instances."""
 
     def __init__(self, path: Path) -> None:
@@ -195,7 +195,7 @@ def random_storage(rng: np.random.Generator, shape: Sequence[int], dtype: str) -
 
 
 def check(
-    library: DataLibrary,
+    library: BwdDataLibrary,
     name: str,
     problem: ConvProblem,
     dtype: str,

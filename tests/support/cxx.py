@@ -13,6 +13,7 @@ import numpy as np
 from ckgen.conv.dtypes import decode, element_of, encode
 from ckgen.conv.layout import to_logical
 from ckgen.conv.problem import ConvProblem
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
@@ -44,7 +45,7 @@ def ending(status: int) -> str:
 def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
     """The rendered tree of ``instances`` below ``folder``, configured for the host."""
     tree = folder / "tree"
-    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
+    for path, text in render_tree(instances, load_context(GenerateCommand(), "", {})).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

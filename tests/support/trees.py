@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import RenderContext, Templates, load_templates
 from ckgen.generate.manifest import digest
 from ckgen.generate.render import render_tree
@@ -55,12 +56,12 @@ SMALL_TEMPLATES = Templates(
 def context(
     templates: Templates | None = None,
     spec_text: str = "spec",
-    command: str = "ckgen generate",
+    command: GenerateCommand | None = None,
     sets: dict[str, Sequence[str]] | None = None,
 ) -> RenderContext:
     """A context like that of the command line; `templates` defaults to the real ones."""
     real = templates if templates is not None else load_templates(templates_dir())
-    return RenderContext(real, "instances.yaml", digest(spec_text.encode()), command, sets or {})
+    return RenderContext(real, command or GenerateCommand(), digest(spec_text.encode()), sets or {})
 
 
 def small_tree(count: int = 6, version: str = "one") -> dict[str, str]:
