@@ -56,7 +56,7 @@ def test_rows_of_backward_weight(tmp_path: Path, flags: list[str]) -> None:
 def test_rows_of_backward_data(tmp_path: Path) -> None:
     library = Library(link(tmp_path, write_tree(tmp_path, rows(DATA))))
     problem = make_problem(groups=2, batch=2, k=40, c=48, filter=[3, 3], input=[9, 11], pad=1, stride=2)
-    plan = make_plan(library, [NamedProblem("strided", problem)], names=list(DATA), split_ks=(1, 2))
+    plan = make_plan(library, [NamedProblem("strided", problem)], names=list(DATA), split_ks=(1, 2), everything=True)
     done = list(run_plan(library, plan, seed=3))
     assert {library.instance(case.instance).operation for case in plan.cases} == {BWD_DATA}
     assert len(done) == 2 * len(DATA) and [row for row in done if not row.ok] == []
