@@ -65,7 +65,7 @@ class CodeBook:
         return self._codes[instance.name]
 
     def _make(self, instance: Instance) -> Code:
-        if instance.uses_tma:
+        if not FAMILIES[instance.family].loops:  # its cost does not depend on its code
             return Code((), 1)
         row = self._rows.get(instance.name)
         nearest, near_row = (instance, row) if row else self._nearest(instance)

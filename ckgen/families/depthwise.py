@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
+from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.families.tile_cost import TileBytes
+from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, slowest
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
 from ckgen.hardware.archs import ARCHES, WAVE_SIZE
+from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 BLOCK_SIZE = 256
@@ -195,8 +197,31 @@ class Depthwise(Family):
         return Coverage(1, 1, taps, all_taps=True)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
-        tile = instance.n_per_block * instance.k_per_block * instance.elem_bytes
-        return TileBytes(0, 0, 2 * tile)
+        """Traffic of k_per_block positions of n_per_block groups, of which each is read and written, or read twice."""
+        elements = instance.n_per_block * instance.k_per_block
+        return TileBytes(0, 0, elements * (instance.elem_bytes + instance.c_bytes))
+
+    def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
+        """The bound of one pass over a tile: its memory traffic, or two conversions and all multiply-adds of a unit."""
+        taps = instance.m_per_block * instance.stages
+        elements = instance.n_per_block * instance.k_per_block
+        lanes = rates.simds * rates.wave / rates.issue_cycles
+        resources = (
+            ("vector", elements * (taps + 2) / lanes),
+            ("load", self.tile_bytes(instance).loaded / rates.load_bytes),
+        )
+        return slowest(resources, 2 * elements * taps / (2 * lanes))
+
+    def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
+        """The work of the busiest compute unit; workgroups divide positions evenly, whatever split_k is."""
+        taps, rows = instance.m_per_block, instance.stages
+        passes = ceil_div(problem.filter[-1], taps)
+        if problem.ndim > 1:
+            passes *= ceil_div(problem.filter[-2], rows) * saturated(problem.filter[:-2])
+        positions = saturated((problem.batch, *(max(sizes) for sizes in zip(problem.input, problem.output, strict=True))))
+        tiles = positions / instance.k_per_block * ceil_div(problem.groups, instance.n_per_block) * passes
+        bound = self.bound(instance, rates, code.roles, code.groups)
+        return Work(1, tiles / rates.units, bound, 1, instance.n_per_block * taps * rows)
 
 
 DEPTHWISE = Depthwise(

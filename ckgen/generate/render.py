@@ -35,7 +35,8 @@ INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
 # The attributes of an instance that its file prints without depending on them, and the others.
 _NUMBERS = ("name", *(item.name for item in fields(Instance) if item.type == "int"))
-_KIND = tuple(item.name for item in fields(Instance) if item.init and item.name not in _NUMBERS)
+_FIELDS = tuple(item.name for item in fields(Instance) if item.init and item.name not in _NUMBERS)
+_KIND = (*_FIELDS, "given_write", "given_k1")
 _numbers_of, _kind_of = attrgetter(*_NUMBERS), attrgetter(*_KIND)
 _KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
 _COMMENTS = {
@@ -164,16 +165,20 @@ class _Number:
 
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
     """The values available to templates that are rendered once per tree."""
-    return _own_sources(texts) | {
-        "version": __version__,
-        "factories": factories,
-        "operations": operations_of(sources, factories),
-        "records": tuple(OPERATIONS.values()),
-        "default_operation": DEFAULT_OPERATION,
-        "rule_sets": rule_sets(),
-        "derived_structs": derived_structs(),
-        "checked_structs": checked_structs(),
-    } | type_rows()
+    return (
+        _own_sources(texts)
+        | {
+            "version": __version__,
+            "factories": factories,
+            "operations": operations_of(sources, factories),
+            "records": tuple(OPERATIONS.values()),
+            "default_operation": DEFAULT_OPERATION,
+            "rule_sets": rule_sets(),
+            "derived_structs": derived_structs(),
+            "checked_structs": checked_structs(),
+        }
+        | type_rows()
+    )
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:

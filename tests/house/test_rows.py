@@ -12,16 +12,16 @@ import pytest
 
 from tests.support.specs import ROOT
 
-LAYOUT_ROWS = '''
+LAYOUT_ROWS = """
         *_rows("NGCHW/GKCYX/NGKHW"),
         *_rows("NGKHW/GKCYX/NGCHW"),
-'''
-ELEMENT_ROW = '''
+"""
+ELEMENT_ROW = """
         Element("f8", "u1", "f4", 4, 2.0**-9, "f8_t", "float8_e4m3fn", (10, 8), "fn"),
-'''
-DTYPE_ROW = '''
+"""
+DTYPE_ROW = """
         DType("f8", "f8", "f8", "f8", 1, by_pytorch=False),
-'''
+"""
 # OCP E4M3: 4 exponent bits with bias 7, no infinity; NaN has all other bits set.
 ELEMENT_CPP = """
 struct f8_t {
