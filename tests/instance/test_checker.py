@@ -30,8 +30,8 @@ CHECKER = Checker()
 
 def example(rule: str) -> Instance:
     found = next(other for other in RULES if other.id == rule)
-    bases = {"xdl": "base", "wavelet_tma": "tma_base", "stationary": "stationary_base", "halo": "halo_base"}
-    kind = bases[families_with(found)[0]]
+    family = families_with(found)[0]
+    kind = {"xdl": "base", "wavelet_tma": "tma_base"}.get(family, f"{family}_base")
     if found.operations == (BWD_DATA,) and kind != "stationary_base":
         kind = {"base": "bwd_data_base", "tma_base": "tma_bwd_data_base", "halo_base": "halo_bwd_data_base"}[kind]
     base = EXAMPLES[kind]
@@ -45,6 +45,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["depthwise_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_bwd_data_base"]), ("sm_90a",)) == []
 
 
