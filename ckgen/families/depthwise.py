@@ -24,9 +24,10 @@ from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 BLOCK_SIZE = 256
-SINGLE_ROWS = 16  # a filter row at a time reads the rows of an image once per row of the filter: comes after all sweeps
-POSITIONS = 4  # per strip: neighbouring taps share most of what they read, and the sums fit registers
-WEIGHT_BYTES = 16 * 1024  # of LDS; more weights pass through it in parts
+# One filter row at a time reads an image once per row of the filter: such instances come after all sweeps.
+SINGLE_ROWS = 16
+POSITIONS = 4  # per strip: neighbouring taps share most of their values, and the sums fit registers
+WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
@@ -77,9 +78,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="depthwise-vector",
         scope="domain",
-        condition=(
-            "b_vector == 1 and c_vector == 1 and 16 % (a_vector * elem_bytes) == 0"
-        ),
+        condition=("b_vector == 1 and c_vector == 1 and 16 % (a_vector * elem_bytes) == 0"),
         sentence="a lane accesses a power of two of groups, at most 16 bytes, and single weights",
         message="vectors {a_vector}x{b_vector}x{c_vector} of {elem_bytes} bytes",
         help="use an a vector of a power of two up to 16 bytes; leave the others 1",
@@ -218,7 +217,8 @@ class Depthwise(Family):
         passes = ceil_div(problem.filter[-1], taps)
         if problem.ndim > 1:
             passes *= ceil_div(problem.filter[-2], rows) * saturated(problem.filter[:-2])
-        positions = saturated((problem.batch, *(max(sizes) for sizes in zip(problem.input, problem.output, strict=True))))
+        longest = (max(sizes) for sizes in zip(problem.input, problem.output, strict=True))
+        positions = saturated((problem.batch, *longest))
         tiles = positions / instance.k_per_block * ceil_div(problem.groups, instance.n_per_block) * passes
         bound = self.bound(instance, rates, code.roles, code.groups)
         return Work(1, tiles / rates.units, bound, 1, instance.n_per_block * taps * rows)

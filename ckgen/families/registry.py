@@ -10,7 +10,9 @@ from ckgen.families.mfma import WAVELET, XDL
 from ckgen.families.rule import Rule
 from ckgen.operations.operation import OPERATIONS
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (XDL, WAVELET, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)}
+FAMILIES: dict[str, Family] = {
+    family.name: family for family in (XDL, WAVELET, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
+}
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(
     dict.fromkeys(name for family in FAMILIES.values() for name in family.formulas.names)

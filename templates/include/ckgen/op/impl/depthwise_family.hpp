@@ -16,8 +16,8 @@ struct DepthwiseFamily : Base {
     static auto traits() {
         auto traits = Base::template traits<D>();
         traits.a_vector = traits.b_vector = traits.c_vector = 1;
-        traits.depthwise = {D::a_vector, D::n_per_block,        D::m_per_block,
-                            D::stages,   D::thread_positions,   D::position_threads};
+        traits.depthwise = {D::a_vector, D::n_per_block,      D::m_per_block,
+                            D::stages,   D::thread_positions, D::position_threads};
         traits.plan_family = &conv::plan_depthwise;
         return traits;
     }
