@@ -40,7 +40,7 @@ DERIVED = (
     Value("thread_positions", "Positions of one strip, which a thread computes at once.",
           "k_per_block // position_threads"),
     Value("acc_registers", "Accumulator registers per lane, of the operation that needs more.",
-          "a_vector * max(m_per_block, thread_positions)"),
+          "a_vector * stages * max(m_per_block, thread_positions)"),
     Value("lds_bytes", "Bytes of LDS a workgroup allocates: for weights, or for the sums of all threads.",
           f"max({WEIGHT_BYTES}, block_size * a_vector * 4)"),
 )  # fmt: skip

@@ -146,12 +146,21 @@ def test_splitting_pays_where_tiles_do_not_fill_the_gpu() -> None:
 def test_large_tiles_win_on_large_layers_and_every_instance_can_be_ranked() -> None:
     large = replace(LAYER, k=1024, c=1024)
     every = [i for i in instances_of(BWD_WEIGHT) if i.dtype == "f16" and i.ndim == 2]
-    instances = [i for i in every if not i.uses_tma and not i.pointwise]
+    instances = [i for i in every if not i.uses_tma and not i.pointwise and FAMILIES[i.family].takes(i, large)]
     ranked = rank(instances, large, book())
     assert len(ranked) == len(instances) and list(ranked) == sorted(ranked, key=lambda p: p.seconds)
     assert ranked[0].instance.m_per_block * ranked[0].instance.n_per_block >= 128 * 64
     assert ranked[-1].instance.generic or ranked[-1].instance.a_vector <= 2
     assert all(p.seconds >= LAYER.flops / (304 * 2048 * 2.1e9) for p in ranked)
+
+
+def test_the_smallest_sweep_that_has_the_taps_wins_where_memory_limits() -> None:
+    """Instances of family depthwise on groups of one channel: each has a row of taps at once, or those of a sweep."""
+    layer = replace(LAYER, groups=256, k=1, c=1, filter=(3, 3))
+    every = [i for i in instances_of(BWD_WEIGHT) if i.dtype == "f16" and i.ndim == 2 and not i.pointwise]
+    taken = [i for i in every if FAMILIES[i.family].takes(i, layer) and not i.uses_tma]
+    best = rank(taken, layer, book())[0].instance
+    assert (best.family, best.m_per_block, best.stages) == ("depthwise", 3, 3)
 
 
 def test_code_that_is_not_in_the_table_is_scaled_from_the_nearest() -> None:

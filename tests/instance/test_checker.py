@@ -122,7 +122,7 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, bwd_data, tma_bwd_data, stationary, halo_bwd_data = rule_sets()
+    mfma, tma, halo, depthwise, bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data = rule_sets()
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
@@ -138,6 +138,9 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     of_halo_bwd_data = {rule.id for rule in (*halo_bwd_data.rules, *halo_bwd_data.arch_rules)}
     assert of_halo_bwd_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
+    of_depthwise = {rule.id for rule in RULES if FAMILIES["depthwise"].has_rule(rule, BWD_WEIGHT)}
+    assert {rule.id for rule in (*depthwise.rules, *depthwise.arch_rules)} == of_depthwise
+    assert depthwise_bwd_data.rules == depthwise.rules and of_depthwise & of_mfma == {"lds-bytes"}
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
     assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}
     assert {"conv_spec", "acc_registers"} <= set(tma.names) and not {"pointwise", "groups_outermost"} & set(tma.names)
@@ -227,5 +230,6 @@ def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
     for operation, (home, groups_first, *channels_first) in layouts.items():
         for family in FAMILIES:
             read = partial(CHECKER.read_of_layout, operation, family)
-            assert (read(home) != read(groups_first)) is FAMILIES[family].uses_tma
+            asks = any("groups_outermost" in names_in(rule.condition) for rule in FAMILIES[family].rules)
+            assert (read(home) != read(groups_first)) is asks
             assert all(read(home) != read(other) != read(groups_first) for other in channels_first)

@@ -206,6 +206,10 @@ def test_the_accumulators_hold_the_tile() -> None:
             products = made.groups_per_block * made.m_per_block * made.n_per_block * taps
             assert made.acc_registers * made.block_size == products * made.shares
             continue
+        if made.family == "depthwise":  # taps of a sweep for backward weight, else positions
+            sums = max(made.m_per_block * made.block_size * made.a_vector, made.k_per_block * made.n_per_block)
+            assert made.acc_registers * made.block_size == made.stages * sums
+            continue
         tiles = made.warpgroups * made.m_per_xdl // made.m_per_block if made.uses_tma else 1  # ping-pong
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block * tiles
         if made.uses_tma:

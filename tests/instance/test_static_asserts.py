@@ -97,6 +97,12 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes": ("halo-products",),
     },
     "pipeline/bwd_data_halo.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},
+    "pipeline/bwd_weight_depthwise.hpp": {
+        "(positions - 1) * 2 + row_taps <= 32": ("depthwise-window",),
+        "unit_rows == 1 || ndim > 1": ("depthwise-stages",),
+        "launch_threads * vector * 4 <= lds_bytes": "lds_bytes is at least block_size * a_vector * 4, and no wave loads",
+    },
+    "pipeline/bwd_data_depthwise_sweep.hpp": {"window <= 32": ("depthwise-window",)},
     "pipeline/wavelet.hpp": {
         "D::load_waves > 0 && D::stages % 2 == 0": (
             "stages-range",

@@ -15,7 +15,7 @@ namespace ckgen::tensor_operation::device {
 #if !CKGEN_DEVICE_PASS
 namespace {
 
-constexpr int kLeastShare = 16;         // splits that are worth another thread
+constexpr int kLeastShare = 16;          // splits that are worth another thread
 constexpr int64 kManyThreads = 1 << 16;  // fill a GPU
 
 template <class Wei>

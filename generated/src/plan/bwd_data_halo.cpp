@@ -47,8 +47,8 @@ std::string check_strides(const BwdDataTraits& t, const Problem& p, const BwdDat
 
 }  // namespace
 
-std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, const Fusion&,
-                      const Addresses&, int compute_units) {
+std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, const Fusion&, const Addresses&,
+                      int compute_units) {
     BwdDataArgs& a = plan.args;
     std::string reason = check_halo(t, p);
     if(reason.empty())

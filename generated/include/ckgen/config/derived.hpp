@@ -182,6 +182,7 @@ struct DepthwiseDerived : Config {
     using Config::m_per_block;
     using Config::math_waves;
     using Config::n_per_block;
+    using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
@@ -195,7 +196,7 @@ struct DepthwiseDerived : Config {
     static constexpr int channel_threads = n_per_block / a_vector;  // Threads beside each other along the groups.
     static constexpr int position_threads = block_size / channel_threads;  // Threads that have the same groups.
     static constexpr int thread_positions = k_per_block / position_threads;  // Positions of one strip, which a thread computes at once.
-    static constexpr int acc_registers = a_vector * max_of(m_per_block, thread_positions);  // Accumulator registers per lane, of the operation that needs more.
+    static constexpr int acc_registers = a_vector * stages * max_of(m_per_block, thread_positions);  // Accumulator registers per lane, of the operation that needs more.
     static constexpr int lds_bytes = max_of(16384, block_size * a_vector * 4);  // Bytes of LDS a workgroup allocates: for weights, or for the sums of all threads.
 };
 

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/depthwise.hpp. Do not edit; run: ckgen generate
-// How family depthwise divides its work among workgroups and threads: host planning and kernels read the same values.
+// The division of work among workgroups and threads in family depthwise: host planning and kernels read the same values.
 // A strip is what one thread computes at once: see pipeline/depthwise.hpp.
 #pragma once
 
@@ -26,7 +26,8 @@ struct DepthwiseStripWork {
     int32 rows;            // of the input per sweep
 };
 
-// Backward weight. A unit is a part of the filter of one output channel of a group: at most row_taps taps of `rows` rows.
+// Backward weight. A unit is a part of the filter of one output channel of a group: at most row_taps taps of `rows`
+// rows.
 struct DepthwiseWork {
     int32 units;        // of a group
     int32 unit_groups;  // units of a workgroup

@@ -75,8 +75,8 @@ private:
     static CKGEN_DEVICE void sum(const Args& args, const platform::Thread& thread) {
         const int neighbours = launch_threads / args.lanes;
         const int lane = thread.thread_id() / neighbours;
-        const int64 element = (static_cast<int64>(thread.block_id()) * neighbours + thread.thread_id() % neighbours) *
-                              int64{Width};
+        const int64 element =
+            (static_cast<int64>(thread.block_id()) * neighbours + thread.thread_id() % neighbours) * int64{Width};
         const bool there = element < args.elements;
         const int share = ceil_div(args.split_k, args.lanes);
         const int first = lane * share;
@@ -90,8 +90,8 @@ private:
             if(lane > 0)
                 return;
             for(int other = 1; other < args.lanes; ++other) {
-                const auto value = thread.template lds_load<Vec<float, Width>>(
-                    (other * neighbours + thread.thread_id()) * Width * 4);
+                const auto value =
+                    thread.template lds_load<Vec<float, Width>>((other * neighbours + thread.thread_id()) * Width * 4);
                 CKGEN_UNROLL
                 for(int e = 0; e < Width; ++e)
                     total[e] += value[e];

@@ -16,7 +16,7 @@ struct DepthwiseBwdDataArgs {
     conv::DepthwiseStripWork work;
 };
 
-// What a thread of a workgroup knows about its problem, and what all kernels do in the same way.
+// A thread's view of its problem, and the steps that all kernels have in common.
 template <class D>
 class DepthwiseBwdDataTile {
 protected:
@@ -81,8 +81,8 @@ protected:
             const int column = at.at[ndim] * row_taps + tap % row_taps;
             offset += (tap_[last] + problem_.tilde[last] * column) * problem_.wei_stride_bytes[last];
             const bool there = column < taps_[last] && first_group_ + channel < problem_.groups;
-            const Vec<Wei, 1> weight = weights.template load<Vec<Wei, 1>>(
-                thread_, there ? static_cast<uint32>(offset) : platform::kInvalidOffset);
+            const Vec<Wei, 1> weight = weights.template load<Vec<Wei, 1>>(thread_, there ? static_cast<uint32>(offset)
+                                                                                         : platform::kInvalidOffset);
             thread_.lds_store(i * 4, to_float(weight[0]));
         }
     }
@@ -132,8 +132,7 @@ protected:
         const int first = strips.first(place);
         const int count = count_[last] - first;
         at.position[last] = start_[last] + problem_.stride[last] * first;
-        auto* target =
-            reinterpret_cast<typename D::In*>(problem_.target) + epilogue::input_offset<D>(at, problem_.in);
+        auto* target = reinterpret_cast<typename D::In*>(problem_.target) + epilogue::input_offset<D>(at, problem_.in);
         const int64 pitch = int64{problem_.stride[last]} * strips.distance * problem_.in.position[last];
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i, target += pitch) {
@@ -158,19 +157,18 @@ protected:
     const platform::Thread& thread_;
     const DepthwiseThread<D> mine_;
     int first_group_, group_, share_, units_;
-    int32 start_[ndim], count_[ndim];               // input positions start + stride * t of each dimension
+    int32 start_[ndim], count_[ndim];              // input positions start + stride * t of each dimension
     int32 origin_[ndim], tap_[ndim], taps_[ndim];  // see conv::AxisClass; tap_: the first
     int32 unit_length_[ndim + 1];
 };
-
 
 // Any filter: one part of a filter row after the other.
 template <class D>
 class DepthwiseBwdDataKernel : DepthwiseBwdDataTile<D> {
     using Base = DepthwiseBwdDataTile<D>;
     using Base::args_, Base::count_, Base::first_group_, Base::group_, Base::last, Base::mine_, Base::ndim,
-        Base::origin_, Base::positions, Base::problem_, Base::resident_units, Base::row_taps, Base::share_,
-        Base::taps_, Base::thread_, Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
+        Base::origin_, Base::positions, Base::problem_, Base::resident_units, Base::row_taps, Base::share_, Base::taps_,
+        Base::thread_, Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
     using typename Base::Strips, typename Base::Units, typename Base::Values;
 
 public:

@@ -1,6 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_depthwise_sweep.hpp. Do not edit; run: ckgen generate
-// Family depthwise of backward data for filters of at most `stages` rows of row_taps taps: a thread sweeps down the rows
-// of the output and loads each once. A row adds to the sums of `stages` rows of the input, of which one is complete then.
+// Family depthwise of backward data for filters of at most `stages` rows of row_taps taps: a thread sweeps down the
+// rows of the output and loads each once. A row adds to the sums of `stages` rows of the input, of which one is
+// complete then.
 #pragma once
 
 #include "ckgen/pipeline/bwd_data_depthwise.hpp"
@@ -36,7 +37,7 @@ private:
         int32 first, count;  // rows, in units of the distance
         int32 residue;
     };
-    // Where a step of a sweep loads.
+    // The source of the loads of a step of a sweep.
     struct Step {
         int row;    // of the output, in units of the distance
         int layer;  // output channel of the group and outer taps
@@ -94,7 +95,8 @@ private:
         columns_ = 0;
         CKGEN_UNROLL
         for(int i = 0; i < window; ++i)
-            columns_ |= static_cast<uint32>(is_inside(column + i * problem_.shift[last], problem_.out_length[last])) << i;
+            columns_ |= static_cast<uint32>(is_inside(column + i * problem_.shift[last], problem_.out_length[last]))
+                        << i;
         Sums sums = {};
         Values values[window], next[window];
         Step step{run.first - max_of(taps - 1, 0), 0};
@@ -147,7 +149,8 @@ private:
             static_cast<uint32>(problem_.shift[last]) * static_cast<uint32>(problem_.out_stride_bytes[last]);
         CKGEN_UNROLL
         for(int i = 0; i < window; ++i)
-            values[i] = out.template load_if<Values>(thread_, (there >> i & 1) != 0, offset + static_cast<uint32>(i) * pitch);
+            values[i] =
+                out.template load_if<Values>(thread_, (there >> i & 1) != 0, offset + static_cast<uint32>(i) * pitch);
     }
 
     // Adds a row of the output to the sums. Shifts: the first sums are complete and leave, the others move up.

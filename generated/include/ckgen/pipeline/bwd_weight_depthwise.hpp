@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_weight_depthwise.hpp. Do not edit; run: ckgen generate
-// Family depthwise of backward weight. A unit is a part of the filter: row_taps taps of `stages` rows. A thread sums the
-// products of one unit over its strips of output positions, sweeping down their rows; the threads of a workgroup have
-// several units side by side. At the end their sums are added in LDS in a fixed order. The grid's splits are added by
-// the split-K reduction.
+// Family depthwise of backward weight. A unit is a part of the filter: row_taps taps of `stages` rows. A thread sums
+// the products of one unit over its strips of output positions, sweeping down their rows; the threads of a workgroup
+// have several units side by side. At the end their sums are added in LDS in a fixed order. The grid's splits are added
+// by the split-K reduction.
 #pragma once
 
 #include "ckgen/conv/depthwise.hpp"
@@ -20,8 +20,8 @@ class DepthwiseBwdWeightKernel {
     static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
     static constexpr int vector = D::a_vector, positions = D::thread_positions;
     static constexpr int row_taps = D::m_per_block;
-    static constexpr int unit_rows = D::stages;              // filter rows of a unit
-    static constexpr int height = max_of(last - 1, 0);       // the dimension of rows
+    static constexpr int unit_rows = D::stages;         // filter rows of a unit
+    static constexpr int height = max_of(last - 1, 0);  // the dimension of rows
     static_assert((positions - 1) * 2 + row_taps <= 32, "bits of Sweep::in_there");
     static_assert(unit_rows == 1 || ndim > 1, "a filter of one dimension has one row");
     using Sums = float[unit_rows][row_taps][vector];
@@ -32,7 +32,8 @@ class DepthwiseBwdWeightKernel {
 public:
     using Args = DepthwiseBwdWeightArgs;
     static constexpr int dimensions = ndim;
-    static constexpr conv::DepthwiseLimits limits{vector,   D::n_per_block, row_taps, unit_rows, positions, D::position_threads};
+    static constexpr conv::DepthwiseLimits limits{vector,    D::n_per_block, row_taps,
+                                                  unit_rows, positions,      D::position_threads};
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int resident = unit_rows * (row_taps + positions) * vector < 60 || unit_rows == 1 ? 2 : 1;
     static constexpr int lds_bytes = D::lds_bytes;
@@ -48,7 +49,8 @@ public:
 private:
     CKGEN_DEVICE DepthwiseBwdWeightKernel(const Args& args, const platform::Thread& thread)
         : args_(args), problem_(args.problem), thread_(thread), mine_(thread),
-          position_threads_(D::position_threads / args.work.unit_groups), strip_(mine_.position / args.work.unit_groups) {
+          position_threads_(D::position_threads / args.work.unit_groups),
+          strip_(mine_.position / args.work.unit_groups) {
         uint32 block = thread.block_id();
         const auto channel_blocks = static_cast<uint32>(problem_.group_tiles);
         const auto unit_blocks = static_cast<uint32>(problem_.m_tiles);
@@ -71,7 +73,8 @@ private:
         for(int d = 0; d < ndim; ++d)
             count[d] = problem_.out_length[d];
         if constexpr(unit_rows > 1)
-            count[height] = ceil_div(count[height], args_.work.row_dilation * args_.work.rows) * args_.work.row_dilation;
+            count[height] =
+                ceil_div(count[height], args_.work.row_dilation * args_.work.rows) * args_.work.row_dilation;
         const Strips strips(images, count, args_.work.dilation, positions);
         const int first = split_ * args_.work.rounds * position_threads_;
         Place base(strips.length, first);
@@ -103,8 +106,8 @@ private:
         return count;
     }
 
-    // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0 for
-    // more than two, whose taps share no value.
+    // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0
+    // for more than two, whose taps share no value.
     template <int Stride>
     static constexpr int window = Stride == 0 ? positions * row_taps : (positions - 1) * Stride + row_taps;
 
@@ -115,10 +118,10 @@ private:
         uint32 out_byte, out_row, out_pitch;  // first row, from a row to the next, from a position to the next
         uint32 in_byte, in_row, in_pitch;     // in_row: of rows under neighbouring taps
         int rows;
-        int in_first;   // first row of the input
-        int in_column;  // first position in a row
-        int positions;  // of the strip that the output has
-        bool inside;    // false if the outer taps lie outside the input
+        int in_first;     // first row of the input
+        int in_column;    // first position in a row
+        int positions;    // of the strip that the output has
+        bool inside;      // false if the outer taps lie outside the input
         uint32 in_there;  // bit i: the input has the position under tap i of the first output position
 
         CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
@@ -130,9 +133,15 @@ private:
             const conv::BwdWeightArgs& p = k.problem_;
             const int image = place.at[0] - base.at[0];
             in_byte = static_cast<uint32>(image * p.in_image_bytes + k.group_ * p.in_group_bytes);
-            uint32 row = static_cast<uint32>(image);
+            set_columns(k, strips, place, set_rows(k, place, static_cast<uint32>(image)));
+        }
+
+    private:
+        // Sets the rows of outer dimensions. Returns the first row of the output, counted from that of `image`.
+        CKGEN_DEVICE uint32 set_rows(const DepthwiseBwdWeightKernel& k, const Place& place, uint32 image) {
+            const conv::BwdWeightArgs& p = k.problem_;
+            uint32 row = image;
             in_row = 0;
-            out_row = 0;
             CKGEN_UNROLL
             for(int d = 0; d < last; ++d) {
                 int at = place.at[d + 1];
@@ -154,12 +163,20 @@ private:
                 in_byte += static_cast<uint32>(position) * stride_bytes;
                 row = row * static_cast<uint32>(p.out_length[d]) + static_cast<uint32>(at);
             }
+            return row;
+        }
+
+        // Sets the positions within rows. `outer`: the row of the output.
+        CKGEN_DEVICE void set_columns(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& place,
+                                      uint32 outer) {
+            const conv::BwdWeightArgs& p = k.problem_;
             const int first = strips.first(place);
-            row = row * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
+            const uint32 row = outer * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
             const auto row_bytes = static_cast<uint32>(p.out_row_bytes);
             out_byte = row * row_bytes + static_cast<uint32>(k.group_ * p.out_group_bytes) +
                        static_cast<uint32>(k.unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
             out_pitch = static_cast<uint32>(k.args_.work.dilation) * row_bytes;
+            out_row = 0;
             if constexpr(unit_rows > 1)
                 out_row = static_cast<uint32>(k.args_.work.row_dilation * p.out_length[last]) * row_bytes;
             in_column = first * p.stride[last] + k.unit_.at[ndim] * row_taps * p.dilation[last] - p.pad[last];
@@ -183,8 +200,7 @@ private:
         const int there = row < s.rows ? s.positions : 0;
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
-            values[i] =
-                s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
+            values[i] = s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
     }
     // `row`: in taps from the first row on.
     template <int Stride>
@@ -203,13 +219,13 @@ private:
             const uint32 there = has_row(s, row) ? s.in_there : 0;
             CKGEN_UNROLL
             for(int i = 0; i < window<Stride>; ++i)
-                values[i] =
-                    s.in.template load_if<In>(thread_, (there >> i & 1) != 0, byte + static_cast<uint32>(i) * s.in_pitch);
+                values[i] = s.in.template load_if<In>(thread_, (there >> i & 1) != 0,
+                                                      byte + static_cast<uint32>(i) * s.in_pitch);
         }
     }
     CKGEN_DEVICE bool has_row(const Sweep& s, int row) const {
-        return s.inside && (unit_rows == 1 || is_inside(s.in_first + row * problem_.dilation[height],
-                                                        problem_.in_length[height]));
+        return s.inside &&
+               (unit_rows == 1 || is_inside(s.in_first + row * problem_.dilation[height], problem_.in_length[height]));
     }
 
     // Each row of the output by itself.
@@ -331,7 +347,8 @@ private:
             return;
         float total = 0.f;
         for(int i = 0; i < position_threads_; ++i)
-            total += thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
+            total +=
+                thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
         int64 element = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {

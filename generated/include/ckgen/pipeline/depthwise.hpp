@@ -1,8 +1,9 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/depthwise.hpp. Do not edit; run: ckgen generate
-// What the kernels of family depthwise share. Every group has one input channel, so that neighbouring groups are
-// neighbouring elements: a thread takes a_vector of them at once. The threads of a workgroup are channel_threads beside
-// each other times position_threads. A thread computes strips: thread_positions positions of the innermost dimension
-// that are a constant distance apart, at which taps of one filter row read the same values for several positions.
+// The parts that the kernels of family depthwise share. Every group has one input channel, so that neighbouring groups
+// are neighbouring elements: a thread takes a_vector of them at once. The threads of a workgroup are channel_threads
+// beside each other times position_threads. A thread computes strips: thread_positions positions of the innermost
+// dimension that are a constant distance apart, at which taps of one filter row read the same values for several
+// positions.
 #pragma once
 
 #include "ckgen/load/bwd_data_view.hpp"
@@ -49,8 +50,8 @@ struct DepthwiseStrips {
     CKGEN_DEVICE int first(const Place& place) const { return place.at[NDim] * pitch + place.at[NDim + 1]; }
 };
 
-// Values of neighbouring groups as they are in memory. 16-bit values stay in words: nvcc unpacks vectors of them when it
-// loads them.
+// Values of neighbouring groups as they are in memory. 16-bit values stay in words: nvcc unpacks vectors of them when
+// it loads them.
 template <class T, int Width>
 struct RawValues {
     static constexpr bool words = Width * sizeof(T) % 4 == 0;

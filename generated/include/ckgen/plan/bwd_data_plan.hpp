@@ -14,17 +14,17 @@ struct BwdDataPlan;
 
 // Properties of an instance of backward data that planning reads.
 struct BwdDataTraits : InstanceTraits {
-    // Planner of a family that is no matrix product, else null. It finds the problem checked and the arguments set that
+    // Planner of a family without a matrix product, else null. It finds the problem checked and the arguments set that
     // do not depend on tiles; it returns the reason for a refusal.
-    std::string (*plan_family)(BwdDataPlan&, const BwdDataTraits&, const Problem&, const Fusion&,
-                               const Addresses&, int compute_units);
+    std::string (*plan_family)(BwdDataPlan&, const BwdDataTraits&, const Problem&, const Fusion&, const Addresses&,
+                               int compute_units);
     int resident;     // workgroups of a persistent kernel per compute unit
     int consumers;    // tiles in flight per such workgroup
     int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {
-    BwdDataUnits units{};        // persistent kernels only
+    BwdDataUnits units{};         // persistent kernels only
     DepthwiseStripWork strips{};  // family depthwise only
     std::vector<BwdDataTensor> d;
 };
@@ -35,8 +35,8 @@ BwdDataPlan make_plan(const BwdDataTraits& traits, const Problem& problem, const
 // The planners of families halo and depthwise: see BwdDataTraits.
 std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
                       const Addresses& addresses, int compute_units);
-std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem,
-                           const Fusion& fusion, const Addresses& addresses, int compute_units);
+std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
+                           const Addresses& addresses, int compute_units);
 
 // Workgroups of the main kernel; for persistent kernels an upper bound.
 int64 grid_size(const BwdDataArgs& args);

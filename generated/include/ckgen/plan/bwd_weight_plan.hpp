@@ -13,7 +13,7 @@ using BwdWeightPlan = Plan<BwdWeightArgs>;
 // Properties of an instance of backward weight that planning reads.
 struct BwdWeightTraits : InstanceTraits {
     int groups_per_block = 1;
-    // Planner of a family that is no matrix product, else null. It finds the problem checked; it returns the reason for
+    // Planner of a family without a matrix product, else null. It finds the problem checked; it returns the reason for
     // a refusal.
     std::string (*plan_family)(BwdWeightPlan&, const BwdWeightTraits&, const Problem&, const Addresses&,
                                int compute_units) = nullptr;

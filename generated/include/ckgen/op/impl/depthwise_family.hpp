@@ -17,8 +17,8 @@ struct DepthwiseFamily : Base {
     static auto traits() {
         auto traits = Base::template traits<D>();
         traits.a_vector = traits.b_vector = traits.c_vector = 1;
-        traits.depthwise = {D::a_vector, D::n_per_block,        D::m_per_block,
-                            D::stages,   D::thread_positions,   D::position_threads};
+        traits.depthwise = {D::a_vector, D::n_per_block,      D::m_per_block,
+                            D::stages,   D::thread_positions, D::position_threads};
         traits.plan_family = &conv::plan_depthwise;
         return traits;
     }
@@ -26,7 +26,7 @@ struct DepthwiseFamily : Base {
     // Those of CK's numbers that apply.
     template <class D>
     struct TypeNumbers {
-        static constexpr int k1 = 1;
+        static constexpr int k1 = 1, ak1 = 1, bk1 = 1;
         static constexpr int m_xdl_per_wave = 1, n_xdl_per_wave = 1;
         static constexpr int a_dst_vector = 1, b_dst_vector = 1;
     };

@@ -1,0 +1,96 @@
+// Copied by ckgen from templates/src/plan/bwd_weight_depthwise.cpp. Do not edit; run: ckgen generate
+// Planning of family depthwise of backward weight.
+#include <algorithm>
+#include <numeric>
+
+#include "ckgen/plan/bwd_weight_plan.hpp"
+#include "ckgen/plan/depthwise_checks.hpp"
+
+namespace ckgen::conv {
+namespace {
+
+using namespace depthwise;
+
+constexpr int kMostUnitGroups = 16;  // of a workgroup; the others share positions
+constexpr int64 kMostUnits = 0x7fffffff - 4096;
+
+// Refuses problems whose weights or positions have no 31-bit numbers. `a`: the arguments without a division of work.
+std::string check_size(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& a) {
+    const int last = t.ndim - 1;
+    int64 outer = 1;
+    for(int d = 0; d < last; ++d)
+        outer *= a.out_length[d];  // at least the number of sweeps
+    const int64 distance = a.dilation[last] / std::gcd(a.stride[last], a.dilation[last]);
+    const int64 inner = strips_of(a.out_length[last], distance, t.depthwise.positions);
+    const int64 bytes = std::max(image_bytes(p.in, t.ndim, t.elem_bytes), image_bytes(p.out, t.ndim, t.elem_bytes));
+    return check_strips(p.images(), outer, inner, t.depthwise.position_threads, bytes);
+}
+
+// Divides the work among workgroups, and chooses split_k if the problem does not.
+std::string set_grid(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p, const DepthwiseWork& whole,
+                     int compute_units) {
+    BwdWeightArgs& a = plan.args;
+    a.group_tiles = ceil_div(a.groups, t.depthwise.channels);
+    a.m_tiles = ceil_div(whole.units, whole.unit_groups);
+    a.n_tiles = 1;
+    const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, int64{a.group_tiles} * a.m_tiles);
+    plan.split_k = a.split_k = static_cast<int>(
+        p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, 1, std::min<int64>(wanted, 65536)));
+    const int64 blocks = grid_size(a);
+    if(blocks < 0 || blocks > kMostThreads / t.launch_threads - 1)
+        return refuse("grid-size", "the grid would hold more than 2^32 threads");
+    const int64 partials = partial_bytes(t, p, a, compute_units);
+    if(partials < 0 || partials > (int64{1} << 46))
+        return refuse("workspace-size", "split_k " + number(plan.split_k) + " needs more than 2^46 bytes");
+    plan.workspace.partial_bytes = partials;
+    return {};
+}
+
+}  // namespace
+
+DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLimits& limits) {
+    DepthwiseWork work{};
+    const int last = ndim - 1;
+    work.units = a.m * ceil_div(a.filter[last], limits.row_taps);
+    int64 strips = a.k;
+    for(int d = 0; d < last; ++d)
+        work.units *= ceil_div(a.filter[d], d == last - 1 ? limits.rows : 1);
+    work.rows = 1;
+    work.row_stride = 1;
+    if(limits.rows > 1) {
+        const int height = last - 1, common_rows = std::gcd(a.stride[height], a.dilation[height]);
+        work.row_stride = a.stride[height] / common_rows;
+        work.row_dilation = a.dilation[height] / common_rows;
+        work.rows = rows_of_sweep(ceil_div(a.out_length[height], work.row_dilation), limits.rows);
+        strips = strips / a.out_length[height] * strips_of(a.out_length[height], work.row_dilation, work.rows);
+    }
+    const int most = std::min(kMostUnitGroups, limits.position_threads);
+    work.unit_groups = ceil_div(work.units, ceil_div(work.units, most));
+    const int common = std::gcd(a.stride[last], a.dilation[last]);
+    work.stride = a.stride[last] / common;
+    work.dilation = a.dilation[last] / common;
+    strips = strips / a.out_length[last] * strips_of(a.out_length[last], work.dilation, limits.positions);
+    work.rounds =
+        static_cast<int32>(divide_up(divide_up(strips, limits.position_threads / work.unit_groups), a.split_k));
+    return work;
+}
+
+std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p, const Addresses& at,
+                           int compute_units) {
+    std::string reason = check_groups(t, p, at, t.elem_bytes);
+    if(!reason.empty())
+        return reason;
+    if(p.out_channels() * p.taps() > kMostUnits)
+        return refuse("depthwise-size", "a group has more than 2^31 weights");
+    plan.args = make_args(t, p, 1, compute_units);
+    reason = check_size(t, p, plan.args);
+    if(!reason.empty())
+        return reason;
+    plan.args.split_k = 1;
+    const DepthwiseWork whole = depthwise_work(plan.args, t.ndim, t.depthwise);
+    if(t.depthwise.rows > 1 && (whole.stride != 1 || whole.row_stride != 1))
+        return refuse("depthwise-stride", "a stride does not divide its dilation; sweeps need neighbouring taps");
+    return set_grid(plan, t, p, whole, compute_units);
+}
+
+}  // namespace ckgen::conv

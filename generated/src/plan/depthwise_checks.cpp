@@ -1,0 +1,73 @@
+// Copied by ckgen from templates/src/plan/depthwise_checks.cpp. Do not edit; run: ckgen generate
+// Each refusal names its rule in brackets and quotes the numbers.
+#include "ckgen/plan/depthwise_checks.hpp"
+
+#include <algorithm>
+
+namespace ckgen::conv::depthwise {
+namespace {
+
+constexpr int64 kMaxWindow = 0x7ffffff0;  // bytes of global memory that the threads of a workgroup address at once
+constexpr int64 kMostStrips = 0x7fffffff - 4096;  // leaves room for the threads past the last
+
+}  // namespace
+
+std::string check_tensor(const char* name, const Tensor& tensor, const void* data, int bytes, int ndim, int vector) {
+    if(tensor.lengths[0] > 1 && tensor.strides[0] != 1)
+        return refuse("depthwise-groups", std::string(name) + " has neighbouring groups " + number(tensor.strides[0]) +
+                                              " elements apart; vectors of " + number(vector) + " groups need 1");
+    for(int index = 1; index < 3 + ndim; ++index)
+        if(index != 2 && tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
+            return check_multiple("depthwise-vector", (std::string(name) + " stride").c_str(), tensor.strides[index],
+                                  vector);
+    return check_multiple("depthwise-alignment", (std::string(name) + " address").c_str(), address_of(data),
+                          vector * bytes);
+}
+
+std::string check_groups(const InstanceTraits& t, const Problem& p, const Addresses& at, int in_bytes) {
+    const int vector = t.depthwise.vector;
+    if(p.in_channels() != 1)
+        return refuse("depthwise-channels",
+                      "groups have " + number(p.in_channels()) + " input channels, family depthwise takes 1");
+    if(vector == 1)
+        return {};
+    if(p.out_channels() != 1)
+        return refuse("depthwise-channels", "groups have " + number(p.out_channels()) +
+                                                " output channels; vectors of " + number(vector) + " groups need 1");
+    std::string reason = check_multiple("depthwise-vector", "G", p.groups(), vector);
+    if(reason.empty())
+        reason = check_tensor("the input", p.in, at.in, in_bytes, t.ndim, vector);
+    if(reason.empty())
+        reason = check_tensor("the output", p.out, at.out, t.elem_bytes, t.ndim, vector);
+    return reason;
+}
+
+std::string check_strips(int64 images, int64 outer, int64 inner, int threads, int64 image_bytes) {
+    int64 per_image = outer;
+    int64 all = images;
+    if(!multiply(per_image, inner) || !multiply(all, per_image) || all > kMostStrips)
+        return refuse("depthwise-size", "images * positions do not fit 31 bits");
+    if(images > 1 && (threads / per_image + 2) > kMaxWindow / std::max<int64>(image_bytes, 1))
+        return refuse("depthwise-reach", "neighbouring images span more than 2^31 bytes");
+    if(image_bytes > kMaxWindow)
+        return refuse("depthwise-reach", "an image has more than 2^31 bytes");
+    return {};
+}
+
+int64 image_bytes(const Tensor& t, int ndim, int bytes) {
+    int64 last = t.lengths[0] * std::max<int64>(t.strides[0], 1);
+    for(int d = 0; d < ndim; ++d)
+        last += (t.lengths[3 + d] - 1) * t.strides[3 + d];
+    return std::max(last, t.lengths[1] > 1 ? t.strides[1] : 0) * bytes;
+}
+
+int64 strips_of(int64 length, int64 distance, int positions) {
+    return divide_up(length, distance * positions) * distance;
+}
+
+int rows_of_sweep(int length, int filter_rows) {
+    const int sweeps = std::max(1, length / std::max(8, 2 * filter_rows));
+    return ceil_div(length, sweeps);
+}
+
+}  // namespace ckgen::conv::depthwise

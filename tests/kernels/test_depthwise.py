@@ -1,0 +1,189 @@
+"""Test family depthwise on the host platform: random problems are right in both operations, infinite values reach no
+element but those of their taps, odd problems are refused by name, and sums of many splits are right.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.layout import TensorName, to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
+from ckgen.verify.run_tensors import Data, make_data
+from tests.support.cxx import CHECKED, link, write_tree
+
+pytestmark = pytest.mark.compiles
+
+WEIGHT_3X3 = Instance("depthwise", "NHWGC/GKYXC/NHWGK", "f16", "Default", 3, 32, 256, 1, 0, 4, 4, 1, 1, 3)
+WEIGHT_ROWS = replace(WEIGHT_3X3, m_per_block=7, n_per_block=64, k_per_block=128, stages=1)
+WEIGHT_1D = replace(WEIGHT_ROWS, layout="NWGC/GKXC/NWGK", dtype="f32")
+WEIGHT_SINGLE = replace(
+    WEIGHT_ROWS, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f32", m_per_block=3, k_per_block=16, a_vector=1
+)
+DATA_3X3 = replace(WEIGHT_3X3, layout="NHWGK/GKYXC/NHWGC", operation=BWD_DATA)
+DATA_5X5 = replace(
+    DATA_3X3, function="AddResidual", m_per_block=5, n_per_block=64, k_per_block=128, stages=5, dtype="bf16"
+)
+DATA_ROWS = replace(DATA_5X5, m_per_block=7, stages=1, dtype="f16")
+DATA_1D = replace(DATA_ROWS, layout="NWGK/GKXC/NWGC", dtype="f32", function="PassThrough")
+DATA_SINGLE = replace(
+    DATA_1D, layout="NDHWGK/GKZYXC/NDHWGC", m_per_block=3, k_per_block=16, a_vector=1, function="AddResidual"
+)
+WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE)
+DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE)
+ALL = (*WEIGHT, *DATA)
+NAMES = [instance.name for instance in ALL]
+ROUNDS = 12  # problems per instance and seed
+FILTERS = {1: ([1], [3], [9], [17]), 2: ([3, 3], [1, 17], [9, 9], [5, 2], [2, 1], [7, 3]), 3: ([3, 3, 3], [1, 2, 9])}
+
+
+def draw(instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem with the instance's number of dimensions and groups that fill its vectors."""
+    sweeps = instance.stages > 1
+    few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
+    filter_ = few if sweeps else rng.choice(FILTERS[instance.ndim])
+    stride = [rng.choice([1, 1, 2, 3]) for _ in filter_]
+    dilation = [rng.choice([1, 1, 2, 3, 4]) for _ in filter_]
+    if sweeps and instance.operation != BWD_DATA:
+        dilation = [step * rng.choice([1, 2]) for step in stride]  # else it is refused
+    pad = [rng.randint(0, (edge - 1) * step) for edge, step in zip(filter_, dilation, strict=True)]
+    most = 14 if instance.ndim < 3 else 6
+    input_ = [
+        max(rng.randint(1, most), (edge - 1) * step + 1 - 2 * before)
+        for edge, step, before in zip(filter_, dilation, pad, strict=True)
+    ]
+    groups = rng.choice([1, 3, 5, 67]) if instance.a_vector == 1 else instance.a_vector * rng.choice([1, 5, 9, 17])
+    return make_problem(
+        groups=groups,
+        batch=rng.randint(1, 3),
+        k=rng.choice([1, 2, 3]) if instance.a_vector == 1 else 1,
+        c=1,
+        filter=filter_,
+        input=input_,
+        stride=stride,
+        dilation=dilation,
+        pad=pad,
+    )
+
+
+def result_of(library: Library, name: str, problem: ConvProblem, data: Data, split_k: int = 1) -> Any:
+    """Run an instance into a poisoned result; return the result in logical order."""
+    instance, function = library.instance(name), library.function_of(name)
+    operation = OPERATIONS[instance.operation]
+    arrays = {
+        tensor: np.ascontiguousarray(array.transpose(to_physical(tensor, instance.layout)))
+        for tensor, array in data.tensors.items()
+    }
+    element = element_of(instance.dtype, operation.written)
+    arrays[operation.written] = encode(np.full(problem.shape(operation.written, instance.layout), np.nan), element)
+    ds = [np.ascontiguousarray(data.d_array(at, slot)) for at, slot in enumerate(d_slots(instance, function))]
+    library.run(name, problem, arrays["in"], arrays["wei"], arrays["out"], split_k=split_k, ds=ds)
+    values = decode(arrays[operation.written], element)
+    return values.transpose(to_logical(operation.written, instance.layout))
+
+
+def run(library: Library, name: str, problem: ConvProblem, split_k: int) -> None:
+    """Run an instance on random data and compare with the float64 reference."""
+    instance = library.instance(name)
+    data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
+    error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
+    limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
+    assert (error <= limit).all(), (name, problem, split_k, error.max())
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(2))
+def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
+    rng = random.Random(f"{name} {seed}")
+    library.configure_host(seed=seed)
+    for split_k in [1, 2, 5, -1] * (ROUNDS // 4):
+        run(library, name, draw(library.instance(name), rng), split_k)
+
+
+LAYER: dict[str, Any] = {"groups": 8, "batch": 2, "k": 1, "c": 1, "filter": [3, 3], "input": [9, 7], "pad": 1}
+
+
+def spoiled(data: Data, tensor: TensorName, places: Sequence[tuple[int, ...]]) -> tuple[Data, Data]:
+    """The same data with infinite values at ``places`` of one operand, and with ones there and nowhere else, where the
+    other operand is all ones."""
+    infinite = {name: array.copy() for name, array in data.tensors.items()}
+    ones = {name: np.ones_like(array) for name, array in data.tensors.items()}
+    ones[tensor][...] = 0
+    for place in places:
+        infinite[tensor][place] = np.inf
+        ones[tensor][place] = 1
+    return replace(data, tensors=infinite), replace(data, tensors=ones)
+
+
+@pytest.mark.parametrize(
+    ("instance", "stride"),
+    [(WEIGHT_3X3, 1), *((instance, stride) for instance in (WEIGHT_ROWS, DATA_3X3, DATA_ROWS) for stride in (1, 2))],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_an_infinite_value_at_an_edge_reaches_the_elements_of_its_taps_only(
+    library: Library, instance: Instance, stride: int
+) -> None:
+    problem = make_problem(**LAYER, stride=stride)
+    operation = OPERATIONS[instance.operation]
+    tensor: TensorName = operation.read[0] if operation.read[0] != "wei" else operation.read[1]
+    data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
+    height, width = problem.lengths(tensor)[3:]
+    for place in ((1, 0, 0, 0, 0), (2, 0, 0, 3, width - 1), (5, 1, 0, height - 1, 0), (6, 1, 0, 0, width - 1)):
+        infinite, ones = spoiled(data, tensor, [place])
+        reached = operation.reference(problem, {name: np.float64(array) for name, array in ones.tensors.items()}) != 0
+        result = result_of(library, instance.name, problem, infinite)
+        assert (~np.isfinite(result) <= reached).all(), (place, np.argwhere(~np.isfinite(result) & ~reached))
+        assert not np.isfinite(result[reached]).any() and reached.any()
+        limit = data.allowance(element_of(instance.dtype, operation.written))
+        assert (np.abs(result - data.expected) <= limit)[~reached].all()
+
+
+@pytest.mark.parametrize(
+    ("instance", "rule", "fields"),
+    [
+        *((instance, "depthwise-channels", {"c": 2}) for instance in (WEIGHT_3X3, WEIGHT_ROWS, DATA_3X3, DATA_ROWS)),
+        *((instance, "depthwise-channels", {"k": 2}) for instance in (WEIGHT_3X3, DATA_ROWS)),
+        *((instance, "depthwise-vector", {"groups": 6}) for instance in (WEIGHT_ROWS, DATA_3X3)),
+        (WEIGHT_3X3, "depthwise-stride", {"stride": 2}),
+        (WEIGHT_3X3, "depthwise-stride", {"stride": [2, 1]}),
+        (DATA_3X3, "depthwise-filter", {"filter": [3, 4]}),
+        (DATA_5X5, "depthwise-filter", {"filter": [6, 3]}),
+    ],
+)
+def test_an_odd_problem_is_refused_by_name(
+    library: Library, instance: Instance, rule: str, fields: dict[str, Any]
+) -> None:
+    assert library.unsupported_reason(instance.name, make_problem(**LAYER)) is None
+    reason = library.unsupported_reason(instance.name, make_problem(**{**LAYER, **fields}))
+    assert reason is not None and reason.startswith(f"[{rule}]"), reason
+
+
+def test_taps_of_a_sweep_are_those_that_reach_one_position(library: Library) -> None:
+    """With a stride, only some taps of a filter reach a position: longer filters fit the same instance."""
+    problem = make_problem(**{**LAYER, "filter": [6, 5], "stride": 2, "pad": 2, "input": [11, 9]})
+    run(library, DATA_3X3.name, problem, 1)
+
+
+@pytest.mark.parametrize("split_k", [17, 33, 129, 600])
+@pytest.mark.parametrize("groups", [4, 3])
+def test_threads_share_the_splits_of_few_weights(library: Library, split_k: int, groups: int) -> None:
+    """Few weights of many splits: the sums of several threads, in loads of four weights and of one."""
+    instance = WEIGHT_1D if groups == 4 else WEIGHT_SINGLE
+    space = {1: {"filter": [5], "input": [700]}, 3: {"filter": [1, 1, 3], "input": [8, 9, 10]}}[instance.ndim]
+    run(library, instance.name, make_problem(groups=groups, batch=2, k=1, c=1, **space), split_k)
