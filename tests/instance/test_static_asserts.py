@@ -100,7 +100,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_weight_depthwise.hpp": {
         "(positions - 1) * 2 + row_taps <= 32": ("depthwise-window",),
         "unit_rows == 1 || ndim > 1": ("depthwise-stages",),
-        "launch_threads * vector * 4 <= lds_bytes": "lds_bytes is at least block_size * a_vector * 4, and no wave loads",
+        "launch_threads * vector * 4 <= lds_bytes": "lds_bytes is a maximum of it and another, and no wave loads",
     },
     "pipeline/bwd_data_depthwise_sweep.hpp": {"window <= 32": ("depthwise-window",)},
     "pipeline/wavelet.hpp": {

@@ -139,12 +139,18 @@ def spoiled(data: Data, tensor: TensorName, places: Sequence[tuple[int, ...]]) -
 def test_an_infinite_value_at_an_edge_reaches_the_elements_of_its_taps_only(
     library: Library, instance: Instance, stride: int
 ) -> None:
+    """Of the tensor whose positions the taps gather: zeros of the padding are multiplied with values of the other."""
     problem = make_problem(**LAYER, stride=stride)
     operation = OPERATIONS[instance.operation]
-    tensor: TensorName = operation.read[0] if operation.read[0] != "wei" else operation.read[1]
+    tensor: TensorName = "out" if instance.operation == BWD_DATA else "in"
     data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
     height, width = problem.lengths(tensor)[3:]
-    for place in ((1, 0, 0, 0, 0), (2, 0, 0, 3, width - 1), (5, 1, 0, height - 1, 0), (6, 1, 0, 0, width - 1)):
+    for place in (
+        (1, 0, 0, 0, 0),
+        (2, 0, 0, height // 2, width - 1),
+        (5, -1, 0, height - 1, 0),
+        (6, -1, 0, 0, width - 1),
+    ):
         infinite, ones = spoiled(data, tensor, [place])
         reached = operation.reference(problem, {name: np.float64(array) for name, array in ones.tensors.items()}) != 0
         result = result_of(library, instance.name, problem, infinite)
