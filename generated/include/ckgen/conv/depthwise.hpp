@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/conv/depthwise.hpp. Do not edit; run: ckgen generate
-// The division of work among workgroups and threads in family depthwise: host planning and kernels read the same values.
-// A strip is what one thread computes at once: see pipeline/depthwise.hpp.
+// The division of work among workgroups and threads in family depthwise: host planning and kernels read the same
+// values. A strip is what one thread computes at once: see pipeline/depthwise.hpp.
 #pragma once
 
 #include "ckgen/conv/bwd_data_args.hpp"

@@ -1,5 +1,5 @@
-// The division of work among workgroups and threads in family depthwise: host planning and kernels read the same values.
-// A strip is what one thread computes at once: see pipeline/depthwise.hpp.
+// The division of work among workgroups and threads in family depthwise: host planning and kernels read the same
+// values. A strip is what one thread computes at once: see pipeline/depthwise.hpp.
 #pragma once
 
 #include "ckgen/conv/bwd_data_args.hpp"
