@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ckgen.elementwise.function import Function
 from ckgen.generate.manifest import digest
+from ckgen.generate.style import DEFAULT_STYLE, Style
 from ckgen.paths import PACKAGE, templates_dir
 from ckgen.selection.measured import TABLES, load_texts
 
@@ -26,7 +27,7 @@ class RenderContext:
     `spec`, the name of the spec, is in every file that is made from it. `command`, the command line that makes the tree
     again, is only in the manifest, so that trees of different selections have the same files for the same instances.
     `sets` maps each set of the spec to the names of its instances. `tables` maps the file name of each table of
-    measured rows to its text. `functions` are the functions of the spec.
+    measured rows to its text. `functions` are the functions of the spec. `style` has the names of the C++ interface.
     """
 
     templates: Templates
@@ -36,6 +37,7 @@ class RenderContext:
     sets: Mapping[str, Sequence[str]]
     tables: Mapping[str, str] = field(default_factory=dict)
     functions: Sequence[Function] = ()
+    style: Style = DEFAULT_STYLE
 
 
 def load_templates(folder: Path) -> Templates:

@@ -19,6 +19,7 @@ from typing import Any
 from ckgen.elementwise.function import Function
 from ckgen.elementwise.function_cpp import FUNCTION_SHAPE, function_of, function_text
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.generate.style import DEFAULT_STYLE, Style, style_of
 from ckgen.text.reading import Unreadable, read_bounded
 from ckgen.text.shape import misfit
 
@@ -35,6 +36,8 @@ _SHAPE: dict[str, Any] = {
     "spec": str,
     "command": str,
     "spec_sha256": str,
+    "namespace?": str,
+    "compat?": str,
     "unfinished?": bool,
     "templates": {str: str},
     "files": {str: {"sha256": str, "template": str}},
@@ -78,16 +81,17 @@ class InstanceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a tree. Digests are SHA-256 in hex; `templates` has one per template."""
+    """The origin of a tree. Digests are SHA-256 in hex; `templates` has one per template, `style` the C++ names."""
 
     tool_version: str
     spec: str
     command: str
     spec_sha256: str
     templates: Mapping[str, str]
+    style: Style = DEFAULT_STYLE
 
 
-_ORIGIN = tuple(item.name for item in fields(Origin))
+_ORIGIN = tuple(item.name for item in fields(Origin) if item.name != "style")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ def manifest_text(
     note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
     head = {"generated_by": note, "schema_version": SCHEMA_VERSION, "tool_version": origin.tool_version}
     head |= {"spec": origin.spec, "command": origin.command, "spec_sha256": origin.spec_sha256}
+    if origin.style != DEFAULT_STYLE:
+        head |= {"namespace": origin.style.namespace, "compat": origin.style.compat}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
     digests = (f"{encode(name)}: {encode(sha256)}" for name, sha256 in origin.templates.items())
     lines.append('"templates": ' + _block("{", digests, "}"))
@@ -170,9 +176,10 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
         if wrong := misfit(data, _SHAPE):
             raise ValueError(wrong)
         functions = _functions(data.get("functions"))
+        style = style_of(data.get("namespace"), data.get("compat"))
     except (ValueError, RecursionError) as error:
         raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
-    origin = Origin(**{name: data[name] for name in _ORIGIN})
+    origin = Origin(**{name: data[name] for name in _ORIGIN}, style=style)
     files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
     instances = tuple(_instance_record(row) for row in data["instances"])
     intact = text == _sealed(text.rpartition(_SEAL)[0])

@@ -8,6 +8,7 @@ function. Nothing here reads a clock, a locale, the environment or a file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import PurePosixPath
 from traceback import extract_tb
@@ -19,7 +20,7 @@ from ckgen import __version__
 from ckgen.elementwise.function import BUILTINS
 from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.generate.inputs import RenderContext
+from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
@@ -47,6 +48,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     """
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
+    context = replace(context, templates=Templates(context.style.chosen(context.templates.texts)))
     functions = {**BUILTINS, **{function.name: function for function in context.functions}}
     sources = sources_of(instances, functions)
     files: dict[str, str] = {}
@@ -54,7 +56,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     for path, template, text in _render_files(sources, context):
         if path in files:
             raise _error("duplicate-output", f"{made_with[path]} and {template} both make {path}")
-        files[path] = text
+        files[path] = context.style.renamed(path, text)
         made_with[path] = template
     ordered = dict(sorted(files.items()))
     ordered[MANIFEST_NAME] = _render_manifest(ordered, made_with, sources, context)
@@ -83,6 +85,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
     tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
+    tree |= {"compat": context.style.compat}
     tree["functions"] = [cpp_function(function) for function in context.functions]
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
@@ -150,7 +153,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates)
+    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates, context.style)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

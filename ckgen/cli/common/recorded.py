@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ckgen.cli.common.options import filters_argument, out_option, set_option, spec_option
+from ckgen.cli.common.options import filters_argument, out_option, set_option, spec_option, style_options
 from ckgen.cli.common.selection import DEFAULT_SET, Selection
 from ckgen.generate.manifest import MANIFEST_NAME, load_manifest, unusable
 
@@ -18,6 +18,7 @@ from ckgen.generate.manifest import MANIFEST_NAME, load_manifest, unusable
 @spec_option
 @set_option(DEFAULT_SET)
 @out_option
+@style_options
 def _recorded_words(**_: object) -> None:
     """The arguments of `ckgen generate` that a manifest records."""
 
@@ -40,7 +41,11 @@ def recorded(selection: Selection) -> Selection:
         file, why = str(selection.out / MANIFEST_NAME), f"names no command that ckgen knows: {manifest.origin.command}"
         raise unusable(file, why) from error
     chosen = replace(selection, spec=given["spec"], set_name=given["set_name"], filters=given["filters"])
-    chosen, tree, parts = replace(chosen, out=given["out"]), selection.out.resolve(), given["out"].parts
+    chosen, tree, parts = (
+        replace(chosen, out=given["out"], style=manifest.origin.style),
+        selection.out.resolve(),
+        given["out"].parts,
+    )
     base = Path(*tree.parts[: -len(parts)]) if tree.parts[-len(parts) :] == parts else tree.parent
     roots = [folder for folder in (base, tree.parent) if (folder / chosen.spec).is_file()]
     return replace(chosen, root=_nearer(roots[0]) if roots else Path())

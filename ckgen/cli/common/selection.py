@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ckgen.generate.style import DEFAULT_STYLE, Style
 
 if TYPE_CHECKING:
     from ckgen.instance.instance import Instance
@@ -35,13 +37,14 @@ def load(path: Path) -> Loaded:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """A choice of instances of a spec, and the folder for their tree. The spec's path is relative to ``root``, the
-    folder in which `command` runs."""
+    folder in which `command` runs. ``style`` has the C++ names of the tree."""
 
     spec: Path
     set_name: str
     filters: tuple[str, ...]
     out: Path
     root: Path = Path()
+    style: Style = DEFAULT_STYLE
 
     @property
     def has_default_spec(self) -> bool:
@@ -62,7 +65,7 @@ class Selection:
             words += ["--set", self.set_name]
         if self.out != DEFAULT_OUT:
             words += ["--out", _portable(self.out)]
-        return shlex.join(words)
+        return shlex.join([*words, *self.style.options])
 
     def choose(self, loaded: Loaded) -> tuple[Instance, ...]:
         """Return the instances of the set that pass the filters, in the spec's order. CkgenError if none does."""
@@ -81,7 +84,7 @@ class Selection:
         expansion = loaded.expansion
         functions = expansion.spec.own_functions
         context = load_context(_portable(self.spec), loaded.text, self.command, expansion.sets, functions)
-        return instances, render_tree(instances, context)
+        return instances, render_tree(instances, replace(context, style=self.style))
 
 
 def _portable(path: Path) -> str:
