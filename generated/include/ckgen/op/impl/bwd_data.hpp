@@ -41,12 +41,13 @@ class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final : public PlannedOp
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
     using Function = typename D::Function;
-    using typename Base::Lengths;
-    using typename Base::Spatial;
+    using Lengths = typename Base::LongLengths;
+    using Spatial = typename Base::LongSpatial;
     static_assert(std::is_trivially_copyable_v<Function>, "a function's members are its scalars");
     static constexpr int scalars = scalars_of<Function>;
 
 public:
+    using Base::MakeArgumentPointer;
     std::unique_ptr<BaseArgument>
     MakeArgumentPointer(const void* p_a, const void* p_b, const std::array<const void*, Base::NumDTensor>& p_ds,
                         void* p_e, const Lengths& a_lengths, const Lengths& a_strides, const Lengths& b_lengths,

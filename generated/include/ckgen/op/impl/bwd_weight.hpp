@@ -22,10 +22,11 @@ template <class D, class Family, platform::KernelEntry (*Entry)(), platform::Ker
 class DeviceGroupedConvBwdWeight_Xdl_CShuffle final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
-    using typename Base::Lengths;
-    using typename Base::Spatial;
+    using Lengths = typename Base::LongLengths;
+    using Spatial = typename Base::LongSpatial;
 
 public:
+    using Base::MakeArgumentPointer;
     std::unique_ptr<BaseArgument> MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
                                                       const Lengths& in_lengths, const Lengths& in_strides,
                                                       const Lengths& wei_lengths, const Lengths& wei_strides,
