@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import DEFAULT_OPERATION
 from ckgen.problems.sets import NamedProblem
 
 Kind = Literal["instance", "reference"]
@@ -55,7 +55,7 @@ class Job:
     problem: NamedProblem
     split_k: int | None = None
     automatic: bool = False
-    operation: str = BWD_WEIGHT
+    operation: str = DEFAULT_OPERATION
     function: str = PASS_THROUGH
     d_bytes: int = 0
 

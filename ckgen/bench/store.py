@@ -19,8 +19,7 @@ from ckgen.bench.job import Job, Outcome
 from ckgen.bench.store_check import ResultCheck, damaged
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.operations.gemm import compulsory_bytes
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x636B6762  # "ckgb", in the file's header
@@ -100,7 +99,7 @@ class ResultRow:
     max_error: float | None
     tolerance: float | None
     workspace_bytes: int | None
-    operation: str = BWD_WEIGHT
+    operation: str = DEFAULT_OPERATION
     function: str = PASS_THROUGH
 
     @property
@@ -134,7 +133,7 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
         split_k=job.split_k,
         automatic=job.automatic,
         flops=named.problem.flops,
-        least_bytes=compulsory_bytes(job.operation, named.problem, job.dtype) + job.d_bytes,
+        least_bytes=OPERATIONS[job.operation].compulsory_bytes(named.problem, job.dtype) + job.d_bytes,
         operation=job.operation,
         function=job.function,
         **dataclasses.asdict(outcome),

@@ -10,7 +10,7 @@ from typing import Any
 
 from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 
 def prepare(torch: Any) -> None:
@@ -21,7 +21,7 @@ def prepare(torch: Any) -> None:
 
 
 def gradient_launcher(
-    torch: Any, problem: ConvProblem, tensors: Mapping[TensorName, Any], operation: str = BWD_WEIGHT
+    torch: Any, problem: ConvProblem, tensors: Mapping[TensorName, Any], operation: str = DEFAULT_OPERATION
 ) -> Callable[[], Any]:
     """A function that starts one gradient of PyTorch and returns it: (G*K, C, filter) or (N, G*C, input).
 
@@ -29,36 +29,32 @@ def gradient_launcher(
     channels-last views without a copy. 1D problems are passed as 2D problems of height 1. The pads must be equal on
     both sides.
     """
-    line, given, written = problem.ndim == 1, tensors["out"], OPERATIONS[operation].written
-    gradient = _channels_first(given, line)
+    line, record = problem.ndim == 1, OPERATIONS[operation]
     unit, flat = ((1,), (0,)) if line else ((), ())
-    shapes = {
+    shapes: dict[TensorName, tuple[int, ...]] = {
         "wei": (problem.groups * problem.k, problem.c, *unit, *problem.filter),
         "in": (problem.batch, problem.groups * problem.c, *unit, *problem.input),
+        "out": (problem.batch, problem.groups * problem.k, *unit, *problem.output),
     }
-    form = torch.channels_last_3d if problem.ndim == 3 else torch.channels_last
-    blank = torch.empty(shapes[written], dtype=given.dtype, device=given.device).to(memory_format=form)
-    image = _channels_first(tensors["in"], line) if written != "in" else blank
-    wei = _weight_first(tensors["wei"], line) if written != "wei" else blank
+    form, given = torch.channels_last_3d if problem.ndim == 3 else torch.channels_last, tensors[record.a]
+    blank = torch.empty(shapes[record.written], dtype=given.dtype, device=given.device).to(memory_format=form)
+    seen = {record.written: blank}
+    for name in record.read:
+        seen[name] = (_weight_first if name == "wei" else _channels_first)(tensors[name], line)
     strides, dilations = [*unit, *problem.strides], [*unit, *problem.dilations]
     pads, zeros = [*flat, *problem.left_pads], [0] * (len(flat) + problem.ndim)
-    backward, wanted = torch.ops.aten.convolution_backward, [written == "in", written == "wei", False]
-
-    def launch() -> Any:
-        found = backward(
-            *(gradient, image, wei, None, strides, pads, dilations),
-            *(False, zeros, problem.groups, wanted),
-        )
-        return found[wanted.index(True)]
-
-    return launch
+    rest = (strides, pads, dilations, False, zeros, problem.groups)
+    return lambda: record.pytorch(torch, seen["in"], seen["wei"], seen["out"], rest)
 
 
-def to_logical(problem: ConvProblem, gradient: Any, operation: str = BWD_WEIGHT) -> Any:
+def to_logical(problem: ConvProblem, gradient: Any, operation: str = DEFAULT_OPERATION) -> Any:
     """The result of ``gradient_launcher``'s function as (G, K, C, filter) or (G, N, C, input)."""
-    if OPERATIONS[operation].written == "wei":
-        return gradient.reshape(problem.lengths("wei"))
-    return gradient.reshape(problem.batch, problem.groups, problem.c, *problem.input).movedim(1, 0)
+    tensor = OPERATIONS[operation].written
+    lengths = problem.lengths(tensor)
+    if tensor == "wei":
+        return gradient.reshape(lengths)
+    groups, images, *rest = lengths
+    return gradient.reshape(images, groups, *rest).movedim(1, 0)
 
 
 def _weight_first(tensor: Any, line: bool) -> Any:

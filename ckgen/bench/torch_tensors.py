@@ -17,8 +17,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, RESULT, Function, Kind
 from ckgen.library.d_tensors import DSlot
-from ckgen.operations.gemm import accumulations
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.verify.guarded import GUARD, GUARD_BYTES, fill_of, unit_of
 from ckgen.verify.reference import rounding_allowance, summing_allowance
 
@@ -40,7 +39,7 @@ class TorchData:
         problem: ConvProblem,
         dtype: str,
         seed: int,
-        operation: str = BWD_WEIGHT,
+        operation: str = DEFAULT_OPERATION,
         function: Function = BUILTINS[PASS_THROUGH],
     ) -> None:
         self._torch, self.problem, self.operation, self.function = torch, problem, operation, function
@@ -54,7 +53,8 @@ class TorchData:
         logical = {tensor: self._logical(tensor) for tensor in self.read}
         self.expected = OPERATIONS[operation].torch_reference(torch, problem, logical)
         self.scale = prod(float(values.abs().max()) for values in logical.values())
-        self.error: Any = summing_allowance(accumulations(operation, problem), self.scale, DTYPES[dtype].accumulator)
+        terms = OPERATIONS[operation].accumulations(problem)
+        self.error: Any = summing_allowance(terms, self.scale, DTYPES[dtype].accumulator)
         self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]
         if function.name != PASS_THROUGH:
             self._fuse()

@@ -27,6 +27,7 @@ HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 @click.option("--problems", metavar="NAME|FILE", help="All problems of a bundled set, or of a YAML file.")
 @click.option("--dtype", default="f16", show_default=True, help="f16, bf16, f32 or bf16_f32_bf16.")
 @click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
+@click.option("--operation", metavar="NAME", help="Default: the one that has the layout, or backward weight.")
 @click.option("--arch", metavar="NAME", help="Default: the library's device, or the only architecture with a table.")
 @click.option("--library", type=PATH, help="Choose only instances that this library has and supports.")
 @click.option("--spec", type=PATH, help="Without --library: also choose among this file's instances. [instances.yaml]")
@@ -36,6 +37,7 @@ def select_command(
     problems: str | None,
     dtype: str,
     layout: str | None,
+    operation: str | None,
     arch: str | None,
     library: Path | None,
     spec: Path | None,
@@ -53,18 +55,17 @@ def select_command(
     Examples:
       ckgen select G32 N32 K8 C8 3x3 on 100x100 s1 p1 --dtype bf16
       ckgen select --problems retinanet
-      ckgen select K64 C32 3x3 on 14x14 p1 --layout NHWGK/GKYXC/NHWGC  # backward data
+      ckgen select K64 C32 3x3 on 14x14 p1 --operation grouped_conv_bwd_data
       ckgen select K64 C32 3x3 on 14x14 p1 --library build/ci/host/libckgen_conv.so
     """
     from ckgen.library.choose import check_words, select
     from ckgen.library.library import Library
     from ckgen.selection.measured import load_tables
 
-    check_words(dtype, layout, arch)
+    check_words(dtype, layout, arch, operation)
     asked, loaded = _asked(words, problems), Library(library) if library else None
-    given: dict[str, Any] = {"layout": layout, "arch": arch, "library": loaded, "tables": load_tables()}
-    if loaded is None:
-        given["instances"] = _instances(spec)
+    given: dict[str, Any] = {"layout": layout, "operation": operation, "arch": arch, "library": loaded}
+    given |= {"tables": load_tables(), "instances": () if loaded else _instances(spec)}
     answers = [(one, _answer(partial(select, one, dtype, **given))) for one in asked]
     if as_json:
         console.say_json([_record(str(one), answer) for one, answer in answers])
@@ -96,12 +97,14 @@ def _instances(spec: Path | None) -> tuple[Instance, ...]:
 
 
 def _answer(ask: Callable[[], Choice]) -> Choice | str:
-    """Return the selector's choice, or the reason why there is none."""
+    """Return the selector's choice, or the reason why there is none. Raise CkgenError if the operation is unclear."""
     from ckgen.errors import CkgenError
 
     try:
         return ask()
     except CkgenError as error:
+        if any(diagnostic.rule == "operation" for diagnostic in error.diagnostics):
+            raise  # the same for every problem
         return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ckgen.cli.common.build_options import arch_option, define_option, jobs_option, platform_option
@@ -16,10 +14,7 @@ from ckgen.cli.common.options import (
     set_option,
     spec_option,
 )
-
-if TYPE_CHECKING:
-    pass
-
+from ckgen.problems.sets import STANDARD_SETS
 
 MAX_MACS = 40_000_000
 
@@ -38,7 +33,7 @@ MAX_MACS = 40_000_000
     "--problems",
     multiple=True,
     metavar="NAME|FILE",
-    default=("retinanet", "ck_bwd_weight", "ck_bwd_data"),
+    default=STANDARD_SETS,
     show_default=True,
     help="A bundled problem set, or a YAML file; may be given several times.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,13 +10,8 @@ from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
 from ckgen.cli.common.options import PATH
 from ckgen.errors import EXIT_FAILED
+from ckgen.operations.operation import DEFAULT_OPERATION
 from ckgen.selection.measured import TABLES, Table
-
-if TYPE_CHECKING:
-    pass
-
-
-OPERATION = "grouped_conv_bwd_weight"
 
 
 @click.command("tune", short_help="Make the selector's table from measured rows.")
@@ -33,7 +27,7 @@ OPERATION = "grouped_conv_bwd_weight"
     "--model", type=PATH, metavar="FILE", help="Without --results: predict with the cost model from this code table."
 )
 @click.option("--spec", type=PATH, default=Path("instances.yaml"), help="With --model: the spec of the instances.")
-@click.option("--operation", default=OPERATION, show_default=True, help="The operation that the table is for.")
+@click.option("--operation", default=DEFAULT_OPERATION, show_default=True, help="The operation that the table is for.")
 @click.option("--tables", type=PATH, default=TABLES, help="Folder of the tables; default: the bundled ones.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table differs from its results.")
 def tune_command(

@@ -88,13 +88,13 @@ ELEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """The element types of one problem: In and dOut share one, the weight may have a wider one.
+    """The element types of one problem: two tensors share one, the third may have another. An operation has the data
+    type if all tensors that it reads have one type, so every operation has it, or only the one that writes the third.
 
     ``small_vector`` is the number of elements per global access in those of CK's tuned rows that require the least
     divisibility: two where all tensors are 16 bit (CK's packed 16-bit atomics need pairs), else one. ``by_pytorch`` is
     true if PyTorch's own gradients (cuDNN, MIOpen) take these types, so that kernels can be compared with them.
-    ``accumulator`` is the element type in which products are summed. ``operations`` are the names of the operations
-    that have the data type; it is empty if all have it.
+    ``accumulator`` is the element type in which products are summed.
     """
 
     name: str
@@ -104,12 +104,16 @@ class DType:
     small_vector: int
     by_pytorch: bool = True
     accumulator: str = "f32"
-    operations: tuple[str, ...] = ()
+
+    @property
+    def operand_type(self) -> str:
+        """The name of the element type that two tensors share at least: that of all tensors that are read."""
+        return self.in_type if self.in_type in (self.wei_type, self.out_type) else self.out_type
 
     @property
     def elem_bytes(self) -> int:
-        """Bytes per element of In and dOut."""
-        return ELEMENTS[self.in_type].bytes
+        """Bytes per element that is read."""
+        return ELEMENTS[self.operand_type].bytes
 
     def element(self, tensor: TensorName) -> Element:
         """The element type of a tensor."""
@@ -120,8 +124,9 @@ class DType:
         return self.element(tensor).bytes
 
     def __post_init__(self) -> None:
-        assert self.in_type == self.out_type, f"{self.name}: In and dOut must have one type"
-        assert {self.in_type, self.wei_type, self.accumulator} <= set(ELEMENTS), f"{self.name}: unknown element type"
+        types = (self.in_type, self.wei_type, self.out_type)
+        assert len(set(types)) <= 2, f"{self.name}: no two tensors have one type"
+        assert {*types, self.accumulator} <= set(ELEMENTS), f"{self.name}: unknown element type"
         assert self.small_vector in (1, 2), f"{self.name}: small_vector {self.small_vector}"
 
 
@@ -131,11 +136,7 @@ DTYPES: dict[str, DType] = {
         DType("f16", "f16", "f16", "f16", 2),
         DType("bf16", "bf16", "bf16", "bf16", 2),
         DType("f32", "f32", "f32", "f32", 1),
-        DType(
-            *("bf16_f32_bf16", "bf16", "f32", "bf16", 1),
-            by_pytorch=False,
-            operations=("grouped_conv_bwd_weight",),  # the operation that writes the weight
-        ),
+        DType("bf16_f32_bf16", "bf16", "f32", "bf16", 1, by_pytorch=False),
     )
 }
 

@@ -30,12 +30,10 @@ _FILTER = {1: "X", 2: "YX", 3: "ZYX"}
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that operations have. `form` is its name in two dimensions. `operations` are the names of the operations
-    that have it; empty means every operation that names its tensors in this order."""
+    """A layout that operations have. `form` is its name in two dimensions."""
 
     name: str
     form: str
-    operations: tuple[str, ...] = ()
 
     def axes(self, tensor: TensorName) -> str:
         """The axis letters of a tensor from slowest to fastest."""
@@ -62,10 +60,10 @@ class Layout:
         return self.axes("in")[0] == "G"
 
 
-def _rows(form: str, *operations: str) -> Iterator[Layout]:
+def _rows(form: str) -> Iterator[Layout]:
     """The layouts of one form in one, two and three dimensions."""
     for ndim, image in _IMAGE.items():
-        yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form, operations)
+        yield Layout(form.replace("HW", image).replace("YX", _FILTER[ndim]), form)
 
 
 # Each row is a form, written for two dimensions; operations that write the input name the output first. The default
@@ -77,15 +75,9 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("GNHWC/GKYXC/GNHWK"),
         *_rows("NHWGK/GKYXC/NHWGC"),
         *_rows("GNHWK/GKYXC/GNHWC"),
-        *_rows("NGKHW/GKYXC/NGCHW", "grouped_conv_bwd_data"),
+        *_rows("NGKHW/GKYXC/NGCHW"),
     )
 }
-
-
-def layouts_of(operation: str, order: tuple[TensorName, ...]) -> tuple[str, ...]:
-    """The layouts of the operation called ``operation``, which names its tensors in ``order``."""
-    rows = (row for row in LAYOUTS.values() if row.order == order)
-    return tuple(row.name for row in rows if not row.operations or operation in row.operations)
 
 
 def same_form(layout: str, ndim: int) -> str | None:

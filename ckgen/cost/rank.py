@@ -25,7 +25,6 @@ from ckgen.hardware.compute_units import RATES, UNITS, Rates
 from ckgen.hardware.occupancy import workgroups_per_unit
 from ckgen.instance.instance import Instance, parse
 from ckgen.machine_code.table import Row, Table
-from ckgen.operations.gemm import compulsory_bytes
 from ckgen.operations.operation import OPERATIONS
 
 SPLIT_KS = (1, 2, 4, 8, 16, 32)
@@ -110,7 +109,8 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
     written = problem.elements(OPERATIONS[instance.operation].written)
     partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
-    memory = (compulsory_bytes(instance.operation, problem, instance.dtype) + partials) / rates.memory_bytes_per_s
+    compulsory = OPERATIONS[instance.operation].compulsory_bytes(problem, instance.dtype)
+    memory = (compulsory + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 

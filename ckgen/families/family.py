@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
+from typing import NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
@@ -17,7 +18,6 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.gemm import products
 from ckgen.operations.operation import OPERATIONS
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
@@ -28,6 +28,23 @@ REASONS = {
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "small": "small: the fewest elements that CK's rows access at once",
 }
+
+
+# The products of mma.sync in the time that one value takes from the cache, on an H200; the C++ selector has it too.
+MACS_A_VALUE = 64
+
+
+class Coverage(NamedTuple):
+    """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
+    (`all_taps`) or run over the groups (`all_groups`). `values` are read per term of its sums, or as many as take the
+    time of its `macs` products per tap."""
+
+    m: int
+    n: int
+    values: int
+    macs: int = 0
+    all_taps: bool = False
+    all_groups: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +68,6 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
-    all_taps: bool = False  # each tile covers all taps of the filter
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -132,19 +148,24 @@ class Family(ABC):
         A."""
         return 0
 
+    def coverage(self, instance: Fields) -> Coverage:
+        """The part of the result that one tile covers."""
+        values = instance.m_per_block + instance.n_per_block
+        return Coverage(instance.m_per_block, instance.n_per_block, values)
+
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
-        """Tiles of the gradients of all groups. Backward data counts as one sub-GEMM."""
-        if OPERATIONS[instance.operation].written == "in":
-            rows = saturated((problem.batch, *problem.input))
-            rows = saturated((ceil_div(rows, instance.m_per_block), problem.groups))
-            return saturated((rows, ceil_div(problem.c, instance.n_per_block)))
-        rows = saturated((ceil_div(problem.k, instance.m_per_block), problem.groups))
-        columns = saturated((problem.c, *problem.filter))
-        return saturated((rows, ceil_div(columns, instance.n_per_block)))
+        """Tiles of the results of all groups, as if each group were one matrix product."""
+        sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
+        columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
+        rows, groups = ceil_div(saturated(sizes.m), tile.m), problem.groups
+        if tile.all_groups:
+            return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
+        return saturated((rows, groups, ceil_div(columns, tile.n)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
         """Values that a tile reads per term of its sums, including those outside the tensor."""
-        return instance.m_per_block + instance.n_per_block
+        tile = self.coverage(instance)
+        return max(tile.values, saturated((tile.macs, *problem.filter)) // MACS_A_VALUE)
 
     # Cost.
 
@@ -154,7 +175,7 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind, flops = DTYPES[dtype].in_type, dict(rates.matrix_flops)
+        kind, flops = DTYPES[dtype].operand_type, dict(rates.matrix_flops)
         return flops[kind] if self.uses_wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
 
     def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
@@ -166,7 +187,7 @@ class Family(ABC):
         """The work of the busiest compute unit for a problem."""
         tiled = [  # tiles of C, and tiles along GEMM-K of each
             (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
-            for m, n, k in products(instance.operation, problem)
+            for m, n, k in OPERATIONS[instance.operation].products(problem)
         ]
         outputs = sum(count for count, _ in tiled) * problem.groups
         blocks = ceil(outputs * split_k / rates.units)

@@ -22,7 +22,7 @@ from ckgen.families.bulk_copy import (
     WGMMA_ROWS,
     BulkCopy,
 )
-from ckgen.families.counts import ceil_div, saturated
+from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.halo_cost import CHANNELS
@@ -38,7 +38,6 @@ COLUMNS = 32  # columns per warp in backward data, where channels are the column
 WARPGROUPS = 3  # with wgmma, one per row of the filter
 MATH_WARPS = 8  # the most that leave each warp the registers for 180 accumulators
 FILTER = 3
-MACS_A_VALUE = 64  # products that mma.sync computes while one value is read from the cache, on an H200
 
 DERIVED = (
     NDIM,
@@ -108,7 +107,6 @@ class Halo(BulkCopy):
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     struct: str = "Halo"
     header: str = "halo"
-    all_taps: bool = True
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         if n_per_block == CHANNELS:
@@ -142,22 +140,13 @@ class Halo(BulkCopy):
         beside = problem.c == instance.n_per_block and problem.k == instance.m_per_block
         return beside or instance.n_per_block == CHANNELS
 
-    def tiles(self, instance: Fields, problem: ConvProblem) -> int:
-        """Tiles of the gradients of all groups, each with all taps."""
+    def coverage(self, instance: Fields) -> Coverage:
+        """All taps. A tile of backward weight reads few values, so that its products take longer; backward data reads
+        and writes each position once."""
         if instance.a_rows:
-            rows = saturated((problem.batch, *problem.input))
-            channels = saturated((problem.groups, problem.c))
-            return saturated((ceil_div(rows, instance.k_per_block), ceil_div(channels, CHANNELS)))
-        rows = saturated((ceil_div(problem.k, instance.m_per_block), problem.groups))
-        return saturated((rows, ceil_div(problem.c, instance.n_per_block)))
-
-    def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
-        """Values per term. A tile reads few values, but the matrix unit computes at most MACS_A_VALUE products in the
-        time that one value takes; backward data reads and writes each position once."""
-        if instance.a_rows:
-            return 2 * CHANNELS
-        macs = saturated((instance.m_per_block, instance.n_per_block, *problem.filter))
-        return max(instance.m_per_block + instance.n_per_block, macs // MACS_A_VALUE)
+            return Coverage(instance.k_per_block, CHANNELS, 2 * CHANNELS, all_taps=True, all_groups=True)
+        m, n = instance.m_per_block, instance.n_per_block
+        return Coverage(m, n, m + n, macs=m * n, all_taps=True)
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         return halo_cost.work(instance, problem, split_k, rates, self.matrix_rate(instance.dtype, rates))

@@ -44,7 +44,7 @@ def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate:
         ("load", copied / rates.load_bytes),
     )
     useful = 2 * instance.k_per_block * CHANNELS * instance.m_per_block * TAPS
-    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
+    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].operand_type] * rates.simds
     return slowest(resources, useful / peak)
 
 
@@ -56,7 +56,7 @@ def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
     read = positions * 3 * (IN_BYTES + 3 * out_bytes)
     copied = positions * (IN_BYTES + out_bytes)
     multiplied = 2 * positions * CHANNELS * instance.m_per_block * TAPS
-    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
+    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].operand_type] * rates.simds
     resources = (
         ("matrix", multiplied / peak),
         ("lds", read / rates.lds_read_bytes + copied / rates.lds_write_bytes),
@@ -75,7 +75,7 @@ def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound
         ("lds", warps * TAPS * 2 * LDMATRIX_BYTES / rates.lds_read_bytes + copied / rates.lds_write_bytes),
         ("load", copied / rates.load_bytes),
     )
-    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].in_type] * rates.simds
+    peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].operand_type] * rates.simds
     return slowest(resources, multiplied / peak)
 
 

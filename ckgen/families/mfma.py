@@ -17,7 +17,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
@@ -147,7 +147,7 @@ REASONS = {
 class Mfma(Family):
     """A family whose kernels are written for MFMA, with a portable atom elsewhere."""
 
-    operations: tuple[str, ...] = (BWD_WEIGHT, BWD_DATA)
+    operations: tuple[str, ...] = tuple(OPERATIONS)
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)

@@ -1,14 +1,18 @@
 """The rules of families xdl and wavelet, in the order in which they are reported.
 
-In backward data A is contiguous along GEMM-K and is copied slot by slot. No rule says that whole reads fill a slot,
-because this follows from vector-width.
+Where A is contiguous along GEMM-K it is copied slot by slot. No rule says that whole reads fill a slot, because this
+follows from vector-width.
 """
 
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
+
+# A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major(row.home(2)))
+TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -130,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         help="use a smaller a vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-cover",
@@ -151,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         help="a_vector must divide m_per_block, a_dst_vector k_per_block",
         reason="A piece that crossed the edge of the tile would need a branch for each element.",
         blame=("vector", "tile", "k_per_block"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-tile-vector",
@@ -174,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
         blame=("tile", "vector", "block_size", "wave_ratio"),
-        operations=(BWD_WEIGHT,),
+        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-planes",
@@ -244,7 +248,7 @@ RULES: tuple[Rule, ...] = (
         help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=(BWD_DATA,),
+        operations=tuple(row.name for row in OPERATIONS.values() if not row.needs_channels_last),
     ),
     Rule(
         id="a-slot-cover",
@@ -257,6 +261,6 @@ RULES: tuple[Rule, ...] = (
         help="use fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
         blame=("tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=(BWD_DATA,),
+        operations=SLOT_BY_SLOT,
     ),
 )

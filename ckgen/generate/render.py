@@ -26,6 +26,7 @@ from ckgen.generate.view_models import Factory, Source, factories_of, measured_o
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -125,6 +126,8 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
         "runs": runs_of(sorted(sources, key=attrgetter("name"))),
         "factories": factories,
         "operations": operations_of(sources, factories),
+        "records": tuple(OPERATIONS.values()),
+        "default_operation": DEFAULT_OPERATION,
         "rule_sets": rule_sets(),
         "derived_structs": derived_structs(),
         "checked_structs": checked_structs(),

@@ -8,10 +8,11 @@ from functools import cache
 from itertools import groupby
 from operator import attrgetter
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS
+from ckgen.conv.dtypes import ELEMENTS, element_of
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
+from ckgen.families.family import Coverage
 from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
@@ -79,9 +80,9 @@ class Source:
         return FAMILIES[self.instance.family].kept_rows(self.instance)
 
     @property
-    def all_taps(self) -> bool:
-        """True if a tile covers all taps, for the selector."""
-        return FAMILIES[self.instance.family].all_taps
+    def coverage(self) -> Coverage:
+        """The part of the result that a tile covers, for the selector."""
+        return FAMILIES[self.instance.family].coverage(self.instance)
 
     @property
     def guard(self) -> str:
@@ -114,6 +115,11 @@ class Factory:
     def operation(self) -> str:
         """The name of its instances' operation."""
         return self.instances[0].instance.operation
+
+    @property
+    def interface(self) -> str:
+        """The header in ckgen/op that declares its operators."""
+        return OPERATIONS[self.operation].interface
 
     @property
     def own_function(self) -> bool:
@@ -162,7 +168,7 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 @cache
 def _kernel(operation: str, family: str) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
-    struct = "".join(word.capitalize() for word in f"{short}_{family}".split("_"))
+    struct = OPERATIONS[operation].cpp + "".join(word.capitalize() for word in family.split("_"))
     # Kernels without TMA leave partial sums to a second kernel, which belongs to the instance if it has a function.
     own_reduction = OPERATIONS[operation].fused and not record.uses_tma
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
@@ -170,9 +176,10 @@ def _kernel(operation: str, family: str) -> Kernel:
 
 
 def _types(instance: Instance, function: Function) -> Types:
-    operation, written = OPERATIONS[instance.operation], DTYPES[instance.dtype].in_type
+    operation = OPERATIONS[instance.operation]
+    written = element_of(instance.dtype, operation.written)
     ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
-    ds_data_type = ", ".join(ELEMENTS[kind.dtype or written].cpp for kind in function.kinds)
+    ds_data_type = ", ".join((ELEMENTS[kind.dtype] if kind.dtype else written).cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
     if operation.fused:
         types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]

@@ -181,9 +181,9 @@ def find_arch(name: str) -> Arch:
 def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
     """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size; None if there is
     none."""
-    return ATOMS.get((arch, DTYPES[dtype].in_type, m_per_xdl))
+    return ATOMS.get((arch, DTYPES[dtype].operand_type, m_per_xdl))
 
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
     """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
-    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].in_type))
+    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].operand_type))

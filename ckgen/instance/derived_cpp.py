@@ -14,8 +14,8 @@ from ckgen.operations.operation import OPERATIONS
 # The values that are given by the layout and the data type.
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
-    "elem_bytes": "sizeof(Out)",
-    "c_bytes": "a_rows ? sizeof(In) : sizeof(Wei)",
+    "elem_bytes": "sizeof(typename Operation::template Operand<typename Config::DataType>)",
+    "c_bytes": "sizeof(typename Operation::template Result<typename Config::DataType>)",
 }
 _OPERATORS: dict[type, tuple[str, int]] = {  # with their precedence
     ast.Mult: ("*", 2),
@@ -81,9 +81,9 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
     found = []
     for rules in rule_sets():
         family, operation = FAMILIES[rules.families[0]], OPERATIONS[rules.operation]
-        derived = f"{family.struct}Derived<Config, {str(operation.a_rows).lower()}>"
-        if operation.fused:
-            derived = f"WithFunction<{derived}>"
+        derived = f"{family.struct}Derived<Config, operations::{operation.cpp}>"
+        if operation.own_derived:
+            derived = f"{operation.own_derived}<{derived}>"
         homes = {arch for dtype in operation.dtypes for arch in family.home(dtype)}
         target = ", ".join([str(find_arch(arch).lds_bytes) for arch in homes] + ["true"]) if len(homes) == 1 else ""
         found.append(CheckedStruct(rules.prefix, rules.families, operation.name, derived, target))

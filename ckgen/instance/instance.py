@@ -15,7 +15,7 @@ from ckgen.conv.layout import tensors_first_to_last
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.families.fields import Fields
 from ckgen.families.registry import DERIVED_NAMES, FAMILIES
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 # YAML and Python use CK's names, instance names use the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
@@ -52,7 +52,7 @@ class Instance(Fields):
     c_vector: int
     stages: int
     generic: bool = False
-    operation: str = BWD_WEIGHT
+    operation: str = DEFAULT_OPERATION
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports

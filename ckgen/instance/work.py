@@ -6,7 +6,7 @@ from math import prod
 
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
-from ckgen.operations.gemm import products
+from ckgen.operations.operation import OPERATIONS
 
 
 def padded_macs(instance: Instance, problem: ConvProblem) -> int:
@@ -14,5 +14,5 @@ def padded_macs(instance: Instance, problem: ConvProblem) -> int:
     tile = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
     return problem.groups * sum(
         prod(-(-size // block) * block for size, block in zip(gemm, tile, strict=True))
-        for gemm in products(instance.operation, problem)
+        for gemm in OPERATIONS[instance.operation].products(problem)
     )

@@ -11,7 +11,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.instance.instance import Instance, parse
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_WEIGHT, LAYOUTS, OPERATIONS, operation_in
+from ckgen.operations.operation import DEFAULT_OPERATION, LAYOUTS, OPERATIONS, operation_in
 from ckgen.selection.candidates import Choice, chain, same_arch
 from ckgen.selection.measured import Table, load_tables
 from ckgen.selection.takes import takes
@@ -46,9 +46,9 @@ def select(
     own = [table for table in known if same_arch(table.arch, where)]
     names = dict.fromkeys(c.name for table in own for row in table.rows for c in row.candidates)
     every = {name: parse(name) for name in names} | {instance.name: instance for instance in instances}
-    form = layout or OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim)
+    form = layout or OPERATIONS[operation or DEFAULT_OPERATION].home(problem.ndim)
     held = {instance.operation for instance in every.values()}
-    kind = operation or (operation_in(form, held) if layout else BWD_WEIGHT)
+    kind = operation or (operation_in(form, held) if layout else DEFAULT_OPERATION)
     alike = (instance for instance in every.values() if (instance.operation, instance.layout) == (kind, form))
     takers = [instance for instance in alike if takes(instance, problem)]
     found = chain(problem, dtype, form, where, takers, own, operation=kind)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from math import inf
 from numbers import Real
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element
+from ckgen.conv.dtypes import ELEMENTS, Element, element_of
 from ckgen.conv.layout import d_layout, logical_axes
 from ckgen.conv.problem import ConvProblem, Lengths
 from ckgen.elementwise.function import PASS_THROUGH, Function
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CDTensor, CProblem, LibraryError
+from ckgen.operations.operation import OPERATIONS
 
 LARGEST_F32 = 2.0**128 * (1 - 2.0**-24)
 
@@ -53,9 +54,9 @@ class DSlot:
 
 def d_slots(instance: Instance, function: Function) -> tuple[DSlot, ...]:
     """The D tensors of an instance with this function, in the function's order."""
-    own = DTYPES[instance.dtype].in_type
+    own = element_of(instance.dtype, OPERATIONS[instance.operation].written)
     return tuple(
-        DSlot(name, d_layout(kind.layout, instance.layout), ELEMENTS[kind.dtype or own])
+        DSlot(name, d_layout(kind.layout, instance.layout), ELEMENTS[kind.dtype] if kind.dtype else own)
         for name, kind in zip(function.tensors, function.kinds, strict=True)
     )
 

@@ -29,7 +29,7 @@ from ckgen.library.catalogue import Catalogue, require_layout, require_operation
 from ckgen.library.d_tensors import d_slots, scalar_values
 from ckgen.library.operands import Operands, Tensor
 from ckgen.library.tensors import logical_strides, require, require_address, view
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS, operation_in
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS, operation_in
 from ckgen.selection.candidates import SOURCES, Choice
 
 __all__ = ["Library", "LibraryError", "Run", "Tensor", "UnsupportedProblem"]
@@ -90,9 +90,9 @@ class Library(Catalogue):
             require_type("arch", arch, str, "for example sm_90a, or None")
         if operation is not None:
             require_operation(operation)
-        where = OPERATIONS[operation or BWD_WEIGHT].home(problem.ndim) if layout is None else layout
+        where = OPERATIONS[operation or DEFAULT_OPERATION].home(problem.ndim) if layout is None else layout
         require_layout(where, problem, operation)
-        known = BWD_WEIGHT if operation is None and layout is None else operation
+        known = DEFAULT_OPERATION if operation is None and layout is None else operation
         described = CProblem.make(problem, where, 1)
         return self.candidates_for(described, dtype, where, arch, (0, 0, 0), most, operation=known)
 
@@ -251,7 +251,7 @@ class Library(Catalogue):
         wei: Array,
         out: Array,
         *,
-        operation: str = BWD_WEIGHT,
+        operation: str = DEFAULT_OPERATION,
     ) -> None:
         """Run the library's own C++ reference of an operation, without an element-wise function, on host arrays in
         ``layout``'s order. Raise LibraryError."""

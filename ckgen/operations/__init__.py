@@ -2,4 +2,4 @@
 products, and references.
 """
 
-__all__ = ["gemm", "operation"]
+__all__ = ["operation"]

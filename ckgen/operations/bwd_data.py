@@ -14,7 +14,7 @@ from typing import Any
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
-from ckgen.operations.record import Gemm, Operation
+from ckgen.operations.record import Extents, Gemm, Operation
 
 
 def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
@@ -77,9 +77,10 @@ def _products(problem: ConvProblem) -> tuple[Gemm, ...]:
     return tuple(sub.gemm(problem) for sub in decompose(problem).sub_gemms)
 
 
-def _longest_sum(problem: ConvProblem) -> tuple[int, ...]:
+def _extents(problem: ConvProblem) -> Extents:
     axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
-    return (problem.k, *(-(-taps // tilde(stride, dilation)) for taps, stride, dilation in axes))
+    terms = (problem.k, *(-(-taps // tilde(stride, dilation)) for taps, stride, dilation in axes))
+    return Extents((problem.batch, *problem.input), (problem.c,), (), terms)
 
 
 BWD_DATA = Operation(
@@ -94,13 +95,19 @@ BWD_DATA = Operation(
     gemm_k="K",
     fused=True,
     small_vector=1,
+    needs_channels_last=False,
     products=_products,
-    longest_sum=_longest_sum,
+    extents=_extents,
     compulsory_bytes=ConvProblem.bytes,  # every position of the input is written
     reference=lambda problem, seen: backward_data(problem, seen["out"], seen["wei"]),
     torch_reference=lambda torch, problem, seen: torch_backward_data(torch, problem, seen["out"], seen["wei"]),
+    pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
+        *(out, in_, wei, None), *rest, [True, False, False]
+    )[0],
     operator="BwdDataOperator",
+    interface="device_grouped_conv_bwd_data_multiple_d.hpp",
     prefix="Data",
+    own_derived="WithFunction",
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import Operation
+from ckgen.operations.record import Extents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -82,13 +82,19 @@ BWD_WEIGHT = Operation(
     gemm_k="NDHW",
     fused=False,
     small_vector=None,
+    needs_channels_last=True,
     products=lambda problem: (problem.gemm,),
-    longest_sum=lambda problem: (problem.batch, *problem.output),
+    extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
     compulsory_bytes=ConvProblem.least_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
     torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),
+    pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
+        *(out, in_, wei, None), *rest, [False, True, False]
+    )[1],
     operator="BwdWeightOperator",
+    interface="device_grouped_conv_bwd_weight.hpp",
     prefix="",
+    own_derived="",
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
 )

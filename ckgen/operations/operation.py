@@ -12,26 +12,29 @@ from ckgen.operations.record import Operation
 __all__ = [
     "BWD_DATA",
     "BWD_WEIGHT",
+    "DEFAULT_OPERATION",
     "LAYOUTS",
     "OPERATIONS",
     "Operation",
     "operation_in",
 ]
 
-BWD_WEIGHT, BWD_DATA = BWD_WEIGHT_ROW.name, BWD_DATA_ROW.name
+# The list of operations: a new one is a file of this folder, and a name in this line.
 OPERATIONS: dict[str, Operation] = {row.name: row for row in (BWD_WEIGHT_ROW, BWD_DATA_ROW)}
+BWD_WEIGHT, BWD_DATA = BWD_WEIGHT_ROW.name, BWD_DATA_ROW.name  # for families, whose rules may name an operation
+DEFAULT_OPERATION = BWD_WEIGHT  # where a spec, a stored row or a caller names no operation
 LAYOUTS = tuple(dict.fromkeys(layout for operation in OPERATIONS.values() for layout in operation.layouts))
 
 
 def operation_in(layout: str, held: Iterable[str] = OPERATIONS) -> str:
     """The operation that has a layout, for callers that name none.
 
-    The search prefers operations in ``held``; if none of these has the layout, it takes the first one that has it.
-    Raises CkgenError if several in ``held`` have the layout, or no operation has it.
+    The search prefers operations in ``held``; if none of these has the layout, it takes any operation that has it.
+    Raises CkgenError with the candidates unless there is exactly one.
     """
     having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
     preferred = set(held)
-    found = [name for name in having if name in preferred] or having[:1]
+    found = [name for name in having if name in preferred] or having
     if len(found) != 1:
         message = f"{' and '.join(found) or 'no operation'} {'have' if found else 'has'} the layout {layout}"
         raise CkgenError((Diagnostic(None, "operation", message, "say which operation" if found else ""),))

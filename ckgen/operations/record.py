@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckgen.conv.dtypes import DTYPES, Float64
-from ckgen.conv.layout import LAYOUTS, TensorName, layouts_of
+from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
 
 Gemm = tuple[int, int, int]  # M, N and K
+
+
+class Extents(NamedTuple):
+    """The sizes of one group as one matrix product, in factors, as the selector counts: M, N per tap, the taps that N
+    runs over, and the largest GEMM-K, which is the number of terms in the longest sum."""
+
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    taps: tuple[int, ...]
+    k: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +34,16 @@ class Operation:
     the axes of A that GEMM-K runs over.
 
     `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
-    position. `longest_sum` gives the factors of the number of terms in the longest sum, as the selector counts them.
+    position. `extents` gives the sizes that the selector counts with; the C++ operation has the same function.
     `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
     float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
-    module is its first argument.
+    module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
+    tensor only gives the shape; its last argument is the rest of `aten.convolution`'s, from the stride on.
 
-    `operator` is the C++ alias of its operators. `prefix` begins the names of its structs of derived values and rules.
-    `c_reference` is the function of the C API that computes the result without optimisation. `problem_set` is CK's own
-    list of problems.
+    `operator` is the C++ alias of its operators, `interface` the header in ckgen/op that declares it. `prefix` begins
+    the names of its structs of derived values and rules; `own_derived` is the C++ template in
+    ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `c_reference` is the
+    function of the C API that computes the result without optimisation. `problem_set` is CK's own list of problems.
     """
 
     name: str
@@ -45,26 +57,39 @@ class Operation:
     gemm_k: str
     fused: bool  # takes an element-wise function and D tensors
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
+    needs_channels_last: bool  # has only layouts in which neighbouring channels are contiguous
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
-    longest_sum: Callable[[ConvProblem], tuple[int, ...]] = field(repr=False)
+    extents: Callable[[ConvProblem], Extents] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
     reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)
     torch_reference: Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any] = field(repr=False)
+    pytorch: Callable[[Any, Any, Any, Any, tuple[Any, ...]], Any] = field(repr=False)
     operator: str
+    interface: str
     prefix: str
+    own_derived: str
     c_reference: str
     problem_set: str
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:
-        """The layouts of ckgen.conv.layout that name the tensors in its order."""
-        return layouts_of(self.name, self.order)
+        """The layouts of ckgen.conv.layout that name the tensors in its order and that its kernels take."""
+        rows = (row for row in LAYOUTS.values() if row.order == self.order)
+        return tuple(row.name for row in rows if row.channels_last or not self.needs_channels_last)
 
     @cached_property
     def dtypes(self) -> tuple[str, ...]:
-        """Its data types."""
-        rows = DTYPES.values()
-        return tuple(row.name for row in rows if not row.operations or self.name in row.operations)
+        """Its data types: those with one element type for all tensors that are read."""
+        return tuple(row.name for row in DTYPES.values() if len({row.element(tensor) for tensor in self.read}) == 1)
+
+    @cached_property
+    def cpp(self) -> str:
+        """Its name in the names of C++ types."""
+        return "".join(word.capitalize() for word in self.short.split("_"))
+
+    def accumulations(self, problem: ConvProblem) -> int:
+        """The largest number of products summed into one element of the result."""
+        return max((k for _, _, k in self.products(problem)), default=0)
 
     @cached_property
     def read(self) -> tuple[TensorName, ...]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, one_of
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.text.source import Document, Key
 
 CHANNELS = ("total", "per_group")
@@ -34,7 +34,7 @@ def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, An
     root = document.root.plain()
     if not found:
         found += _one_of(document, "channels", root["channels"], CHANNELS)
-        found += _one_of(document, "operation", root.get("operation", BWD_WEIGHT), tuple(OPERATIONS))
+        found += _one_of(document, "operation", root.get("operation", DEFAULT_OPERATION), tuple(OPERATIONS))
         found += _mapping(document, ("defaults",), _FIELDS) if "defaults" in root else ()
         if not root["problems"]:
             found.append(Diagnostic(document.place("problems"), "wrong-value", "`problems` is empty"))

@@ -25,6 +25,9 @@ from ckgen.paths import PACKAGE
 from ckgen.problems.file import entries
 from ckgen.text.source import Document, load
 
+# The bundled sets whose problems every instance is checked and ranked on.
+STANDARD_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class NamedProblem:

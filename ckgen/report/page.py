@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ckgen.bench.store import Origin
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.machine_code.table import Table as CodeTable
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.paths import PACKAGE
 from ckgen.report.plots import Mark, PlotRow, make_axis, plot, plot_size
 from ckgen.report.summary import Shape, Summary, Total
@@ -62,7 +62,7 @@ def _gradients(summary: Summary) -> str:
     return " and ".join((*found[:1], *(title[0].lower() + title[1:] for title in found[1:]))) or "Gradients"
 
 
-def floor_plot(summary: Summary, dtype: str, operation: str = BWD_WEIGHT) -> str:
+def floor_plot(summary: Summary, dtype: str, operation: str = DEFAULT_OPERATION) -> str:
     """The page's plot of an operation's times relative to the roofline, as a separate SVG file. Empty if there is
     nothing to plot."""
     every = [shape for shape in summary.shapes if (shape.operation, shape.function) == (operation, PASS_THROUGH)]

@@ -13,7 +13,7 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance, parse
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 TOP = 8
 
@@ -38,7 +38,7 @@ class Shape:
     other: ResultRow | None
     published_uplift: float | None
     top: tuple[ResultRow, ...]
-    operation: str = BWD_WEIGHT
+    operation: str = DEFAULT_OPERATION
     function: str = PASS_THROUGH
     plain: ResultRow | None = None
     d_ms: float | None = None
@@ -140,7 +140,7 @@ def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Seq
 def floor_ms(row: ResultRow, ceilings: Mapping[str, float]) -> float | None:
     """The time at the roofline: the longer of the arithmetic at the matrix peak and the compulsory bytes at full
     bandwidth, D tensors included."""
-    kind = DTYPES[row.dtype].in_type
+    kind = DTYPES[row.dtype].operand_type
     peak, bandwidth = ceilings.get(row.dtype) or ceilings.get(kind), ceilings.get("bytes")
     if not peak or not bandwidth:
         return None

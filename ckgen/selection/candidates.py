@@ -175,7 +175,7 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """The number of terms in the longest sums."""
-    return saturated(OPERATIONS[instance.operation].longest_sum(problem))
+    return saturated(OPERATIONS[instance.operation].extents(problem).k)
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:

@@ -18,7 +18,7 @@ from pydantic import Field, PrivateAttr, create_model
 
 from ckgen.elementwise.function import Function
 from ckgen.families.registry import FAMILIES
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.spec.functions import FunctionEntry
 from ckgen.spec.limits_model import Limits, LoopLimits
 from ckgen.spec.translate import Path
@@ -138,7 +138,7 @@ class Group(Limited):
     family: FamilyName = Field(
         description="; ".join(f"{family.name}: {family.summary}" for family in FAMILIES.values()) + "."
     )
-    operation: OperationName = Field("grouped_conv_bwd_weight", description="What the kernels compute.")
+    operation: OperationName = Field(DEFAULT_OPERATION, description="What the kernels compute.")
     generic: bool = Field(False, description="Instances that take every valid problem, one element at a time.")
     invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
     include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")

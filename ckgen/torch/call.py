@@ -9,14 +9,14 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.torch.autograd import conv
 from ckgen.torch.operators import Policy
-from ckgen.torch.plan import BY_TORCH
 from ckgen.torch.require import torch
 
 Edges = int | Sequence[int]
 
-_TYPES = frozenset(getattr(torch, read) for read, _ in BY_TORCH)
+_TYPES = frozenset(getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values())
 _ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
 _SEQUENCES = tuple, list, Sequence  # a check of Sequence alone would take longer

@@ -15,15 +15,15 @@ from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 
-# Data types by the PyTorch types of the operands and of the result. The input's gradient has the same type as its
-# operands.
-BY_TORCH = {(dtype.element("out").torch, dtype.element("wei").torch): dtype.name for dtype in DTYPES.values()}
+# The operation that computes the gradient of a tensor.
+_WRITING = {operation.written: operation for operation in OPERATIONS.values()}
 _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
 # The selector gets an address with the tensor's alignment: this one, a multiple of every alignment that a kernel needs,
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
+_READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
 Start = Callable[[int, int, int, int, int], None]
 Lengths = tuple[int, ...]
 # Stride, padding, dilation, groups.
@@ -89,6 +89,10 @@ class Request(NamedTuple):
     fallback: bool
     gpu: int | None
 
+    def tensor(self, name: TensorName) -> Seen:
+        """A tensor by the library's name; of the output, the gradient."""
+        return {"in": self.input, "wei": self.weight, "out": self.grad_output}[name]
+
 
 def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest: Any) -> Plan:
     """The plan for a Request, whose fields are passed one by one, those of its tensors as plain tuples.
@@ -114,7 +118,7 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
 
 def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
     """One gradient by the library; None if it is left to PyTorch."""
-    like = asked.input if written == "in" else asked.weight
+    like = asked.tensor(written)
     try:
         start, size = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu)
     except (UnsupportedProblem, ProblemError) as error:
@@ -130,14 +134,15 @@ def _prepared(
     library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
 ) -> tuple[Start, int]:
     """The start function of the library's choice for tensors that are read like this, and its bytes of workspace."""
-    out, input, weight = reads
-    operation = OPERATIONS[BWD_DATA if written == "in" else BWD_WEIGHT]
+    operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
     layout = operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
-    described.set_strides("out", (problem.k, out.strides[0], 1, *out.strides[2:]))
-    if written == "wei":
-        described.set_strides("in", (problem.c, input.strides[0], 1, *input.strides[2:]))
-    addresses = (0, weight.address, out.address) if written == "in" else (input.address, 0, out.address)
+    for tensor in operation.read:
+        if tensor != "wei":  # which has no gaps
+            images, _, *spatial = given[tensor].strides
+            described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
+    at = {tensor: given[tensor].address for tensor in operation.read}
+    addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
     with library.memory.using(gpu):
         choice = library.candidates_for(described, dtype, layout, None, addresses, 1, operation=operation.name)[0]
         described.split_k = choice.split_k
@@ -168,12 +173,15 @@ def _check(library: Library, asked: Request) -> None:
 
 def _dtype(asked: Request, written: TensorName) -> str:
     """The library's name for the types of a gradient."""
-    like = asked.input if written == "in" else asked.weight
-    names = tuple(str(kind).removeprefix("torch.") for kind in (asked.grad_output.dtype, like.dtype))
-    if names not in BY_TORCH or (written == "in" and names[0] != names[1]):
-        known = ", ".join(" with ".join(pair) for pair in BY_TORCH)
-        raise LibraryError(f"grad_output is {names[0]} and the gradient {names[1]}; possible are {known}")
-    return BY_TORCH[names]
+    names = tuple(str(kind).removeprefix("torch.") for kind in (asked.grad_output.dtype, asked.tensor(written).dtype))
+    known = {
+        (DTYPES[name].element("out").torch, DTYPES[name].element(written).torch): name
+        for name in _WRITING[written].dtypes
+    }
+    if names not in known:
+        pairs = ", ".join(" with ".join(pair) for pair in known)
+        raise LibraryError(f"grad_output is {names[0]} and the gradient {names[1]}; possible are {pairs}")
+    return known[names]
 
 
 def _problem(asked: Request) -> ConvProblem:

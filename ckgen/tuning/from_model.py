@@ -21,13 +21,12 @@ from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
-from ckgen.problems.sets import load_problems
+from ckgen.problems.sets import STANDARD_SETS, load_problems
 from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
 from ckgen.selection.takes import takes
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 
-PROBLEM_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
 FASTEST = 3
 UNLIMITED = 1 << 31  # these matrix units round to nearest, so the length of a sum is not limited
 
@@ -61,7 +60,7 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
 
 def _problems(operation: str) -> list[ConvProblem]:
     """All problems of the sets that are for the operation, without duplicates."""
-    every = [named for name in PROBLEM_SETS for named in load_problems(name)]
+    every = [named for name in STANDARD_SETS for named in load_problems(name)]
     return list(dict.fromkeys(named.problem for named in every if operation in named.operations))
 
 

@@ -19,7 +19,7 @@ from ckgen.bench.store import Origin, ResultRow
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance.instance import Instance, parse
-from ckgen.operations.gemm import accumulations
+from ckgen.operations.operation import OPERATIONS
 from ckgen.report.imports import origin_values, read_results
 from ckgen.selection.measured import (
     Candidate,
@@ -129,7 +129,7 @@ def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
         if row.split_k and row.verdict in (bench_job.OK, bench_job.WRONG):
             problem = problems.setdefault(row.problem, problem_from_json(row.problem_fields))
             into = right if row.verdict == bench_job.OK else wrong
-            terms = accumulations(row.operation, problem)
+            terms = OPERATIONS[row.operation].accumulations(problem)
             into.setdefault(row.name, set()).add(ceil(terms / row.split_k))
     return {
         name: max((own for own in sums if own < min(wrong.get(name, ()), default=own + 1)), default=min(sums))

@@ -15,8 +15,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function
 from ckgen.elementwise.language import nearest_f32
 from ckgen.library.d_tensors import DSlot
-from ckgen.operations.gemm import accumulations
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.verify.reference import rounding_allowance, summing_allowance
 from ckgen.verify.reference_bwd_data import DTensor, fused
 
@@ -62,7 +61,7 @@ def make_data(
     problem: ConvProblem,
     dtype: str,
     seed: int,
-    operation: str = BWD_WEIGHT,
+    operation: str = DEFAULT_OPERATION,
     function: Function = BUILTINS[PASS_THROUGH],
 ) -> Data:
     """Uniform random numbers in (-1, 1), rounded to the types of ``dtype``; equal arguments give equal data. Scalars
@@ -75,7 +74,7 @@ def make_data(
     seen = {name: decode(tensors[name], elements[name]) for name in read}
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
     gradient = OPERATIONS[operation].reference(problem, seen)
-    error = summing_allowance(accumulations(operation, problem), scale, DTYPES[dtype].accumulator)
+    error = summing_allowance(OPERATIONS[operation].accumulations(problem), scale, DTYPES[dtype].accumulator)
     if not OPERATIONS[operation].fused:
         return Data(tensors, (), None, gradient, error, scale)
     ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)

@@ -56,8 +56,8 @@ def test_rows_check_themselves() -> None:
         Atom("gfx90a", "f16", 32, 8, 32, "v_mfma_f32_32x32x8f16")
     with pytest.raises(AssertionError, match="size"):
         Atom("gfx90a", "f16", 32, 8, 64, "v_mfma_f32_16x16x16f16")
-    with pytest.raises(AssertionError, match="must have one type"):
-        DType("f16", "f16", "f16", "f32", 2)
+    with pytest.raises(AssertionError, match="no two tensors have one type"):
+        DType("f16", "f16", "bf16", "f32", 2)
     with pytest.raises(AssertionError, match="wave"):
         Arch("gfx1100", "rdna", 64, 65536, ())
 

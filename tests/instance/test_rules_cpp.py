@@ -15,7 +15,7 @@ from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
 from ckgen.instance.derived_cpp import to_cpp
 from ckgen.instance.instance import Instance, derived
 from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from tests.instance.test_checker import EXAMPLES, example
 
 pytestmark = pytest.mark.compiles
@@ -50,7 +50,8 @@ CHECKED = '#include "ckgen/config/checked.hpp"\n'
 
 def derived_of(instance: Instance, struct: str) -> str:
     """The C++ type of an instance's derived values over its struct."""
-    return f"ckgen::{FAMILIES[instance.family].struct}Derived<{struct}, {str(instance.a_rows).lower()}>"
+    operation = f"ckgen::operations::{OPERATIONS[instance.operation].cpp}"
+    return f"ckgen::{FAMILIES[instance.family].struct}Derived<{struct}, {operation}>"
 
 
 def prefix_of(instance: Instance) -> str:
@@ -110,7 +111,7 @@ def test_operators_keep_their_order_in_cpp() -> None:
 
 def test_a_wrong_derived_value_would_be_seen(include: Path) -> None:
     text = f'#include "ckgen/config/layout.hpp"\n#include "ckgen/config/derived.hpp"\n{cpp_struct("C", XDL)}\n'
-    message = syntax_check(include, text + 'static_assert(ckgen::Derived<C>::k1 == 4, "k1");')
+    message = syntax_check(include, f'{text}static_assert({derived_of(XDL, "C")}::k1 == 4, "k1");')
     assert "static assertion failed: k1" in message
 
 

@@ -16,7 +16,6 @@ from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.checker import LAYOUT_NAMES
 from ckgen.operations import operation as registry
-from ckgen.operations.gemm import accumulations
 from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
 from ckgen.problems.sets import bundled_sets
 from tests.support.random_instances import random_instances
@@ -39,7 +38,7 @@ def test_a_result_has_the_shape_of_what_is_written(operation: Operation) -> None
 def test_a_sum_of_ones_counts_its_terms(operation: Operation, problem: ConvProblem) -> None:
     """GEMM-K is the number of terms, and the selector's count is never lower."""
     found = operation.reference(problem, {tensor: np.ones(problem.lengths(tensor)) for tensor in operation.read})
-    assert found.max(initial=0) <= accumulations(operation.name, problem) <= np.prod(operation.longest_sum(problem))
+    assert found.max(initial=0) <= operation.accumulations(problem) <= np.prod(operation.extents(problem).k)
 
 
 @EACH
@@ -54,13 +53,18 @@ def test_its_words_are_its_own(operation: Operation) -> None:
 def test_a_layout_tells_the_operation_while_one_alone_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for layout in LAYOUTS:
         having = [operation.name for operation in OPERATIONS.values() if layout in operation.layouts]
-        assert [operation_in(layout, having[:1])] == having[:1] and operation_in(layout, ()) == having[0]
+        assert [operation_in(layout, [name]) for name in having] == having
+        if len(having) == 1:
+            assert operation_in(layout, ()) == having[0]
     twin = dataclasses.replace(OPERATIONS[registry.BWD_WEIGHT], name="grouped_conv_fwd", short="fwd")
     assert twin.layouts == OPERATIONS[registry.BWD_WEIGHT].layouts
     monkeypatch.setitem(OPERATIONS, twin.name, twin)
     with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
         operation_in("NHWGC/GKYXC/NHWGK")
     assert operation_in("NHWGC/GKYXC/NHWGK", {registry.BWD_WEIGHT, registry.BWD_DATA}) == registry.BWD_WEIGHT
+    for held in ((), {registry.BWD_DATA}):  # none of them has the layout
+        with pytest.raises(CkgenError, match="grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC"):
+            operation_in("NHWGC/GKYXC/NHWGK", held)
     with pytest.raises(CkgenError, match="no operation has the layout NCHW"):
         operation_in("NCHW")
 

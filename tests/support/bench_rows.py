@@ -76,6 +76,6 @@ def compile_fatal(folder: Path, kind: str) -> Path:
     source, path = ROOT / "tests" / "data" / "stub_library" / "fatal.c", folder / f"fatal-{kind.lower()}.so"
     options = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-DFATAL_{kind}"]
     subprocess.run(
-        [compiler, *options, f"-I{ROOT / 'templates' / 'include'}", str(source), "-o", str(path)], check=True
+        [compiler, *options, f"-I{ROOT / 'generated' / 'include'}", str(source), "-o", str(path)], check=True
     )
     return path

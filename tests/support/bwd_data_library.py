@@ -20,8 +20,7 @@ from ckgen.conv.dtypes import ELEMENTS, decode, encode
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, Function
 from ckgen.operations.bwd_data import backward_data
-from ckgen.operations.gemm import accumulations
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
 from ckgen.verify.reference_bwd_data import DTensor, allowance, fused
 from tests.support.objects import compiled
@@ -226,7 +225,7 @@ def check(
     exact_out, exact_wei = logical("out", out), logical("wei", wei)
     gradient = backward_data(problem, exact_out, exact_wei)
     scale = float(np.abs(exact_out).max() * np.abs(exact_wei).max())
-    error = summing_allowance(accumulations(BWD_DATA, problem), scale)
+    error = summing_allowance(OPERATIONS[BWD_DATA].accumulations(problem), scale)
     tensors = {key: DTensor(one.array, one.dtype, one.layout) for key, one in d.items()}
     expected = fused(gradient, error, fusion.function, tensors, fusion.scalars)
     limit = allowance(element, expected)

@@ -18,6 +18,6 @@ def compile_stub(folder: Path, bug: str = "NONE", platform: str = "host") -> Pat
     if not path.exists():
         options = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
         defines = [f"-DBUG={bug}", f'-DPLATFORM="{platform}"']
-        include = f"-I{ROOT / 'templates' / 'include'}"
+        include = f"-I{ROOT / 'generated' / 'include'}"
         subprocess.run([compiler, *options, *defines, include, str(SOURCE), "-o", str(path)], check=True)
     return path

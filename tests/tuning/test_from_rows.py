@@ -182,6 +182,30 @@ def test_select_command(capsys: pytest.CaptureFixture[str], operation: str) -> N
     assert "is not the text of a problem" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_select_takes_an_operation_instead_of_a_layout(capsys: pytest.CaptureFixture[str], operation: str) -> None:
+    words = ["select", "K64", "C64", "3x3", "on", "14x14", "p1", "--operation", operation, "--json"]
+    assert main(words) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert parse(answer["name"]).operation == operation
+    assert main([*words[:-2], operation[:-1]]) == 2
+    assert f"there is no operation `{operation[:-1]}`" in capsys.readouterr().err
+
+
+def test_select_fails_once_if_the_operation_is_unclear(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = replace(OPERATIONS["grouped_conv_bwd_weight"], name="grouped_conv_fwd", short="fwd")
+    monkeypatch.setitem(OPERATIONS, twin.name, twin)
+    monkeypatch.setattr("ckgen.selection.measured.load_tables", tuple)
+    monkeypatch.setattr("ckgen.cli.select._instances", lambda spec: ())
+    words = ["--problems", "retinanet", "--layout", "NHWGC/GKYXC/NHWGK", "--arch", "sm_90a"]
+    assert main(["select", *words]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("grouped_conv_bwd_weight and grouped_conv_fwd have the layout NHWGC/GKYXC/NHWGK") == 1
+    assert said.out == "" and "say which operation" in said.err
+
+
 def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """A problem in no table gets neither the generic instance nor a neighbour's time."""
     words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]

@@ -18,8 +18,7 @@ from ckgen.conv.sub_gemms import decompose
 from ckgen.elementwise.error_bounds import Bounded
 from ckgen.elementwise.function import BUILTINS, make_function
 from ckgen.operations.bwd_data import backward_data
-from ckgen.operations.gemm import accumulations
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
 from ckgen.verify.reference_bwd_data import (
     D_LAYOUTS,
@@ -111,7 +110,7 @@ def test_a_case_worked_out_by_hand() -> None:
     problem = make_problem(k=1, c=1, filter=(3,), input=(6,), stride=2)
     out, wei = np.array([1.0, 2]).reshape(1, 1, 1, 2), np.array([1.0, 10, 100]).reshape(1, 1, 1, 3)
     assert backward_data(problem, out, wei).ravel().tolist() == [1.0, 10, 102, 20, 200, 0]
-    assert accumulations(BWD_DATA, problem) == 2
+    assert OPERATIONS[BWD_DATA].accumulations(problem) == 2
 
 
 def test_wrong_shapes_are_refused() -> None:

@@ -13,14 +13,14 @@
 extern "C" {
 #endif
 
-/* A D tensor: a further input of the function of bwd_data. Arrays hold G, N, C, spatial of the input; a length of 1 or
+/* A D tensor: a further input of a function. Arrays hold G, N, C, spatial of the input; a length of 1 or
  * a stride of 0 repeats one value. */
 typedef struct {
     const void* data; /* may be NULL if no kernel runs */
     int64_t lengths[6], strides[6];
 } ckgen_d_tensor;
 
-/* A grouped convolution, for backward weight or backward data. Arrays hold G, N, C, spatial (in), G, K, C, filter
+/* A grouped convolution, for every operation. Arrays hold G, N, C, spatial (in), G, K, C, filter
  * (wei), G, N, K, spatial (out). C and K count per group, strides are in elements, unused entries are ignored. split_k:
  * -1 lets the library choose. The last four members are for backward data only: `scalars` has all scalars of the
  * function in its order, or none for its defaults. */
@@ -42,7 +42,7 @@ const char* ckgen_last_error(void); /* of this thread; "" if there was none */
 int32_t ckgen_instance_count(void);
 const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL if out of range */
 const char* ckgen_instance_type_string(int32_t instance); /* CK's type string; NULL if out of range */
-/* "grouped_conv_bwd_weight", which writes wei, or "grouped_conv_bwd_data", which writes in; NULL if out of range. */
+/* The name of its operation, as ckgen/c_references.h lists them; NULL if out of range. */
 const char* ckgen_instance_operation(int32_t instance);
 
 /* The element-wise functions that the library's spec defines: JSON with name, expression, tensors and scalars; NULL
@@ -57,7 +57,7 @@ int32_t ckgen_is_supported(int32_t instance, const ckgen_problem* problem, const
 int32_t ckgen_workspace_size(int32_t instance, const ckgen_problem* problem, int64_t* bytes);
 int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* split_k); /* the value that -1 selects */
 
-/* Writes wei or in, depending on the instance's operation. workspace: ckgen_workspace_size bytes (partials of split_k,
+/* Writes the tensor of the instance's operation. workspace: ckgen_workspace_size bytes (partials of split_k,
  * and a copy of out if TMA cannot read it), 16-byte aligned, need not be cleared. With NULL the run uses split_k 1, and
  * allocates memory itself if even that needs some. The result must not overlap the workspace or tensors that are read,
  * except a D tensor that is the result itself. stream: a hipStream_t or NULL. With time_kernel, *milliseconds is the
@@ -76,8 +76,8 @@ typedef struct {
 } ckgen_candidate;
 
 /* The instances that take a problem, the probably fastest first: at most `capacity` of them; *count is their number.
- * operation is "grouped_conv_bwd_weight" or "grouped_conv_bwd_data"; layout for example "NHWGC/GKYXC/NHWGK", in this
- * order for both operations; dtype as below. function is the name of a function of bwd_data, or NULL for PassThrough.
+ * operation is one of ckgen_instance_operation; layout for example "NHWGC/GKYXC/NHWGK", in this order for every
+ * operation; dtype as below. function is an element-wise function's name, or NULL for PassThrough.
  * arch is for example "sm_90a", or NULL for that of the current device. The problem's split_k is ignored. Returns 1
  * with the last instance's reason if there is none. */
 int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
@@ -104,11 +104,7 @@ int32_t ckgen_device_copy_from(void* host, const void* device, int64_t bytes);
 int32_t ckgen_device_synchronize(void* stream);
 int32_t ckgen_device_use(int32_t device, int32_t* previous);
 
-/* The C++ reference operators on host memory. dtype: f16, bf16, f32 or, for backward weight, bf16_f32_bf16. For
- * backward data without a function. */
-int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
-int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* problem, void* in, const void* wei,
-                                 const void* out);
+#include "ckgen/c_references.h" /* the C++ reference operators, one per operation */
 
 /* Host platform only. seed: 0 runs waves and lanes in order, otherwise in a shuffled order; threads: OS threads that
  * share the workgroups, 0 for one per core. Returns 2 on other platforms. */

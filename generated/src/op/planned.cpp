@@ -1,37 +1,38 @@
 // Copied by ckgen from templates/src/op/planned.cpp. Do not edit; run: ckgen generate
-// Argument, support, workspace and run of both operations, shared by all instances.
+// Argument, support, workspace and run of every operation, shared by all instances.
 #include "ckgen/op/planned.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
-#include "ckgen/op/bwd_data.hpp"
-#include "ckgen/op/bwd_weight.hpp"
+#include "ckgen/op/operations.hpp"
 #include "ckgen/plan/memory_overlap.hpp"
 
 namespace ckgen::tensor_operation::device {
 namespace {
 
+template <class Operation>
+conv::Addresses addresses_of(const PlannedArgument<Operation>& a) {
+    return {a.p_in, a.p_wei, a.p_out};
+}
+
 // The tensor that is written, then those that are read. A D tensor that is the result itself is left out.
 template <class Operation>
 std::vector<conv::Placed> tensors_of(const conv::InstanceTraits& t, const PlannedArgument<Operation>& a) {
-    const conv::Placed in{"input", a.p_in, a.problem.in, t.ndim, t.writes_input ? t.written_bytes : t.elem_bytes};
-    const conv::Placed wei{"weight", a.p_wei, a.problem.wei, t.ndim, t.writes_input ? t.elem_bytes : t.written_bytes};
-    const conv::Placed out{"output", a.p_out, a.problem.out, t.ndim, t.elem_bytes};
-    std::vector<conv::Placed> tensors = t.writes_input ? std::vector{in, wei, out} : std::vector{wei, in, out};
+    const conv::Addresses at = addresses_of(a);
+    const auto placed = [&](TensorName name, int bytes) {
+        return conv::Placed{conv::word_of(name), at.of(name), a.problem.tensor(name), t.ndim, bytes};
+    };
+    const Roles roles = Operation::roles;
+    std::vector<conv::Placed> tensors{placed(roles.c, t.written_bytes),
+                                      placed(std::min(roles.a, roles.b), t.elem_bytes),
+                                      placed(std::max(roles.a, roles.b), t.elem_bytes)};
+    const void* const result = at.of(roles.c);
     for(std::size_t i = 0; i < t.d.size(); ++i)
-        if(a.fusion.d[i].data != a.p_in || a.p_in == nullptr)
+        if(a.fusion.d[i].data != result || result == nullptr)
             tensors.push_back({"D tensor", a.fusion.d[i].data, a.fusion.d[i].shape, t.ndim, t.d[i].bytes});
     return tensors;
-}
-
-void place(conv::BwdWeightArgs& args, void* in, void* wei) {
-    args.in = static_cast<const char*>(in);
-    args.wei = static_cast<char*>(wei);
-}
-void place(conv::BwdDataArgs& args, void* in, void* wei) {
-    args.target = static_cast<char*>(in);
-    args.wei = static_cast<const char*>(wei);
 }
 
 // The workspace may be null if the plan needs none.
@@ -39,9 +40,10 @@ template <class Operation>
 PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const PlannedArgument<Operation>& a) {
     PlannedLaunch<Operation> launch{plan.args, plan, a.fusion};
     auto* workspace = static_cast<char*>(a.p_workspace_);
-    place(launch.args, a.p_in, a.p_wei);
-    launch.args.out =
-        plan.workspace.copy_bytes > 0 ? workspace + plan.workspace.copy_offset : static_cast<const char*>(a.p_out);
+    conv::Addresses at = addresses_of(a);
+    if(plan.workspace.copy_bytes > 0)
+        at.of(Operation::roles.a) = workspace + plan.workspace.copy_offset;
+    Operation::place(launch.args, at);
     launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
 }
@@ -64,16 +66,10 @@ PlannedArgument<Operation> with_addresses(PlannedArgument<Operation> argument) {
     return argument;
 }
 
-conv::BwdWeightPlan plan_problem(const conv::BwdWeightTraits& traits, const PlannedArgument<BwdWeight>& a) {
-    return conv::make_plan(traits, a.problem, {a.p_in, a.p_wei, a.p_out}, platform::compute_units());
-}
-conv::BwdDataPlan plan_problem(const conv::BwdDataTraits& traits, const PlannedArgument<BwdData>& a) {
-    return conv::make_plan(traits, a.problem, a.fusion, {a.p_in, a.p_wei, a.p_out}, platform::compute_units());
-}
-
 template <class Operation>
 typename Operation::Plan make_plan(const PlannedKernel<Operation>& kernel, const PlannedArgument<Operation>& a) {
-    typename Operation::Plan plan = plan_problem(kernel.traits, a);
+    typename Operation::Plan plan =
+        Operation::make_plan(kernel.traits, a.problem, a.fusion, addresses_of(a), platform::compute_units());
     if(plan.reason.empty())
         plan.reason = conv::overlap_reason(tensors_of(kernel.traits, a));
     if(plan.reason.empty() && kernel.traits.tma) {
@@ -131,8 +127,10 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     };
     const Touched partials{"partials", workspace, planned.partial_bytes, true};
     TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
-    if(planned.copy_bytes > 0)
-        touched.main[1] = {"output", launch.args.out, planned.copy_bytes, false};
+    if(planned.copy_bytes > 0) {
+        Touched& a = touched.main[Operation::roles.a < Operation::roles.b ? 0 : 1];
+        a = {a.name, static_cast<const char*>(workspace) + planned.copy_offset, planned.copy_bytes, false};
+    }
     // The kernel that writes the result reads the D tensors.
     std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
     writer.push_back(all_of(tensors[0], true));
@@ -156,7 +154,7 @@ float run_with(const PlannedKernel<Operation>& kernel, const typename Operation:
     const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
     const TouchedMemory touched = touched_by(launch, tensors, a.p_workspace_, reduces);
     conv::RepackArgs copy = plan.copy;
-    copy.source = static_cast<const char*>(a.p_out);
+    copy.source = static_cast<const char*>(addresses_of(a).of(Operation::roles.a));
     copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
     const auto once = [&] {
         if(copies)
@@ -238,7 +236,6 @@ float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* ar
     template LaunchPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                             \
     template float run_planned(const PlannedKernel<OPERATION>&, const BaseArgument*, const StreamConfig&);
 
-CKGEN_PLANNED_OPERATION(BwdWeight)
-CKGEN_PLANNED_OPERATION(BwdData)
+CKGEN_EACH_OPERATION(CKGEN_PLANNED_OPERATION)
 
 }  // namespace ckgen::tensor_operation::device

@@ -10,8 +10,7 @@
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
 #include "ckgen/library/selector.hpp"
-#include "ckgen/op/reference_conv_bwd_data.hpp"
-#include "ckgen/op/reference_conv_bwd_weight.hpp"
+#include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
 namespace {
@@ -173,24 +172,27 @@ FunctionCounts counts_of(const char* operation, const char* function) {
     return {};
 }
 
-template <class DataType>
-bool reference(const char* dtype, const conv::Problem& problem, const void* in, void* wei, const void* out) {
-    if(std::strcmp(dtype, DataType::name) != 0)
-        return false;
-    tensor_operation::host::ReferenceConvBwdWeight<DataType>::Run(
-        problem, static_cast<const typename DataType::In*>(in), static_cast<typename DataType::Wei*>(wei),
-        static_cast<const typename DataType::Out*>(out));
-    return true;
+template <class T>
+T* typed(void* data) {
+    return static_cast<T*>(data);
+}
+template <class T>
+const T* typed(const void* data) {
+    return static_cast<const T*>(data);
 }
 
-template <class DataType>
-bool reference_data(const char* dtype, const conv::Problem& problem, void* in, const void* wei, const void* out) {
-    if(std::strcmp(dtype, DataType::name) != 0)
-        return false;
-    tensor_operation::host::ReferenceConvBwdData<DataType>::Run(problem, static_cast<typename DataType::In*>(in),
-                                                                static_cast<const typename DataType::Wei*>(wei),
-                                                                static_cast<const typename DataType::Out*>(out));
-    return true;
+// Runs the reference of a data type. Tensors: as the C API takes them, const unless the operation writes them.
+template <class Reference, class In, class Wei, class Out>
+void run_reference(const conv::Problem& problem, In* in, Wei* wei, Out* out) {
+    Reference::Run(problem, typed<typename Reference::In>(in), typed<typename Reference::Wei>(wei),
+                   typed<typename Reference::Out>(out));
+}
+
+std::string dtype_reason(const char* dtype, const std::vector<const char*>& known) {
+    std::string reason = std::string("[dtype] ") + dtype + " is not ";
+    for(std::size_t i = 0; i < known.size(); ++i)
+        reason += std::string(i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") + known[i];
+    return reason;
 }
 
 }  // namespace
@@ -344,31 +346,23 @@ int32_t ckgen_device_use(int32_t device, int32_t* previous) {
     });
 }
 
-int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
-    return guarded([&]() -> Status {
-        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
-        const conv::Problem problem = problem_of(p);
-        if(!reference<dtype::f16>(dtype, problem, in, wei, out) &&
-           !reference<dtype::bf16>(dtype, problem, in, wei, out) &&
-           !reference<dtype::f32>(dtype, problem, in, wei, out) &&
-           !reference<dtype::bf16_f32_bf16>(dtype, problem, in, wei, out))
-            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16, f32 or bf16_f32_bf16");
-        return done;
-    });
-}
-
-int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* p, void* in, const void* wei,
-                                 const void* out) {
-    return guarded([&]() -> Status {
-        require(dtype, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");
-        const conv::Problem problem = problem_of(p);
-        if(!reference_data<dtype::f16>(dtype, problem, in, wei, out) &&
-           !reference_data<dtype::bf16>(dtype, problem, in, wei, out) &&
-           !reference_data<dtype::f32>(dtype, problem, in, wei, out))
-            return report(failed, std::string("[dtype] ") + dtype + " is not f16, bf16 or f32");
-        return done;
-    });
-}
+#define CKGEN_TRY_DATA_TYPE(DATA_TYPE)                                                                                 \
+    known.push_back(dtype::DATA_TYPE::name);                                                                           \
+    if(std::strcmp(wanted, known.back()) == 0) {                                                                       \
+        run_reference<Operation::Reference<dtype::DATA_TYPE>>(problem, in, wei, out);                                  \
+        return done;                                                                                                   \
+    }
+#define CKGEN_DEFINE_REFERENCE(OPERATION, FUNCTION, IN, WEI, OUT)                                                      \
+    int32_t FUNCTION(const char* wanted, const ckgen_problem* p, IN in, WEI wei, OUT out) {                            \
+        using Operation = tensor_operation::device::OPERATION;                                                         \
+        return guarded([&]() -> Status {                                                                               \
+            require(wanted, "dtype"), require(in, "in"), require(wei, "wei"), require(out, "out");                     \
+            const conv::Problem problem = problem_of(p);                                                               \
+            std::vector<const char*> known;                                                                            \
+            CKGEN_DATA_TYPES_OF_##OPERATION(CKGEN_TRY_DATA_TYPE) return report(failed, dtype_reason(wanted, known));   \
+        });                                                                                                            \
+    }
+CKGEN_EACH_REFERENCE(CKGEN_DEFINE_REFERENCE)
 
 int32_t ckgen_host_configure(uint64_t seed, int32_t threads) {
 #if CKGEN_PLATFORM_HOST

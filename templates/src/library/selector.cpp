@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
-#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
@@ -14,29 +12,22 @@
 #include "ckgen/library/device_arch.hpp"
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
+#include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
 namespace ckgen::tensor_operation::device::instance {
 namespace {
 
-constexpr int64 kCeiling = int64{1} << 40;  // products saturate here, far above any supported problem
-constexpr int64 kOctave = 16;               // the unit of distances is a sixteenth of a factor of two
+using conv::divide_up;
+using conv::Extents;
+using conv::saturated;
+using Sizes = conv::ProblemSizes;
+
+constexpr int64 kOctave = 16;  // the unit of distances is a sixteenth of a factor of two
 constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
-constexpr int64 kHaloChannels = 64;   // input channels per workgroup of family halo
 constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time of one value from the cache, on an H200
-
-// Sizes of the problem that the rules use.
-struct Sizes {
-    int ndim;
-    int64 groups, batch, k, c;
-    std::array<int64, 3> filter, input, strides, dilations, left_pads, right_pads;
-
-    auto key() const {
-        return std::tie(ndim, groups, batch, k, c, filter, input, strides, dilations, left_pads, right_pads);
-    }
-};
 
 struct Candidate {
     int fields;  // position in instance_fields()
@@ -51,13 +42,6 @@ struct Neighbour {
     Sizes sizes;
     std::vector<MeasuredCandidate> candidates;
 };
-
-int64 product(int64 a, int64 b) {
-    int64 result = 0;
-    return __builtin_mul_overflow(a, b, &result) || result > kCeiling ? kCeiling : result;
-}
-
-int64 ceil_div(int64 value, int64 step) { return (value + step - 1) / step; }
 
 std::array<int64, 3> spatial(const int64* values, int ndim) {
     std::array<int64, 3> result{};
@@ -86,49 +70,26 @@ Sizes sizes_of(const MeasuredProblem& p) {
             all(p.dilations), all(p.left_pads), all(p.right_pads)};
 }
 
-int64 taps(const Sizes& p) {
-    int64 result = 1;
-    for(int d = 0; d < p.ndim; ++d)
-        result = product(result, p.filter[d]);
-    return result;
-}
-
-int64 gemm_k(const Sizes& p) {
-    int64 result = product(1, p.batch);
-    for(int d = 0; d < p.ndim; ++d) {
-        const int64 reach = (p.filter[d] - 1) * p.dilations[d] + 1;
-        result = product(result, (p.input[d] + p.left_pads[d] + p.right_pads[d] - reach) / p.strides[d] + 1);
-    }
-    return result;
-}
-
-bool is_data(const char* operation) { return std::strcmp(operation, "grouped_conv_bwd_data") == 0; }
-
-// Number of terms of the longest sums.
-int64 terms_of(const InstanceFields& i, const Sizes& p) {
-    if(!is_data(i.operation))
-        return gemm_k(p);
-    int64 result = product(1, p.k);
-    for(int d = 0; d < p.ndim; ++d)
-        result = product(result, ceil_div(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d])));
-    return result;
+// For an operation that does not exist, which no instance has: any sizes.
+Extents extents_of(const std::string& operation, const Sizes& p) {
+#define CKGEN_EXTENTS(OPERATION)                                                                                       \
+    if(operation == OPERATION::name)                                                                                   \
+        return OPERATION::extents(p);
+    CKGEN_EACH_OPERATION(CKGEN_EXTENTS)
+#undef CKGEN_EXTENTS
+    return {1, 1, 1, 1};
 }
 
 // True if sums are longer than the part of the weight that stays in LDS, so that the kernel writes partials.
-bool overflows(const InstanceFields& i, const Sizes& p) { return i.weight_rows > 0 && terms_of(i, p) > i.weight_rows; }
+bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_rows > 0 && own.k > i.weight_rows; }
 
-// Tiles of the gradients of all groups. For backward data as if all positions were in one sub-GEMM.
-int64 tiles(const InstanceFields& i, const Sizes& p) {
-    if(is_data(i.operation)) {
-        int64 rows = p.batch;
-        for(int d = 0; d < p.ndim; ++d)
-            rows = product(rows, p.input[d]);
-        if(i.all_taps)
-            return product(ceil_div(rows, i.k_per_block), ceil_div(product(p.groups, p.c), kHaloChannels));
-        return product(product(ceil_div(rows, i.m_per_block), p.groups), ceil_div(p.c, i.n_per_block));
-    }
-    const int64 columns = product(i.all_taps ? 1 : taps(p), p.c);
-    return product(product(ceil_div(p.k, i.m_per_block), p.groups), ceil_div(columns, i.n_per_block));
+// Tiles of the results of all groups, as if each group were one matrix product.
+int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
+    const int64 rows = divide_up(own.m, i.tile_rows);
+    const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
+    if(i.all_groups)
+        return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
+    return saturated(saturated(rows, groups), divide_up(columns, i.tile_columns));
 }
 
 // log2 in sixteenths, linear between powers of two.
@@ -142,19 +103,20 @@ int64 octaves(int64 value) {
 
 int64 distance(const Sizes& a, const Sizes& b) {
     const auto apart = [](int64 x, int64 y) { return std::abs(octaves(x) - octaves(y)); };
-    return apart(a.groups, b.groups) + apart(a.k, b.k) + apart(a.c, b.c) + apart(taps(a), taps(b)) +
-           apart(gemm_k(a), gemm_k(b));
+    return apart(a.groups, b.groups) + apart(a.k, b.k) + apart(a.c, b.c) + apart(a.taps(), b.taps()) +
+           apart(a.output_positions(), b.output_positions());
 }
 
 // The split_k for this problem: as many workgroups as in the measurement, sums that are no longer than those of correct
 // runs, and at least one GEMM-K tile per workgroup.
 int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
-    const int64 workgroups = candidate.split_k * tiles(i, measured);
-    const int64 own = tiles(i, p);
-    const int64 terms = terms_of(i, p);
+    const Extents extents = extents_of(i.operation, p);
+    const int64 workgroups = candidate.split_k * tiles(i, extents_of(i.operation, measured), measured.groups);
+    const int64 own = tiles(i, extents, p.groups);
+    const int64 terms = extents.k;
     int64 wanted = (2 * workgroups + own) / (2 * own);  // rounded to the nearest integer
-    wanted = std::max({wanted, ceil_div(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
-    return std::min({wanted, ceil_div(terms, i.k_per_block), kMostSplits});
+    wanted = std::max({wanted, divide_up(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
+    return std::min({wanted, divide_up(terms, i.k_per_block), kMostSplits});
 }
 
 // A GPU of compute capability 9.0 runs code for sm_90a.
@@ -216,7 +178,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
                          return own[static_cast<std::size_t>(c.instance)] &&
                                 (measured || !instance_fields().data[c.instance].generic);
                      });
-        const bool near = (taps(other) == 1) == (taps(sizes) == 1) && neighbour.distance <= kFarthest;
+        const bool near = (other.taps() == 1) == (sizes.taps() == 1) && neighbour.distance <= kFarthest;
         if(!neighbour.candidates.empty() && (neighbour.exact || near))
             found.push_back(std::move(neighbour));
     }
@@ -228,26 +190,23 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 }
 
 // Sort key of an instance for which nothing was measured. A cost model of the architecture would replace it.
-auto rule_order(int position, const Sizes& sizes) {
+auto rule_order(int position, const Extents& own, const Sizes& sizes) {
     const InstanceFields& i = instance_fields().data[position];
-    int64 values = i.m_per_block + i.n_per_block;
-    if(i.all_taps && is_data(i.operation))
-        values = 2 * kHaloChannels;
-    else if(i.all_taps)
-        values = std::max(values, product(product(i.m_per_block, i.n_per_block), taps(sizes)) / kMacsAValue);
-    return std::make_tuple(i.generic, overflows(i, sizes), product(tiles(i, sizes), values),
+    const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
+    return std::make_tuple(i.generic, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
                            -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
     const Sizes sizes = sizes_of(query.problem);
+    const Extents extents = extents_of(query.operation, sizes);
     std::vector<bool> own = eligible(query, arch);
     std::vector<Candidate> found;
     for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
         for(const MeasuredCandidate& c : neighbour.candidates) {
             const auto position = static_cast<std::size_t>(c.instance);
             const InstanceFields& fields = instance_fields().data[position];
-            if(!own[position] || (!neighbour.exact && overflows(fields, sizes)))
+            if(!own[position] || (!neighbour.exact && overflows(fields, extents)))
                 continue;
             own[position] = false;
             found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
@@ -260,7 +219,8 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     for(std::size_t position = 0; position < own.size(); ++position)
         if(own[position])
             rest.push_back(static_cast<int>(position));
-    std::sort(rest.begin(), rest.end(), [&](int a, int b) { return rule_order(a, sizes) < rule_order(b, sizes); });
+    std::sort(rest.begin(), rest.end(),
+              [&](int a, int b) { return rule_order(a, extents, sizes) < rule_order(b, extents, sizes); });
     for(const int position : rest)
         found.push_back(
             {position, -1, instance_fields().data[position].generic ? SelectedBy::Generic : SelectedBy::Rule, 0.f});
@@ -293,7 +253,7 @@ bool sound(const conv::Problem& p) {
 std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::size_t most, std::string* reason) {
     const std::string arch = query.arch.empty() ? device_arch() : query.arch;
     std::string why = "[instance] there is none for " + query.layout + " " + query.dtype + " on " + arch;
-    if(query.operation != "grouped_conv_bwd_weight")
+    if(query.operation != operations::default_name)
         why += " that does " + query.operation + " with " + query.function;
     const bool whole = sound(query.problem);
     if(!whole)

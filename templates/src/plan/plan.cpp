@@ -1,4 +1,4 @@
-// Checks of a problem that both operations need and that depend on the instance.
+// Checks of a problem that every operation needs and that depend on the instance.
 #include "ckgen/plan/plan.hpp"
 
 #include <algorithm>
@@ -22,30 +22,42 @@ std::string check_pointwise(const InstanceTraits& t, const Problem& p) {
     return refuse("conv-spec", "Filter1x1Stride1Pad0 needs filter 1, stride 1, pad 0 in every dimension");
 }
 
+const char* word_of(TensorName tensor) {
+    return tensor == TensorName::in ? "input" : tensor == TensorName::wei ? "weight" : "output";
+}
+
 std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addresses& at) {
-    const auto aligned = [](const char* rule, const char* what, const void* address, int bytes) {
-        return check_multiple(rule, what, address_of(address), std::min(16, bytes));
+    struct Role {
+        const char *vector_rule, *alignment_rule;
+        TensorName tensor;
+        int vector, bytes;
+        bool copied;  // TMA fills the channels past the end of a row with zeros, and reads a copy of rows that do not
+                      // fit
     };
-    const char* in_rule = t.writes_input ? "c-vector" : "b-vector";
-    const char *in = "the input address", *wei = "the weight address";
-    const std::string none;
-    for(const std::string& reason : {
-            // TMA fills the channels past K with zeros, and the output is copied where rows are not multiples of 16
-            // bytes.
-            t.tma ? none : check_multiple("a-vector", "K", p.out_channels(), t.a_vector),
-            check_multiple("b-vector", "C", p.in_channels(), t.b_vector),
-            check_multiple("c-vector", "C", p.in_channels(), t.c_vector),
-            t.tma ? none : check_strides_multiple("a-vector", "an output stride", p.out, p.ndim, t.a_vector),
-            check_strides_multiple(in_rule, "an input stride", p.in, p.ndim, t.writes_input ? t.c_vector : t.b_vector),
-            aligned("a-alignment", "the output address", at.out, t.a_vector * t.elem_bytes),
-            aligned("b-alignment", t.writes_input ? wei : in, t.writes_input ? at.wei : at.in,
-                    t.b_vector * t.elem_bytes),
-            aligned("c-alignment", t.writes_input ? in : wei, t.writes_input ? at.in : at.wei,
-                    t.c_vector * t.written_bytes),
-        })
-        if(!reason.empty())
-            return reason;
-    return {};
+    const std::array<Role, 3> roles{{
+        {"a-vector", "a-alignment", t.roles.a, t.a_vector, t.elem_bytes, t.tma},
+        {"b-vector", "b-alignment", t.roles.b, t.b_vector, t.elem_bytes, false},
+        {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
+    }};
+    std::string reason;
+    for(const Role& role : roles) {
+        // The weight's fastest axis is C.
+        const bool k = role.tensor == TensorName::out;
+        if(reason.empty() && !role.copied)
+            reason =
+                check_multiple(role.vector_rule, k ? "K" : "C", k ? p.out_channels() : p.in_channels(), role.vector);
+    }
+    for(const Role& role : roles)
+        if(reason.empty() && !role.copied && role.tensor != TensorName::wei)  // the weight has no gaps
+            reason = check_strides_multiple(role.vector_rule,
+                                            role.tensor == TensorName::in ? "an input stride" : "an output stride",
+                                            p.tensor(role.tensor), p.ndim, role.vector);
+    for(const Role& role : roles)
+        if(reason.empty())
+            reason =
+                check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),
+                               address_of(at.of(role.tensor)), std::min(16, role.vector * role.bytes));
+    return reason;
 }
 
 std::string check_walk(int ndim, int dimension, int64 lowest, int64 highest, int64 tap) {

@@ -52,6 +52,7 @@ void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream
 Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
     traits.ndim = 2;
+    traits.roles = BwdWeight::roles;
     traits.conv_spec = ConvSpec::Default;
     traits.m_per_block = tile[0];
     traits.n_per_block = tile[1];

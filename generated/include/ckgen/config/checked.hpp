@@ -11,7 +11,7 @@ namespace ckgen {
 
 // grouped_conv_bwd_weight, family xdl or wavelet.
 template <class Config>
-using DerivedOf = Derived<Config, false>;
+using DerivedOf = Derived<Config, operations::BwdWeight>;
 template <class Config>
 struct Checked : DerivedOf<Config> {
     static_assert(sizeof(Rules<DerivedOf<Config>>) > 0, "instantiates the rules");
@@ -19,7 +19,7 @@ struct Checked : DerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
-using TmaDerivedOf = TmaDerived<Config, false>;
+using TmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
 template <class Config>
 struct CheckedTma : TmaDerivedOf<Config> {
     static_assert(sizeof(TmaRules<TmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -29,7 +29,7 @@ struct CheckedTma : TmaDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
-using HaloDerivedOf = HaloDerived<Config, false>;
+using HaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
 template <class Config>
 struct CheckedHalo : HaloDerivedOf<Config> {
     static_assert(sizeof(HaloRules<HaloDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -39,7 +39,7 @@ struct CheckedHalo : HaloDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family xdl or wavelet.
 template <class Config>
-using DataDerivedOf = WithFunction<Derived<Config, true>>;
+using DataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedData : DataDerivedOf<Config> {
     static_assert(sizeof(DataRules<DataDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -47,7 +47,7 @@ struct CheckedData : DataDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family wavelet_tma.
 template <class Config>
-using DataTmaDerivedOf = WithFunction<TmaDerived<Config, true>>;
+using DataTmaDerivedOf = WithFunction<TmaDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedDataTma : DataTmaDerivedOf<Config> {
     static_assert(sizeof(DataTmaRules<DataTmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -57,7 +57,7 @@ struct CheckedDataTma : DataTmaDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family stationary.
 template <class Config>
-using DataStationaryDerivedOf = WithFunction<StationaryDerived<Config, true>>;
+using DataStationaryDerivedOf = WithFunction<StationaryDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedDataStationary : DataStationaryDerivedOf<Config> {
     static_assert(sizeof(DataStationaryRules<DataStationaryDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -67,7 +67,7 @@ struct CheckedDataStationary : DataStationaryDerivedOf<Config> {
 
 // grouped_conv_bwd_data, family halo.
 template <class Config>
-using DataHaloDerivedOf = WithFunction<HaloDerived<Config, true>>;
+using DataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedDataHalo : DataHaloDerivedOf<Config> {
     static_assert(sizeof(DataHaloRules<DataHaloDerivedOf<Config>>) > 0, "instantiates the rules");

@@ -3,15 +3,16 @@
 #pragma once
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/config/operations.hpp"
 #include "ckgen/types.hpp"
 
 // clang-format off: one value per line
 namespace ckgen {
 
-// Family xdl or wavelet. a_rows: true for backward data, where A is contiguous along GEMM-K and the
-// input is written. Else A is contiguous along GEMM-M and the weight is written.
-template <class Config, bool a_rows = false>
+// Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
 struct Derived : Config {
+    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -27,8 +28,8 @@ struct Derived : Config {
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
-    static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
@@ -57,10 +58,10 @@ struct Derived : Config {
     static constexpr int vgpr_budget = 512 / ((load_waves + math_waves + 3) / 4);  // 32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit.
 };
 
-// Family wavelet_tma. a_rows: true for backward data, where A is contiguous along GEMM-K and the
-// input is written. Else A is contiguous along GEMM-M and the weight is written.
-template <class Config, bool a_rows = false>
+// Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
 struct TmaDerived : Config {
+    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -73,8 +74,8 @@ struct TmaDerived : Config {
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
-    static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
@@ -88,10 +89,10 @@ struct TmaDerived : Config {
     static constexpr int warpgroups = math_waves / 2;  // Warpgroups of 128 threads that do the matrix work.
 };
 
-// Family stationary. a_rows: true for backward data, where A is contiguous along GEMM-K and the
-// input is written. Else A is contiguous along GEMM-M and the weight is written.
-template <class Config, bool a_rows = false>
+// Family stationary. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
 struct StationaryDerived : Config {
+    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -104,8 +105,8 @@ struct StationaryDerived : Config {
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
-    static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
@@ -119,10 +120,10 @@ struct StationaryDerived : Config {
     static constexpr int warpgroups = math_waves / 2;  // Warpgroups of 128 threads that do the matrix work.
 };
 
-// Family halo. a_rows: true for backward data, where A is contiguous along GEMM-K and the
-// input is written. Else A is contiguous along GEMM-M and the weight is written.
-template <class Config, bool a_rows = false>
+// Family halo. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
 struct HaloDerived : Config {
+    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -134,8 +135,8 @@ struct HaloDerived : Config {
     using Config::n_per_block;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
-    static constexpr int elem_bytes = sizeof(Out);  // Bytes of an element of A and B.
-    static constexpr int c_bytes = a_rows ? sizeof(In) : sizeof(Wei);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_rows ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.

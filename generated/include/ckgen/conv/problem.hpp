@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ckgen/config/operations.hpp"
 #include "ckgen/types.hpp"
 
 namespace ckgen::conv {
@@ -32,6 +33,9 @@ struct Problem {
     Tensor in, wei, out;
     std::array<int64, 3> strides{}, dilations{}, left_pads{}, right_pads{};
 
+    const Tensor& tensor(TensorName name) const {
+        return name == TensorName::in ? in : name == TensorName::wei ? wei : out;
+    }
     int64 groups() const { return in.lengths[0]; }
     int64 images() const { return in.lengths[1]; }
     int64 in_channels() const { return in.lengths[2]; }

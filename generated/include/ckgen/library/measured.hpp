@@ -20,12 +20,15 @@ struct Span {
 
 struct InstanceFields {
     const char *name, *operation, *layout, *dtype, *function;
-    const char* archs;  // separated by blanks; empty: all
-    int m_per_block, n_per_block, k_per_block;
+    const char* archs;                         // separated by blanks; empty: all
+    int tile_rows, tile_columns, k_per_block;  // of the result, and of a step along GEMM-K
+    int values;                                // read per term of a tile's sums
+    int macs;                                  // per term and tap, if they may take longer than reading; else 0
     int a_vector, b_vector, c_vector;
     int weight_rows;  // rows of GEMM-K that stay in LDS: family stationary, else 0
     bool any_filter;  // its conv_spec is Default
-    bool all_taps;    // a tile has the weights of all taps: family halo
+    bool all_taps;    // a tile's columns are those of every tap
+    bool all_groups;  // a tile's columns run over the groups
     bool generic;
 };
 

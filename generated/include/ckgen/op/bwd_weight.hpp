@@ -2,16 +2,31 @@
 // Backward weight as the planned operation that op/planned.hpp is a template over.
 #pragma once
 
+#include "ckgen/conv/problem_sizes.hpp"
 #include "ckgen/op/planned.hpp"
+#include "ckgen/op/reference_conv_bwd_weight.hpp"
 #include "ckgen/plan/bwd_weight_plan.hpp"
 
 namespace ckgen::tensor_operation::device {
 
-struct BwdWeight {
-    static constexpr const char* name = "grouped_conv_bwd_weight";
-    static constexpr const char* words = "grouped convolution backward weight";
+struct BwdWeight : operations::BwdWeight {
     using Traits = conv::BwdWeightTraits;
     using Plan = conv::BwdWeightPlan;
+    template <class DataType>
+    using Reference = host::ReferenceConvBwdWeight<DataType>;
+
+    static constexpr bool packed_output = true;
+
+    static conv::Extents extents(const conv::ProblemSizes& p) { return {p.k, p.c, p.taps(), p.output_positions()}; }
+    static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion&,
+                          const conv::Addresses& at, int compute_units) {
+        return conv::make_plan(traits, problem, at, compute_units);
+    }
+    static void place(conv::BwdWeightArgs& args, const conv::Addresses& at) {
+        args.in = static_cast<const char*>(at.in);
+        args.wei = static_cast<char*>(const_cast<void*>(at.wei));
+        args.out = static_cast<const char*>(at.out);
+    }
 };
 
 // Sums the f32 partials of all splits into the weight. reduce.cpp defines it once per weight type.

@@ -1,7 +1,12 @@
 // Copied by ckgen from templates/include/ckgen/op/planned.hpp. Do not edit; run: ckgen generate
 // The host side of every operation. Making an argument checks and plans the problem; support, workspace and run use the
-// plan. Operation: BwdWeight or BwdData, which have `name`, `words`, Traits and Plan. planned.cpp defines the functions
-// for these two.
+// plan. Operation: a struct of op/operations.hpp, with the members of its record (ckgen/config/operations.hpp) and
+//   Traits, Plan          what planning reads of an instance, and its result
+//   make_plan(), place()  plan a problem; set the addresses in the arguments of a kernel
+//   packed_output         true if kernels need the output's positions without gaps
+//   extents()             the sizes that the selector counts with
+//   Reference<DataType>   the CPU reference
+// planned.cpp defines the functions for all of them.
 #pragma once
 
 #include <memory>

@@ -29,7 +29,7 @@ struct FunctionCounts {
 // An operator that also takes a Problem with any number of dimensions. The C API uses it.
 struct ConvRunner {
     virtual ~ConvRunner() = default;
-    // "grouped_conv_bwd_weight" or "grouped_conv_bwd_data": determines the tensor that Run writes.
+    // Its name (ckgen/config/operations.hpp), which determines the tensor that Run writes.
     virtual const char* Operation() const = 0;
     virtual std::unique_ptr<BaseArgument> MakeProblemArgument(const conv::Problem& problem, const conv::Fusion& fusion,
                                                               void* p_in, void* p_wei, const void* p_out) const = 0;

@@ -4,9 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
-#include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
-
 namespace ckgen::tensor_operation::device::instance {
 
 // Specialised per operation in generated headers; GetInstances() returns every instance of the library for DeviceOp.
@@ -15,7 +12,7 @@ struct DeviceOperationInstanceFactory;
 
 }  // namespace ckgen::tensor_operation::device::instance
 
-// Use at global scope. The operator's type follows the name: BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
+// Use at global scope. The type of the operator follows the name: Operator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>.
 #define CKGEN_DECLARE_INSTANCE(NAME, ...)                                                                              \
     namespace ckgen::instances {                                                                                       \
     std::unique_ptr<::ckgen::tensor_operation::device::__VA_ARGS__> make_##NAME();                                     \

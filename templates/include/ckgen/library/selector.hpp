@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "ckgen/config/operations.hpp"
 #include "ckgen/conv/fusion.hpp"
 
 namespace ckgen::tensor_operation::device::instance {
@@ -28,11 +29,11 @@ struct SelectedInstance {
 };
 
 struct SelectionQuery {
-    conv::Problem problem;                              // its split_k is ignored
-    conv::Fusion fusion;                                // backward data only
-    std::string operation = "grouped_conv_bwd_weight";  // or grouped_conv_bwd_data
-    std::string layout;                                 // "NHWGC/GKYXC/NHWGK", in this order for both operations
-    std::string dtype;                                  // "f16"
+    conv::Problem problem;                             // its split_k is ignored
+    conv::Fusion fusion;                               // for operations with a function
+    std::string operation = operations::default_name;  // one of ckgen/config/operations.hpp
+    std::string layout;                                // "NHWGC/GKYXC/NHWGK", in this order for every operation
+    std::string dtype;                                 // "f16"
     std::string function = "PassThrough";
     std::string arch;  // "sm_90a", "gfx942", "host"; empty: the current device's
     const void *p_in = nullptr, *p_wei = nullptr, *p_out = nullptr;  // null: alignment is not checked
@@ -48,7 +49,7 @@ std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::
 // problem.
 SelectedInstance SelectInstance(const SelectionQuery& query);
 template <class Layout, class DataType>
-SelectedInstance SelectInstance(const conv::Problem& problem, const char* operation = "grouped_conv_bwd_weight") {
+SelectedInstance SelectInstance(const conv::Problem& problem, const char* operation = operations::default_name) {
     SelectionQuery query;
     query.problem = problem;
     query.operation = operation;

@@ -1,4 +1,4 @@
-// Types that the planning of both operations shares: the traits of an instance and the plan of a problem.
+// Types that the planning of every operation shares: the traits of an instance and the plan of a problem.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct DTensorTraits {
 struct InstanceTraits {
     int ndim;
     MemoryOrder order;
-    bool writes_input;  // backward data; else backward weight, which writes the weight
+    Roles roles;
     ConvSpec conv_spec;
     int m_per_block, n_per_block, k_per_block;
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
@@ -42,12 +42,14 @@ struct InstanceTraits {
 };
 
 // The traits that follow from an instance in the same way for every family. D: the Config with its derived values.
-template <class D>
-InstanceTraits common_traits(bool writes_input) {
+// Operation: its struct in ckgen/op.
+template <class D, class Operation>
+InstanceTraits common_traits() {
     InstanceTraits traits{};
     traits.ndim = D::Layout::ndim;
-    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>, !writes_input};
-    traits.writes_input = writes_input;
+    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>,
+                    Operation::packed_output};
+    traits.roles = Operation::roles;
     traits.conv_spec = D::conv_spec;
     traits.m_per_block = D::m_per_block;
     traits.n_per_block = D::n_per_block;
@@ -79,9 +81,15 @@ struct Addresses {
     const void* in;
     const void* wei;
     const void* out;
+
+    const void*& of(TensorName name) { return name == TensorName::in ? in : name == TensorName::wei ? wei : out; }
+    const void* of(TensorName name) const { return Addresses(*this).of(name); }
 };
 
-// Checks of both operations before sizes are multiplied: dimensions, layout and split_k.
+// A tensor's name in sentences: "input", "weight" or "output".
+const char* word_of(TensorName tensor);
+
+// Checks of every operation before sizes are multiplied: dimensions, layout and split_k.
 std::string check_problem(const InstanceTraits& traits, const Problem& problem);
 // Refuses a problem that is not a pointwise convolution, if the instance takes only those.
 std::string check_pointwise(const InstanceTraits& traits, const Problem& problem);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckgen/conv/problem.hpp"
+#include "ckgen/conv/problem_sizes.hpp"
 
 namespace ckgen::conv {
 
@@ -23,8 +24,6 @@ std::string refuse(const char* rule, const std::string& sentence);
 
 // Multiplies `value` by `factor`; false if the product exceeds int64.
 bool multiply(int64& value, int64 factor);
-
-inline int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
 
 // Refuses a value that is not a multiple of the vector.
 std::string check_multiple(const char* rule, const char* what, int64 value, int vector);

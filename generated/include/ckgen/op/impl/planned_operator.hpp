@@ -1,12 +1,12 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/planned_operator.hpp. Do not edit; run: ckgen generate
-// The operator of an instance, except for the parts in which CK's interfaces of the two operations differ, and the
+// The operator of an instance, except for the parts in which CK's interfaces of the operations differ, and the
 // macros that a generated instance ends with.
 //
 // An instance names a family: a struct in ckgen::instances that binds a kernel to an operation. Both passes use
 //   Checked<Config>    the Config with its derived values, D below, after its rules are asserted
 //   Kernel<D>          the kernel that platform::launch starts
 //   Reduction<D>       only with CKGEN_DEFINE_INSTANCE_AND_REDUCTION: the kernel that adds f32 partials
-// and host code, partly from the bases BwdWeightFamily or BwdDataFamily and MfmaFamily or TmaFamily,
+// and host code, partly from the base of its operation and MfmaFamily or TmaFamily,
 //   Operation, Interface<Config>, Operator<...>
 //   traits<D>()        the Traits of the operation
 //   problem<D>(launch) the plan with its pointers, as the kernel takes it

@@ -87,7 +87,7 @@ struct BwdDataFamily {
     template <class D>
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits{};
-        static_cast<conv::InstanceTraits&>(traits) = conv::common_traits<D>(/*writes_input=*/true);
+        static_cast<conv::InstanceTraits&>(traits) = conv::common_traits<D, Operation>();
         traits.d = tensor_operation::device::DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list();
         traits.scalars = tensor_operation::device::scalars_of<typename D::Function>;
         return traits;

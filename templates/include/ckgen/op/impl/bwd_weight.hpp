@@ -54,7 +54,7 @@ struct BwdWeightFamily {
 
     template <class D>
     static conv::BwdWeightTraits traits() {
-        return {conv::common_traits<D>(/*writes_input=*/false)};
+        return {conv::common_traits<D, Operation>()};
     }
     template <class D>
     static const conv::BwdWeightArgs& problem(const Launch& launch) {

@@ -3,7 +3,7 @@
 set(CKGEN_OPERATIONS grouped_conv_bwd_data grouped_conv_bwd_weight)
 # The library's own sources: those that define kernels, those that are host code only, and the C API over all operations.
 set(CKGEN_KERNEL_SOURCES src/kernels/reduce.cpp src/kernels/repack.cpp)
-set(CKGEN_RUNTIME_SOURCES src/host/bank_conflicts.cpp src/host/matrix_units.cpp src/host/runtime.cpp src/host/thread.cpp src/host/tma.cpp src/op/planned.cpp src/op/reference.cpp src/op/runner.cpp src/plan/bwd_data_fusion.cpp src/plan/bwd_data_halo.cpp src/plan/bwd_data_plan.cpp src/plan/bwd_data_tma.cpp src/plan/bwd_weight_plan.cpp src/plan/bwd_weight_split.cpp src/plan/memory_overlap.cpp src/plan/plan.cpp src/plan/problem_checks.cpp src/plan/repack_plan.cpp src/plan/tile_schedule.cpp)
+set(CKGEN_RUNTIME_SOURCES src/host/bank_conflicts.cpp src/host/matrix_units.cpp src/host/runtime.cpp src/host/thread.cpp src/host/tma.cpp src/op/planned.cpp src/op/reference_bwd_data.cpp src/op/reference_bwd_weight.cpp src/op/runner.cpp src/plan/bwd_data_fusion.cpp src/plan/bwd_data_halo.cpp src/plan/bwd_data_plan.cpp src/plan/bwd_data_tma.cpp src/plan/bwd_weight_plan.cpp src/plan/bwd_weight_split.cpp src/plan/memory_overlap.cpp src/plan/plan.cpp src/plan/problem_checks.cpp src/plan/repack_plan.cpp src/plan/tile_schedule.cpp)
 set(CKGEN_API_SOURCES src/library/c_api.cpp src/library/measured.cpp src/library/registry.cpp src/library/selector.cpp)
 set(CKGEN_GROUPS_grouped_conv_bwd_data gfx90a_gfx942_gfx950 gfx90a_gfx942_gfx950_gfx1100_gfx1201)
 set(CKGEN_FACTORIES_grouped_conv_bwd_data

@@ -8,14 +8,14 @@ namespace ckgen {
 namespace {
 
 const InstanceFields instances[] = {
-    {"grouped_conv1d_bwd_data_xdl_scaled_residual_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "ScaledResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv1d_bwd_data_xdl_soft_clip_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "SoftClip", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 8, 2, 8, 0, true, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 8, 8, 8, 0, false, false, false},
-    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 8, 8, 8, 0, true, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 8, 8, 8, 0, true, false, false},
-    {"grouped_conv3d_bwd_data_xdl_scaled_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "ScaledResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv3d_bwd_data_xdl_soft_clip_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "SoftClip", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
+    {"grouped_conv1d_bwd_data_xdl_scaled_residual_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "ScaledResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_data_xdl_soft_clip_ngkw_gkxc_ngcw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "bf16", "SoftClip", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 8, 2, 8, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
+    {"grouped_conv3d_bwd_data_xdl_scaled_residual_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "ScaledResidual", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_data_xdl_soft_clip_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "bf16", "SoftClip", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
 };
 
 const char* const functions[] = {

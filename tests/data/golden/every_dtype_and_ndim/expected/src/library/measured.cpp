@@ -8,14 +8,14 @@ namespace ckgen {
 namespace {
 
 const InstanceFields instances[] = {
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
-    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 1, 1, 1, 0, true, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "GNWC/GKXC/GNWK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
+    {"grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, 0, true, false, false, true},
 };
 
 }  // namespace

@@ -8,15 +8,15 @@ namespace ckgen {
 namespace {
 
 const InstanceFields instances[] = {
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 2, 2, 2, 0, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 2, 2, 2, 0, true, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 2, 2, 2, 0, false, false, false},
-    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 2, 2, 2, 0, true, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 8, 8, 8, 0, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 4, 8, 8, 0, false, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 8, 8, 8, 0, true, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 4, 8, 8, 0, true, false, false},
-    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 1, 1, 1, 0, true, false, true},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, false, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 8, 8, 8, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 4, 8, 8, 0, true, false, false, false},
+    {"grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic", "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 32, 128, 0, 1, 1, 1, 0, true, false, false, true},
 };
 
 }  // namespace

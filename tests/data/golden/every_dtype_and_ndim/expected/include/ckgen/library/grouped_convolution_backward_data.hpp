@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckgen/library/factory.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
 #include "ckgen/op/functions.hpp"
 
 // clang-format off: one function per line

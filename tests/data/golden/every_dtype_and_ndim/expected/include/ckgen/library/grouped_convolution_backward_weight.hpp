@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckgen/library/factory.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 
 // clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {

@@ -1,0 +1,59 @@
+// Copied by ckgen from templates/include/ckgen/conv/problem_sizes.hpp. Do not edit; run: ckgen generate
+// Sizes of a problem for counting, with which the selector compares problems. Products saturate.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "ckgen/types.hpp"
+
+namespace ckgen::conv {
+
+inline constexpr int64 kCeiling = int64{1} << 40;  // far above any supported problem
+
+inline int64 saturated(int64 a, int64 b) {
+    int64 result = 0;
+    return __builtin_mul_overflow(a, b, &result) || result > kCeiling ? kCeiling : result;
+}
+
+inline int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
+
+// K and C count per group.
+struct ProblemSizes {
+    int ndim;
+    int64 groups, batch, k, c;
+    std::array<int64, 3> filter, input, strides, dilations, left_pads, right_pads;
+
+    auto key() const {
+        return std::tie(ndim, groups, batch, k, c, filter, input, strides, dilations, left_pads, right_pads);
+    }
+    int64 output(int d) const {
+        const int64 reach = (filter[d] - 1) * dilations[d] + 1;
+        return (input[d] + left_pads[d] + right_pads[d] - reach) / strides[d] + 1;
+    }
+    // The product of `first` and size(d) of every dimension d.
+    template <class Size>
+    int64 product(int64 first, const Size& size) const {
+        int64 result = saturated(1, first);
+        for(int d = 0; d < ndim; ++d)
+            result = saturated(result, size(d));
+        return result;
+    }
+    int64 taps() const {
+        return product(1, [&](int d) { return filter[d]; });
+    }
+    int64 output_positions() const {
+        return product(batch, [&](int d) { return output(d); });
+    }
+    int64 input_positions() const {
+        return product(batch, [&](int d) { return input[d]; });
+    }
+};
+
+// The sizes of one group as one matrix product: M, N per tap, the taps that N runs over, and the number of terms in the
+// longest sum. The record of the operation in ckgen/operations has the same.
+struct Extents {
+    int64 m, n, taps, k;
+};
+
+}  // namespace ckgen::conv
