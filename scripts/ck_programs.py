@@ -3,9 +3,9 @@ without a change to their sources or CMake files, and print what happened as a t
 
 CK_SRC=/path/to/composable_kernel python scripts/ck_programs.py [--amd gfx90a] [--write]
 
-The programs are CK's clients, GTests and profiler. Nothing is downloaded. The host platform executes kernels much more
-slowly than a GPU, so a client runs as a copy in which the constants of its problem are smaller; tests run case by case,
-each up to --limit seconds. GTest is taken from --gtest, a folder with include/ and lib/.
+The programs are CK's clients, examples, GTests and profiler. Nothing is downloaded. The host platform executes kernels
+much more slowly than a GPU, so a client runs as a copy in which the constants of its problem are smaller; tests run
+case by case, each up to --limit seconds. GTest is taken from --gtest, a folder with include/ and lib/.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ CLIENTS = (
     "15_convnd_bwd_data",
     "24_grouped_conv_activation",
 )
+EXAMPLES = ("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d")
 TESTS = ("grouped_convnd_bwd_weight", "grouped_convnd_bwd_data", "convnd_bwd_data")
 PROFILED = ("grouped_conv_bwd_weight", "grouped_conv_bwd_data", "conv_bwd_data")
 # Upper limits of the constants of a client's copy.
@@ -41,49 +42,7 @@ _PROFILER_ARGUMENTS = {
     "grouped_conv_bwd_data": "1 1 1 1 0 0 2 2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1",
     "conv_bwd_data": "1 1 1 1 0 0 2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1",
 }
-# The project around CK's folders: what CK's own top-level files define for them.
-PROJECT = """\
-cmake_minimum_required(VERSION 3.15)
-project(ck_programs LANGUAGES CXX)
-add_compile_options(-std=c++17)
-find_package(composable_kernel REQUIRED COMPONENTS device_conv_operations utility)
-find_package(Threads REQUIRED)
-foreach(folder {clients})
-    add_subdirectory("${{CK_SRC}}/client_example/${{folder}}" "client_example/${{folder}}")
-endforeach()
-if(SMALL)
-    return()
-endif()
-include_directories("${{CK_SRC}}/profiler/include")
-set(profilers "")
-foreach(name {profiled})
-    list(APPEND profilers "${{CK_SRC}}/profiler/src/profile_${{name}}.cpp")
-endforeach()
-add_executable(ckProfiler "${{CK_SRC}}/profiler/src/profiler.cpp" ${{profilers}})
-target_link_libraries(ckProfiler PRIVATE composable_kernel::device_conv_operations)
-if(NOT GTEST)
-    return()
-endif()
-find_library(GTEST_LIBRARY gtest PATHS "${{GTEST}}" PATH_SUFFIXES lib lib/x86_64-linux-gnu NO_DEFAULT_PATH REQUIRED)
-find_library(GTEST_MAIN gtest_main PATHS "${{GTEST}}" PATH_SUFFIXES lib lib/x86_64-linux-gnu NO_DEFAULT_PATH REQUIRED)
-function(add_gtest_executable name)
-    add_executable(${{name}} ${{ARGN}})
-    target_include_directories(${{name}} SYSTEM PRIVATE "${{GTEST}}/include")
-    target_link_libraries(${{name}} PRIVATE composable_kernel::device_conv_operations ${{GTEST_LIBRARY}} ${{GTEST_MAIN}}
-        Threads::Threads)
-    set(result 0 PARENT_SCOPE)
-endfunction()
-add_library(utility INTERFACE)
-foreach(ndim 1 2 3)
-    foreach(name grouped_conv${{ndim}}d_bwd_weight grouped_conv${{ndim}}d_bwd_weight_bilinear
-                 grouped_conv${{ndim}}d_bwd_data conv${{ndim}}d_bwd_data)
-        add_library(device_${{name}}_instance INTERFACE)
-    endforeach()
-endforeach()
-foreach(folder {tests})
-    add_subdirectory("${{CK_SRC}}/test/${{folder}}" "test/${{folder}}")
-endforeach()
-""".format(clients=" ".join(CLIENTS), profiled=" ".join(PROFILED), tests=" ".join(TESTS))
+PROJECT = Path(__file__).with_suffix("")  # a folder with CMakeLists.txt
 
 
 @dataclass
@@ -152,19 +111,18 @@ def library(work: Work, arch: str) -> Path:
 def built(work: Work, prefix: Path, arch: str, source: Path, small: bool = False) -> dict[str, Path | None]:
     """Build every program for backward convolutions; the executables by name, None for one that did not build."""
     folder = work.folder / (f"programs-{arch or 'host'}" + ("-small" if small else ""))
-    project = work.folder / "project"
-    project.mkdir(parents=True, exist_ok=True)
-    (project / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
     options = ["-DCMAKE_CXX_COMPILER=hipcc", f"-DCMAKE_CXX_FLAGS=--offload-arch={arch}"] if arch else []
     if work.gtest is not None:
         options.append(f"-DGTEST={work.gtest}")
     options += [f"-DCK_SRC={source}", f"-DCMAKE_PREFIX_PATH={prefix}", "-DGPU_TARGETS=gfx90a;gfx942"]
+    lists = {"CLIENTS": CLIENTS, "EXAMPLES": EXAMPLES, "PROFILED": PROFILED, "TESTS": TESTS}
+    options += [f"-D{name}={';'.join(folders)}" for name, folders in lists.items()]
     options += ["-DCMAKE_BUILD_TYPE=Release", f"-DSMALL={'ON' if small else 'OFF'}"]
-    need("cmake", "-S", project, "-B", folder, "-G", "Ninja", *options, amd=bool(arch))
+    need("cmake", "-S", PROJECT, "-B", folder, "-G", "Ninja", *options, amd=bool(arch))
     targets = sorted(
         set(
             re.findall(
-                r"^((?:client|test)_\w*bwd_\w+|ckProfiler):",
+                r"^((?:client|example|test)_\w*bwd_\w+|ckProfiler):",
                 command("ninja", "-C", folder, "-t", "targets", "all")[1],
                 re.MULTILINE,
             )
@@ -189,6 +147,16 @@ def small_copy(work: Work) -> Path:
 def _smaller(constant: re.Match[str]) -> str:
     value = int(constant[3])
     return f"{constant[1]}{min(value, SMALL.get(constant[2], value))};"
+
+
+def run_example(work: Work, program: Path) -> str:
+    """Run with verification and a small problem."""
+    # The grouped ones read G from the place of the number of dimensions, and want one number more.
+    sizes = "2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 0"
+    if "convnd" in program.name:
+        sizes = "2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1"
+    code, _ = command(program, *f"1 1 1 {sizes}".split(), limit=work.limit)
+    return f"exit {code}"
 
 
 def run_client(work: Work, program: Path) -> str:
@@ -225,6 +193,9 @@ def run_profiler(work: Work, program: Path) -> str:
     return ", ".join(words)
 
 
+RUNS = {"test": run_test, "example": run_example, "ckProfiler": run_profiler}
+
+
 def host(work: Work) -> None:
     """Build all programs for the host and run them."""
     prefix = library(work, "")
@@ -232,7 +203,7 @@ def host(work: Work) -> None:
         row = work.row(name)
         row.host = "yes" if path else "no"
         if path and not name.startswith("client_"):
-            row.run = run_test(work, path) if name.startswith("test_") else run_profiler(work, path)
+            row.run = RUNS[name.partition("_")[0]](work, path)
     for name, path in built(work, prefix, "", small_copy(work), small=True).items():
         work.row(name).run = run_client(work, path) if path else ""
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -23,3 +24,6 @@
 #include "ckgen/platform/runtime.hpp"
 #include "ckgen/tuple.hpp"
 #include "ckgen/types.hpp"
+
+// These include this header.
+#include "ck/utility/common_header.hpp"

@@ -43,6 +43,12 @@ struct HostTensorDescriptor {
     template <class Number, class Step, class = std::enable_if_t<std::is_convertible_v<Step, std::size_t>>>
     HostTensorDescriptor(std::initializer_list<Number> lengths, std::initializer_list<Step> strides)
         : mLens(lengths.begin(), lengths.end()), mStrides(strides.begin(), strides.end()) {}
+    // For lists of numbers of several types.
+    HostTensorDescriptor(std::initializer_list<ck::long_index_t> lengths)
+        : mLens(lengths.begin(), lengths.end()), mStrides(packed(mLens)) {}
+    HostTensorDescriptor(std::initializer_list<ck::long_index_t> lengths,
+                         std::initializer_list<ck::long_index_t> strides)
+        : mLens(lengths.begin(), lengths.end()), mStrides(strides.begin(), strides.end()) {}
     template <class Lengths,
               class = std::enable_if_t<std::is_convertible_v<ck::ranges::range_value_t<const Lengths>, std::size_t>>>
     HostTensorDescriptor(const Lengths& lengths)
