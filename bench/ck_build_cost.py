@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from ckgen.generate.command import GenerateCommand  # noqa: E402
 from ckgen.generate.inputs import load_context  # noqa: E402
 from ckgen.generate.render import render_tree  # noqa: E402
 from ckgen.spec.expand import expand_document  # noqa: E402
@@ -72,7 +73,7 @@ def own_commands(options: argparse.Namespace, folder: Path) -> tuple[list[list[s
         if (instance.family, instance.layout, instance.dtype) == ("xdl", "NHWGC/GKYXC/NHWGK", "f16")
         and not instance.generic
     ]
-    tree = render_tree(chosen, load_context(spec.name, spec.read_text(encoding="utf-8"), "ckgen generate", {}))
+    tree = render_tree(chosen, load_context(GenerateCommand(spec.name), spec.read_text(encoding="utf-8"), {}))
     for path, text in tree.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

@@ -8,7 +8,8 @@ has nothing to do, and `check`. Prints the median in instances per second beside
 
 With --cutlass, the folder of CUTLASS's `cutlass_library` (`pip download --no-deps nvidia-cutlass`, unpacked), whole
 commands are timed alternately in new processes instead: `ckgen generate` and `ckgen check` against CUTLASS's generator
-with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second.
+with --operations conv2d --kernels all. The bars are ratios of instances, or kernels, per second. Python caches the byte
+code of both, as in an installation.
 
 Each run has its own folder, and all folders are deleted at the end: a file system that has just deleted many files
 creates new ones more slowly.
@@ -29,6 +30,7 @@ from functools import partial
 from pathlib import Path
 
 from ckgen.generate import writer
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.spec.expand import expand_document
@@ -76,7 +78,7 @@ def tree_of(spec: Path, phases: dict[str, list[float]]) -> tuple[int, dict[str, 
     document = load(spec)
     expansion = expand_document(document)
     marks.append(time.perf_counter())
-    context = load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions)
+    context = load_context(GenerateCommand(spec.name), document.text, expansion.sets, expansion.spec.own_functions)
     tree = render_tree(expansion.instances, context)
     marks.append(time.perf_counter())
     phases.setdefault("read and expand", []).append(marks[1] - marks[0])
@@ -112,7 +114,9 @@ def measure(spec: Path, out: Path, repeat: int) -> tuple[int, dict[str, list[Cos
 def command_cost(*words: str, folder: Path) -> tuple[Cost, str]:
     """Run a command in a new process; return its cost and its output."""
     wall, before = time.perf_counter(), os.times()
-    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
+    cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    cached["PYTHONPYCACHEPREFIX"] = str(folder / "byte-code")
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=cached)
     wall, after = time.perf_counter() - wall, os.times()
     if done.returncode:
         raise SystemExit(done.stderr)

@@ -1,4 +1,4 @@
-"""What ckgen says when something is wrong: places, diagnostics and the one way they are printed.
+"""Diagnostics: messages with their places, and the one way they are printed.
 
 Modules return or raise diagnostics; only the command line prints them. The printed form is
 

@@ -1,4 +1,4 @@
-"""Where ckgen's own data lies: in a checkout beside the package, in an installed wheel inside it."""
+"""Paths of ckgen's own data: next to the package in a checkout, inside it in an installed wheel."""
 
 from __future__ import annotations
 

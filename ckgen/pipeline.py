@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ckgen.build import cmake
 from ckgen.generate import writer
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.filters import filtered
@@ -29,8 +30,8 @@ def prove(spec: Path, out: Path, build_dir: Path, problems: str = "tiny", set_na
     document = source.load(spec)  # text: YAML values that know their line and column
     expansion = expand_document(document)  # Spec -> Instances: models, defaults, products of axes, rules
     instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
-    command = f"ckgen generate --spec {spec} --set {set_name} --out {out}"
-    context = load_context(spec.name, document.text, command, expansion.sets, expansion.spec.own_functions)
+    command = GenerateCommand(spec.name, set_name, (), str(out))
+    context = load_context(command, document.text, expansion.sets, expansion.spec.own_functions)
     tree = render_tree(instances, context)  # {path: text}; all before this line are pure functions
     writer.apply(tree, out)  # disk: the only module that writes generated files
     library = Library(cmake.build(out, "host", build_dir).library)

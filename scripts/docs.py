@@ -127,12 +127,12 @@ def support_page() -> str:
     for arch in ARCHES.values():
         atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
         wave = f"{arch.native_wave}"
-        rows.append((arch.name, wave, f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
+        rows.append((arch.name, wave, f"{arch.lds_limit // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
     for arch in NVIDIA_ARCHES.values():
         own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
         names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
         atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
-        rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_bytes // 1024} KiB", ", ".join(atoms)))
+        rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
     parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS per workgroup", "matrix instructions"), rows))
     parts.append(NVIDIA_NOTE)
     return "\n".join(parts)
@@ -265,7 +265,7 @@ def pages() -> dict[str, str]:
         "docs/instances.md": instances_page(),
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
-        "docs/measured_data.svg": measured_plot(BWD_DATA),
+        "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),
         "README.md": readme,
         measured: results,
     }

@@ -1,10 +1,10 @@
-"""Jobs to measure and their results, as plain data that travels to a worker process and back as JSON."""
+"""Jobs to measure and their results, as plain data that travels to a worker process and back."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import Any, Literal
 
 from ckgen.conv.problem import ConvProblem
@@ -13,7 +13,7 @@ from ckgen.operations.operation import DEFAULT_OPERATION
 from ckgen.problems.sets import NamedProblem
 
 Kind = Literal["instance", "reference"]
-CacheMode = Literal["flush", "rotate", "warm"]
+CacheMode = Literal["flush", "warm"]
 
 OK, WRONG, INEXACT = "ok", "wrong", "inexact"
 FAILED, CRASHED, TIMEOUT = "failed", "crashed", "timeout"
@@ -25,7 +25,7 @@ class Settings:
 
     ``warm_up`` runs come first. Then as many samples are taken as fit into ``sample_ms`` milliseconds, but at least
     ``min_samples`` and at most ``max_samples``. ``cache`` is the state of the cache before each sample: `flush` reads a
-    large buffer, `rotate` takes the next of several copies of the tensors, `warm` does nothing.
+    large buffer, `warm` does nothing.
     """
 
     warm_up: int = 3
@@ -65,15 +65,6 @@ class Job:
         work = self.operation, self.function, self.dtype, str(self.problem.problem)
         return self.kind, self.name, *work, self.split_k
 
-    def to_json(self) -> dict[str, Any]:
-        """A form that JSON can represent and ``from_json`` reads."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """The job that ``to_json`` described."""
-        return cls(**{**data, "problem": _named(data["problem"])})
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -94,30 +85,11 @@ class Outcome:
 
 def timed(verdict: str, message: str, times: list[float], **more: Any) -> Outcome:
     """An outcome with the statistics of ``times``, which holds at least one sample."""
-    ordered = sorted(times)
-
-    def quantile(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-    median, q1, q3 = quantile(0.5), quantile(0.25), quantile(0.75)
-    return Outcome(verdict, message, median, ordered[0], q1, q3, len(ordered), **more)
+    q1, median, q3 = quantiles(times if len(times) > 1 else times * 2, n=4, method="inclusive")
+    return Outcome(verdict, message, median, min(times), q1, q3, len(times), **more)
 
 
 def problem_from_json(data: Mapping[str, Any]) -> ConvProblem:
     """The problem whose fields came from ``dataclasses.asdict``; its tuples have become lists in JSON."""
     fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
     return ConvProblem(**fields)
-
-
-def _named(data: Mapping[str, Any]) -> NamedProblem:
-    original = data["original"]
-    return NamedProblem(
-        data["name"],
-        problem_from_json(data["problem"]),
-        None if original is None else problem_from_json(original),
-        data["published_uplift"],
-        tuple(data["operations"]),
-    )

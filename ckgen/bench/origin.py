@@ -34,7 +34,6 @@ def make_origin(
     library_platform: str,
     spec_digest: str,
     commit: str | None = None,
-    compiler: str | None = None,
 ) -> Origin:
     """The origin of rows measured now; ``machine`` names device, driver and software."""
     return Origin(
@@ -44,7 +43,7 @@ def make_origin(
         device=machine["device"],
         driver=machine["driver"],
         software=machine["software"],
-        compiler=compiler or find_compiler(library),
+        compiler=find_compiler(library),
         commit_id=commit or find_commit(),
         spec_digest=spec_digest,
         library_digest=file_digest(library),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,12 +28,11 @@ START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measur
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a run: seconds per job, seconds for all jobs, and the number of crashes or timeouts after which the
-    other jobs of an instance are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
+    """Limits of a run: seconds per job, and the number of crashes or timeouts after which the other jobs of an instance
+    are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
     far on the same problem and data type gets few samples."""
 
     job_seconds: float = 120.0
-    total_seconds: float = math.inf
     crashes: int = 3
     give_up: float = 3.0
 
@@ -59,8 +57,7 @@ class BenchRun:
     def machine(self) -> tuple[dict[str, str], list[str]]:
         """Device, driver and software as the worker sees them, and the references that it has. Raise CkgenError if no
         worker can be started."""
-        told = self._tell({"do": "origin"})
-        references = told.pop("references")
+        told, references = self._tell("origin")
         return told, list(references)
 
     def measure(self, jobs: Sequence[Job], origin: Origin, *, again: Again = "nothing") -> Iterator[ResultRow]:
@@ -77,13 +74,11 @@ class BenchRun:
             self._note_best(row)
         if not wanted:
             return
-        begin = time.monotonic()
         dtypes = sorted({job.dtype for job in wanted})
-        ceilings = self._tell({"do": "ceilings", "dtypes": dtypes})
+        ceilings = self._tell("ceilings", dtypes)
         run_id = self._store.begin(dataclasses.replace(origin, ceilings=ceilings))
         for job in wanted:
-            late = time.monotonic() - begin > self._limits.total_seconds
-            if late or self._crashes[job.name] >= self._limits.crashes:
+            if self._crashes[job.name] >= self._limits.crashes:
                 self.left.append(job)
                 continue
             row = make_row(run_id, now(), job, self._outcome(job))
@@ -94,9 +89,9 @@ class BenchRun:
     def _outcome(self, job: Job) -> Outcome:
         best = self._best.get((job.problem.name, job.dtype))
         limit_ms = None if best is None else best * self._limits.give_up
-        request = {"do": "measure", "job": job.to_json(), "limit_ms": limit_ms}
         try:
-            return Outcome(**self._worker.ask(request, self._limits.job_seconds))
+            outcome: Outcome = self._worker.ask(self._limits.job_seconds, "measure", job, limit_ms)
+            return outcome
         except WorkerGone as gone:
             self._crashes[job.name] += 1
             return Outcome(gone.verdict, gone.message)
@@ -106,9 +101,9 @@ class BenchRun:
             key = row.problem_name, row.dtype
             self._best[key] = min(row.ms, self._best.get(key, math.inf))
 
-    def _tell(self, request: dict[str, object]) -> dict[str, Any]:
+    def _tell(self, do: str, *given: object) -> Any:
         try:
-            return self._worker.ask(request, START_SECONDS)
+            return self._worker.ask(START_SECONDS, do, *given)
         except WorkerGone as gone:
             message = f"the bench worker did not start: {gone.message}"
             raise CkgenError((Diagnostic(None, "bench", message),), 1) from gone

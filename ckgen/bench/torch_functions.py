@@ -26,7 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def fused(torch: Any, gradient: Callable[[], Any], data: TorchData) -> Callable[[], Any]:
-    """A function that starts a gradient, of shape (N, G*C, input), and then the element-wise function of ``data``."""
+    """A function that computes a gradient of shape (N, G*C, input) and applies the element-wise function to it."""
     if data.function.name == PASS_THROUGH:
         return gradient
     scalars: dict[str, Any] = dict(data.function.scalars)

@@ -137,7 +137,7 @@ class GuardedTensor:
         ends = self._torch.cat((self._buffer[: self._ends], self._buffer[self._ends + self._body.numel() :]))
         outside = int((ends != self._guard).sum())
         if outside:
-            return f"{name}: {self._unit * outside} bytes written in front of or behind it"
+            return f"{name}: {self._unit * outside} bytes written before or after it"
         untouched = (self._body.reshape(-1, self.tensor.element_size() // self._unit) == self._poison).all(1)
         missing = int(untouched.sum()) if whole else 0
         return f"{missing} of {self.tensor.numel()} elements were never written" if missing else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ckgen.bench.job import Settings
@@ -21,25 +21,24 @@ class TorchTimer:
         self._flushed = torch.ones(size // 4, dtype=torch.float32, device=device)
         self._least = torch.empty((), dtype=torch.float32, device=device)
 
-    def times(self, launches: Sequence[Callable[[], object]], limit_ms: float | None = None) -> list[float]:
-        """Times of single launches in milliseconds; several functions are launched alternately. Settings defines the
-        number of samples."""
-        for turn in range(self._settings.warm_up):
-            launches[turn % len(launches)]()
-        first = self._sampled(launches, 1)[0]
-        return self._sampled(launches, self._settings.samples(first, limit_ms))
+    def times(self, launch: Callable[[], object], limit_ms: float | None = None) -> list[float]:
+        """Times of single launches in milliseconds. Settings defines the number of samples."""
+        for _ in range(self._settings.warm_up):
+            launch()
+        first = self._sampled(launch, 1)[0]
+        return self._sampled(launch, self._settings.samples(first, limit_ms))
 
-    def _sampled(self, launches: Sequence[Callable[[], object]], count: int) -> list[float]:
+    def _sampled(self, launch: Callable[[], object], count: int) -> list[float]:
         """Queue all launches before waiting for any: the device never waits for Python, because the next launch is
         prepared while the device reads the flush buffer."""
         pairs = [(self._event(), self._event()) for _ in range(count)]
         self.synchronize()
         self._flush()
-        for turn, (begin, end) in enumerate(pairs):
+        for begin, end in pairs:
             if self._settings.cache == "flush":
                 self._flush()
             begin.record()
-            launches[turn % len(launches)]()
+            launch()
             end.record()
         self.synchronize()
         return [float(begin.elapsed_time(end)) for begin, end in pairs]

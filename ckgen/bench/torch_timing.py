@@ -25,8 +25,6 @@ from ckgen.verify.guarded import OUTPUT_POISONS, WORKSPACE_POISONS
 
 _MATMUL_EDGE = 8192
 _COPY_BYTES = 4 * 1024**3
-_ROTATED_BYTES = 512 * 1024 * 1024  # total size of the copies of a problem's tensors: larger than every cache
-_MOST_COPIES = 32
 
 
 def find_torch() -> Any | None:
@@ -76,7 +74,7 @@ class TorchBench:
     def _seconds(self, work: Callable[[], object]) -> float:
         for _ in range(10):  # until the clock rates settle
             work()
-        return timed("", "", self._timer.times([work])).ms / 1e3  # type: ignore[operator]
+        return timed("", "", self._timer.times(work)).ms / 1e3  # type: ignore[operator]
 
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
         """Verify the job, then time it if its result is correct. Raise CkgenError or PyTorch's RuntimeError when a run
@@ -101,23 +99,19 @@ class TorchBench:
         size = self._library.workspace_size(job.name, problem, split_k=split_k)
         scratch = GuardedTensor(torch, self._device, (-1,), torch.int16, WORKSPACE_POISONS[0], size)
         ds = data.d_tensors(d_slots(instance, data.function))
-        sources = self._copies([*(data.in_layout(name, instance.layout) for name in data.read), *ds])
-        targets = [self._blank(job, instance.layout) for _ in sources]
-        used = scratch if size else None
-        launches = [
-            self._launcher(job, split_k, dict(zip(data.read, own, strict=False)), target, own[2:], used)
-            for own, target in zip(sources, targets, strict=True)
-        ]
-        launches[0]()
+        tensors = {name: data.in_layout(name, instance.layout) for name in data.read}
+        target = self._blank(job, instance.layout)
+        launch = self._launcher(job, split_k, tensors, target, ds, scratch if size else None)
+        launch()
         self._timer.synchronize()
-        result = targets[0].tensor
+        result = target.tensor
         found = judge(torch, data, result.permute(to_logical(written, instance.layout)), job.dtype)
-        fault = targets[0].fault(written, whole=True) or scratch.fault("workspace", whole=False)
+        fault = target.fault(written, whole=True) or scratch.fault("workspace", whole=False)
         error = {"max_error": found.max_error, "tolerance": found.tolerance}
         if fault or found.verdict != bench_job.OK:
             return Outcome(bench_job.WRONG, fault or found.message, **error)  # type: ignore[arg-type]
         before = result.clone()
-        times = self._timer.times(launches, limit_ms)
+        times = self._timer.times(launch, limit_ms)
         same = torch.equal(before.view(torch.int16), result.view(torch.int16))
         verdict, message = (bench_job.OK, "") if same else (bench_job.WRONG, "a later run gave other bits")
         return timed(verdict, message, times, workspace_bytes=size, **error)
@@ -145,23 +139,14 @@ class TorchBench:
         """Time PyTorch's gradient, followed by separate element-wise operations if there is a function."""
         problem, torch = job.problem.problem, self._torch
         layout = CHANNELS_LAST[problem.ndim]
-        launches = []
-        for own in self._copies([data.in_layout(name, layout) for name in data.read]):
-            tensors = dict(zip(data.read, own, strict=True))
-            launches.append(fused(torch, gradient_launcher(torch, problem, tensors, job.operation), data))
-        result = gradient_to_logical(problem, launches[0](), job.operation)
+        tensors = {name: data.in_layout(name, layout) for name in data.read}
+        launch = fused(torch, gradient_launcher(torch, problem, tensors, job.operation), data)
+        result = gradient_to_logical(problem, launch(), job.operation)
         self._timer.synchronize()
         found = judge(torch, data, result, job.dtype)
         verdict = bench_job.OK if found.verdict == bench_job.OK else bench_job.INEXACT
-        times = self._timer.times(launches)
+        times = self._timer.times(launch)
         return timed(verdict, found.message, times, max_error=found.max_error, tolerance=found.tolerance)
-
-    def _copies(self, tensors: Sequence[Any]) -> list[list[Any]]:
-        """The tensors, and as many copies of them as the cache mode needs."""
-        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-        rotate = self._settings.cache == "rotate"
-        copies = min(_MOST_COPIES, -(-_ROTATED_BYTES // size)) if rotate else 0
-        return [list(tensors), *([tensor.clone() for tensor in tensors] for _ in range(copies))]
 
     def _blank(self, job: Job, layout: str) -> GuardedTensor:
         problem, written = job.problem.problem, OPERATIONS[job.operation].written

@@ -1,19 +1,14 @@
-"""The process that runs jobs; if it crashes or hangs, its parent loses only the current row.
-
-It reads one JSON request per line from standard input and writes one line per answer. Output of a library or a GPU
-runtime is redirected to standard error, so that it cannot corrupt an answer.
-"""
+"""The process that runs jobs; if it crashes or hangs, its parent loses only the current row."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
-import json
 import os
 import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Protocol
 
 from ckgen.bench import job as bench_job
@@ -43,38 +38,36 @@ def make_bench(library: Library, settings: Settings) -> Bench:
     return NumpyBench(library, settings) if torch is None else TorchBench(torch, library, settings)
 
 
-def answer(bench: Bench, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to one request. A failed job has an outcome too, with `stale` set if the process should end."""
-    if request["do"] == "origin":
-        return {**bench.origin(), "references": bench.references}
-    if request["do"] == "ceilings":
-        return bench.ceilings(request["dtypes"])
-    job = Job.from_json(request["job"])
+def answer(bench: Bench, do: str, given: Sequence[Any]) -> tuple[Any, bool]:
+    """The answer to one request, and whether the process should end. A failed job has an outcome too."""
+    if do == "origin":
+        return (bench.origin(), bench.references), False
+    if do == "ceilings":
+        return bench.ceilings(*given), False
     try:
-        return dataclasses.asdict(bench.measure(job, request["limit_ms"]))
+        outcome = bench.measure(*given)
     except (CkgenError, RuntimeError, MemoryError, ValueError) as error:
         message = "; ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip())
-        failed = Outcome(bench_job.FAILED, message or type(error).__name__)
-        return {**dataclasses.asdict(failed), "stale": not bench.survives_failures}
+        outcome = Outcome(bench_job.FAILED, message or type(error).__name__)
+    return outcome, outcome.verdict == bench_job.FAILED and not bench.survives_failures
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Serve requests about the library ``arguments[0]`` with the settings ``arguments[1]`` until the input ends."""
+def serve(requests: Connection, output: Path, library: Path, settings: Settings) -> None:
+    """Answer requests about a library until the connection closes. The output of the library and of a GPU runtime is
+    redirected to the file ``output``."""
     _die_with_parent()
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    bench = make_bench(Library(arguments[0]), Settings(**json.loads(arguments[1])))
-    for line in sys.stdin:
-        print(json.dumps(answer(bench, json.loads(line))), file=replies, flush=True)
-    return 0
+    descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    bench = make_bench(Library(library), settings)
+    with contextlib.suppress(EOFError):
+        while True:
+            do, *given = requests.recv()
+            requests.send(answer(bench, do, given))
 
 
 def _die_with_parent() -> None:
     """Let Linux end this process when its parent dies: a worker that hangs in a kernel never reads the end of its
-    input."""
+    requests."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -25,7 +25,7 @@ _HOST_COMPILERS = (
 _CLANGS = ("clang++-19", "clang++-20", "clang++-21", "clang++-22")
 # Debian's LLVM 19 does not support these architectures; clang 22 of the ziglang package does.
 _NEEDS_ZIG = ("gfx950", "gfx1250")
-# zig's clang comes without a linker of the name that clang searches for (ld.lld), so LLVM's is used.
+# clang starts a linker called ld.lld, which the ziglang package does not have, so LLVM's is used.
 _LLD_FOLDERS = ("/usr/lib/llvm-19/bin", "/usr/lib/llvm-20/bin", "/usr/lib/llvm-18/bin")
 
 Command = tuple[str, ...]

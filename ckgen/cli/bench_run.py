@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from ckgen.bench.claim import claimed
-from ckgen.bench.job import CacheMode, Job, Settings
+from ckgen.bench.job import Job, Settings
 from ckgen.bench.origin import make_origin, spec_digest
 from ckgen.bench.plan import SPLIT_KS, make_jobs
-from ckgen.bench.runner import Again, BenchRun, Limits, failures
+from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import ResultRow, Store
-from ckgen.build.cmake import Platform
+from ckgen.cli.bench_options import BenchOptions
 from ckgen.cli.common import console
+from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.shape_table import show_shapes
 from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
@@ -28,50 +28,6 @@ from ckgen.problems.sets import NamedProblem, load_problems
 from ckgen.report.summary import Summary, summarise
 
 
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """The command line of `ckgen bench`; `chosen` is true if it names a set or spec to build."""
-
-    filters: tuple[str, ...]
-    spec: Path
-    set_name: str
-    out: Path
-    platform: Platform
-    archs: tuple[str, ...]
-    jobs: int
-    options: tuple[str, ...]
-    library: Path | None
-    tree: Path | None
-    problems: tuple[str, ...]
-    batch: int | None
-    max_macs: int | None
-    split_ks: tuple[str, ...]
-    no_reference: bool
-    store: Path
-    again: Again
-    cache: CacheMode
-    warm_up: int
-    samples: tuple[int, int]
-    sample_ms: float
-    job_seconds: float
-    total_seconds: float | None
-    seed: int
-    commit: str | None
-    compiler: str | None
-    as_json: bool
-    chosen: bool
-
-    @property
-    def settings(self) -> Settings:
-        """Settings of the measurement."""
-        return Settings(self.warm_up, *self.samples, self.sample_ms, self.cache, self.seed)
-
-    @property
-    def limits(self) -> Limits:
-        """Time limits of a row and of the run."""
-        return Limits(self.job_seconds, math.inf if self.total_seconds is None else self.total_seconds)
-
-
 def bench(options: BenchOptions) -> int:
     """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
     path, manifest = _library(options)
@@ -79,22 +35,23 @@ def bench(options: BenchOptions) -> int:
     if options.library is not None and _platform_given() and library.platform != options.platform:
         message = f"{path} is for platform {library.platform}, not {options.platform}"
         raise CkgenError([Diagnostic(None, "platform", message, "leave --platform out")])
+    least, most = options.samples
+    settings = Settings(min_samples=least, max_samples=most, sample_ms=options.sample_ms, cache=options.cache)
     options.store.parent.mkdir(parents=True, exist_ok=True)
     with (
         claimed(options.store),
         Store(options.store) as store,
-        BenchRun(path, options.settings, store, options.limits) as run,
+        BenchRun(path, settings, store, Limits(options.job_seconds)) as run,
     ):
         machine, references = run.machine()
         jobs = _jobs(options, library, manifest, () if options.no_reference else references)
         origin = make_origin(
             path,
-            options.settings,
+            settings,
             machine,
             library_platform=library.platform,
             spec_digest=spec_digest(manifest, library.names),
             commit=options.commit,
-            compiler=options.compiler,
         )
         rows: list[ResultRow] = []
         with console.progress("bench", len(jobs)) as step:
@@ -120,7 +77,8 @@ def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
         tree = options.tree or options.library.absolute().parent.parent / "tree"
         return options.library, load_manifest(tree)
     selection = Selection(options.spec, options.set_name, (), options.out)
-    place = workplace(selection, chosen=options.chosen, platform=options.platform, archs=options.archs)
+    chosen = asked_for(click.get_current_context(), ("spec", "set_name"))
+    place = workplace(selection, chosen=chosen, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return path, load_manifest(place.tree)
 
@@ -165,6 +123,6 @@ def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
         factor = f" split_k {row.split_k}" if row.split_k is not None else ""
         console.note(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
     if run.left:
-        console.note(f"{len(run.left)} rows were left out (time or crashes); run the same command to continue")
+        console.note(f"{len(run.left)} rows were left out after crashes; run the same command to continue")
     measured = len(summary.rows) - len(run.stored)
     console.note(f"{measured} rows measured, {len(run.stored)} were already in {options.store}")

@@ -59,7 +59,7 @@ def check_command(
         for drift in drifts:
             console.say(drift.summary)
     where = f" in {selection.root}" if selection.root != Path() else ""
-    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command}")
+    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command.text}")
     return EXIT_FAILED
 
 

@@ -8,6 +8,7 @@ command loads only what it uses. Exit codes: 0 done, 1 drift or a failed check, 
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -85,6 +86,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; only bugs leave a traceback."""
     streams.open_missing()
+    gc.set_threshold(500_000)  # trees have many objects and no cycles: searching these takes time for nothing
     try:
         with signals.unwinding():
             code = _main(arguments)

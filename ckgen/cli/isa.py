@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from ckgen.cli.common.build_options import jobs_option
-from ckgen.cli.common.options import PATH, filters_argument, json_option, set_option, spec_option
-
-TABLES = Path("docs/isa")
+from ckgen.cli.common.declared import declared_by
+from ckgen.cli.isa_options import IsaOptions
 
 
 @click.command("isa", short_help="Show or check registers, occupancy and loops of compiled code.")
-@filters_argument
-@spec_option
-@set_option("default")
-@click.option(
-    "--arch",
-    "archs",
-    multiple=True,
-    metavar="GFX|SM",
-    help="An architecture; may be given several times. Default: gfx942; with --check or --write: those with tables.",
-)
-@jobs_option
-@click.option("--compiler", metavar="PATH", help="A clang for AMD GPUs. Default: the first of clang, ziglang, hipcc.")
-@click.option("--loops", is_flag=True, help="Print the instruction mix of each loop instead of one line per instance.")
-@click.option("--check", is_flag=True, help="Exit 1 if a limit of the spec is exceeded or a committed table differs.")
-@click.option("--write", is_flag=True, help="Write the tables.")
-@click.option("--tables", type=PATH, default=TABLES, show_default=True, help="Folder of the committed tables.")
-@json_option
-def isa_command(
-    filters: tuple[str, ...],
-    spec: Path,
-    set_name: str,
-    archs: tuple[str, ...],
-    jobs: int,
-    compiler: str | None,
-    loops: bool,
-    check: bool,
-    write: bool,
-    tables: Path,
-    as_json: bool,
-) -> int:
+@declared_by(IsaOptions)
+def isa_command(options: IsaOptions) -> int:
     """Compile instances for AMD GPUs and analyse the machine code; no GPU is needed. For FILTER see `ckgen list
     --help`.
 
@@ -60,6 +28,6 @@ def isa_command(
       ckgen isa tile=128x128 --arch gfx90a --arch gfx950 --loops
       ckgen isa --set ci --check
     """
-    from ckgen.cli.isa_run import IsaOptions, isa
+    from ckgen.cli.isa_run import isa
 
-    return isa(IsaOptions(filters, spec, set_name, archs, jobs, compiler, loops, check, write, tables, as_json))
+    return isa(options)

@@ -29,7 +29,7 @@ def isa_nvidia(
     release, checker, reports = release_of(nvcc), Checker(), list[NvidiaReport]()
     for arch in archs:
         instances = [instance for instance in chosen if arch in checker.nvidia_archs(instance)]
-        limit = NVIDIA_ARCHES[arch].lds_bytes
+        limit = NVIDIA_ARCHES[arch].lds_limit
         with console.progress(f"isa {arch}", len(instances)) as step:
             out = place.build_dir / arch
             reports += compile_and_report(

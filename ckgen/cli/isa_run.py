@@ -15,6 +15,7 @@ from ckgen.cli.common.files import write_new
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.isa_nvidia_run import isa_nvidia
+from ckgen.cli.isa_options import IsaOptions
 from ckgen.cost.model import bound_of
 from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
@@ -36,23 +37,6 @@ MIX_HEADERS = (
     *("loads", "exposed", "stores", "waits", "barriers", "total"),
 )
 _MIX_COLUMNS = MIX_HEADERS[5:]
-
-
-@dataclass(frozen=True, slots=True)
-class IsaOptions:
-    """The command line of `ckgen isa`."""
-
-    filters: tuple[str, ...]
-    spec: Path
-    set_name: str
-    archs: tuple[str, ...]
-    jobs: int
-    compiler: str | None
-    loops: bool
-    check: bool
-    write: bool
-    tables: Path
-    as_json: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""ckgen report: turn measured rows into a page, CSV or JSON."""
+"""ckgen report: turn measured rows into a page or CSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ckgen.cli.common.store_option import store_option
 PAGE = Path("build/report.html")
 
 
-@click.command("report", short_help="Turn measured rows into a page, CSV or JSON.")
+@click.command("report", short_help="Turn measured rows into a page or CSV.")
 @store_option
 @click.option(
     "--out",
@@ -21,7 +21,7 @@ PAGE = Path("build/report.html")
     multiple=True,
     default=(PAGE,),
     show_default=True,
-    help="A file to write: .html, .csv or .json; may be given several times.",
+    help="A file to write: .html or .csv; may be given several times.",
 )
 @click.option("--run", type=click.IntRange(1), help="Number of a run, see --list; default: the newest.")
 @click.option(

@@ -14,13 +14,13 @@ from ckgen.cli.common.files import write_new
 from ckgen.cli.common.shape_table import show_shapes
 from ckgen.report.summary import load_summary
 
-SUFFIXES = (".html", ".csv", ".json")
+SUFFIXES = (".html", ".csv")
 
 
 def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool) -> int:
     """Write each file of ``outs`` in the format of its suffix; ``code`` is a table of machine code for the page."""
     from ckgen.machine_code.table import read_table
-    from ckgen.report.export import export
+    from ckgen.report.export import to_csv
     from ckgen.report.page import render_report
 
     for out in outs:
@@ -32,7 +32,7 @@ def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path |
         for out in outs:
             html = out.suffix == ".html"
             out.parent.mkdir(parents=True, exist_ok=True)
-            text = render_report(summary, table) if html else export(store, summary, out.suffix)
+            text = render_report(summary, table) if html else to_csv(summary, store.runs())
             write_new(out, text, replace=True)
             console.note(f"wrote {out}")
     if as_json:

@@ -12,6 +12,7 @@ import click
 
 from ckgen.cli.common import console
 from ckgen.cli.common.options import PATH, json_option
+from ckgen.conv.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from ckgen.conv.problem import ConvProblem
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from ckgen.selection.candidates import Choice
 
 
+_DTYPES = tuple(DTYPES)
 HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 
 
 @click.command("select", short_help="Show which instance the selector chooses for a problem, and why.")
 @click.argument("words", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--problems", metavar="NAME|FILE", help="All problems of a bundled set, or of a YAML file.")
-@click.option("--dtype", default="f16", show_default=True, help="f16, bf16, f32 or bf16_f32_bf16.")
+@click.option("--dtype", default="f16", show_default=True, help=f"{', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}.")
 @click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
 @click.option("--operation", metavar="NAME", help="Default: the one that has the layout, or backward weight.")
 @click.option("--arch", metavar="NAME", help="Default: the library's device, or the only architecture with a table.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 
-from ckgen.build.cmake import Platform
+import click
+
 from ckgen.cli.common import console
+from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.workshop import Workplace, build_library, refuse_archs, workplace
+from ckgen.cli.smoke_options import SmokeOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
 from ckgen.instance.filters import filtered
@@ -20,30 +22,6 @@ from ckgen.verify import plan as smoke_plan
 from ckgen.verify.smoke import Row, run_plan
 
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
-
-
-@dataclass(frozen=True, slots=True)
-class SmokeOptions:
-    """The command line of `ckgen smoke`; `chosen` is true if it names a set or spec to build."""
-
-    filters: tuple[str, ...]
-    spec: Path
-    set_name: str
-    out: Path
-    platform: Platform
-    archs: tuple[str, ...]
-    jobs: int
-    options: tuple[str, ...]
-    library: Path | None
-    problems: tuple[str, ...]
-    split_ks: tuple[int, ...]
-    max_macs: int
-    seed: int
-    all_pairs: bool
-    allow_uncovered: bool
-    brief: bool
-    as_json: bool
-    chosen: bool
 
 
 def smoke(options: SmokeOptions) -> int:
@@ -96,7 +74,8 @@ def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
         refuse_archs(options.library, options.archs)
         return Library(options.library), {}
     selection = Selection(options.spec, options.set_name, (), options.out)
-    place = workplace(selection, chosen=options.chosen, platform=options.platform, archs=options.archs)
+    chosen = asked_for(click.get_current_context(), ("spec", "set_name"))
+    place = workplace(selection, chosen=chosen, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return Library(path), _sets(place)
 

@@ -30,6 +30,10 @@ class Element:
     which is also the spacing of the subnormal numbers. numpy arrays store elements as ``storage``, which holds the
     upper bits of a ``wide`` number; the two are the same type where numpy has the element type. ``cpp`` is the name of
     the type in C++, ``torch`` its name in PyTorch, ``dlpack`` its DLPack type code and number of bits.
+
+    A type of 8 bits may be the upper half of no numpy type. Then ``wide`` is a type that holds its values, and
+    ``specials`` says which codes are NaN: ``fn``, those with all bits but the sign set, without an infinity, or
+    ``fnuz``, minus zero alone. The number of exponent bits and their bias follow from ``precision`` and ``least``.
     """
 
     name: str
@@ -40,11 +44,14 @@ class Element:
     cpp: str
     torch: str
     dlpack: tuple[int, int]
+    specials: str = "ieee"
 
     def __post_init__(self) -> None:
         assert self.dlpack[1] == 8 * self.bytes, f"{self.name}: {self.dlpack[1]} bits in {self.bytes} bytes"
         assert self.wide_code[0] == "f", f"{self.name}: {self.wide_code} is not floating-point"
         assert self.storage_code in (self.wide_code, f"u{self.bytes}"), f"{self.name}: kept as {self.storage_code}"
+        assert self.specials in ("ieee", "fn", "fnuz"), f"{self.name}: specials {self.specials}"
+        assert self.specials == "ieee" or self.bytes == 1, f"{self.name}: a table of {self.bytes} bytes"
 
     @property
     def bytes(self) -> int:
@@ -150,7 +157,7 @@ def encode(values: Array, element: Element) -> Array:
     """Round real ``values`` to ``element`` (nearest, ties to even) and return its storage array of the same
     shape.
 
-    Values too large for the type become infinity, NaN stays NaN.
+    Values too large for the type become infinity, or NaN if it has none; NaN stays NaN.
     """
     import numpy as np
 
@@ -158,6 +165,8 @@ def encode(values: Array, element: Element) -> Array:
         wide: Array = np.asarray(values, dtype=element.wide)
     if element.storage == element.wide:
         return wide
+    if element.specials != "ieee":
+        return _encode_by_table(wide, element)
     unit = np.dtype(f"u{wide.itemsize}").type
     bits, cut = wide.view(unit), unit(8 * (wide.itemsize - element.bytes))
     half = (unit(1) << (cut - unit(1))) - unit(1)
@@ -175,8 +184,41 @@ def decode(stored: Array, element: Element) -> Float64:
         raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
     if element.storage == element.wide:
         return stored.astype(np.float64)
+    if element.specials != "ieee":
+        by_code: Float64 = _codes(element)[stored]
+        return by_code
     unit = np.dtype(f"u{element.wide.itemsize}")
     cut = unit.type(8 * (unit.itemsize - element.bytes))
     wide: Array = (stored.astype(unit) << cut).view(element.wide)
     exact: Float64 = wide.astype(np.float64)
     return exact
+
+
+def _codes(element: Element) -> Float64:
+    """The values of all 256 codes of a type of 8 bits."""
+    import numpy as np
+
+    code, hidden = np.arange(256), 1 << (element.precision - 1)
+    exponent, fraction = (code & 0x7F) // hidden, code % hidden
+    steps = np.where(exponent > 0, fraction + hidden, fraction)  # of the spacing at this exponent
+    values: Float64 = np.where(code < 128, 1.0, -1.0) * element.least * np.ldexp(steps, np.maximum(exponent - 1, 0))
+    values[[0x80] if element.specials == "fnuz" else [0x7F, 0xFF]] = np.nan
+    return values
+
+
+def _encode_by_table(values: Array, element: Element) -> Array:
+    """The nearest code of each value. A tie goes to the even code, which has the even significand."""
+    import numpy as np
+
+    numbers = _codes(element)[:128]
+    numbers = numbers[~np.isnan(numbers)]
+    size = np.abs(values.astype(np.float64))
+    beyond = numbers.size  # where the code after the last would be
+    middles = (numbers + np.append(numbers[1:], 2 * numbers[-1] - numbers[-2])) / 2
+    above = np.searchsorted(middles, size)  # a tie is not above the middle
+    tie = (above < beyond) & (size == middles[np.minimum(above, beyond - 1)])
+    code = above + (tie & (above % 2 == 1))
+    negative = np.signbit(values) & ((code > 0) | (element.specials != "fnuz"))
+    nan = np.isnan(values) | (code >= beyond)
+    result: Array = np.where(nan, 0x80 if element.specials == "fnuz" else 0x7F, code + 128 * negative)
+    return result.astype(element.storage)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 TensorName = Literal["in", "wei", "out"]
@@ -35,6 +35,9 @@ class Layout:
     name: str
     form: str
 
+    def __post_init__(self) -> None:
+        assert self.form.split("/")[1] in ("GKYXC", "GKCYX"), f"{self.name}: kernels have no such weight"
+
     def axes(self, tensor: TensorName) -> str:
         """The axis letters of a tensor from slowest to fastest."""
         return physical_axes(tensor, self.name)
@@ -51,8 +54,12 @@ class Layout:
 
     @cached_property
     def channels_last(self) -> bool:
-        """True if neighbouring channels of the input and the output are contiguous; those of the weight always are."""
-        return self.axes("in")[-1] == "C"
+        """True if neighbouring channels of every tensor are contiguous."""
+        return all(self.channels_last_in(tensor) for tensor in TENSORS)
+
+    def channels_last_in(self, tensor: TensorName) -> bool:
+        """True if neighbouring channels of this tensor are contiguous; those of the weight are C."""
+        return channels_come_last(self.axes(tensor))
 
     @cached_property
     def groups_outermost(self) -> bool:
@@ -80,6 +87,11 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
+def channels_come_last(axes: str) -> bool:
+    """True if the channels are the fastest axis of a tensor with these axes; those of a weight are C."""
+    return axes[-1] == ("C" if "C" in axes else "K")
+
+
 def same_form(layout: str, ndim: int) -> str | None:
     """The layout with the same axis order in another number of dimensions; None if there is none."""
     forms = (row.name for row in LAYOUTS.values() if row.form == LAYOUTS[layout].form and row.ndim == ndim)
@@ -91,6 +103,7 @@ def logical_axes(tensor: TensorName, ndim: int) -> str:
     return _HEAD[tensor] + (_FILTER if tensor == "wei" else _IMAGE)[ndim]
 
 
+@cache
 def physical_axes(tensor: TensorName, layout: str) -> str:
     """The axis letters of ``tensor`` from slowest to fastest, for example ``NHWGC``.
 
@@ -104,7 +117,7 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
     order = TENSORS if "C" in parts[0] else TENSORS[::-1]
     for name, part in zip(order, parts, strict=True):
         if sorted(part) != sorted(logical_axes(name, ndim)):
-            raise ValueError(f"layout {layout!r}: {part!r} is no order of the axes {logical_axes(name, ndim)}")
+            raise ValueError(f"layout {layout!r}: {part!r} is not an order of the axes {logical_axes(name, ndim)}")
     return parts[order.index(tensor)]
 
 

@@ -102,7 +102,7 @@ class ConvProblem:
         """Total bytes of the three tensors."""
         return sum(self.elements(tensor) * element_of(dtype, tensor).bytes for tensor in TENSORS)
 
-    def least_bytes(self, dtype: str) -> int:
+    def compulsory_bytes(self, dtype: str) -> int:
         """Compulsory bytes of an operation that reads the input: ``bytes`` without the input positions that no tap
         reaches.
 

@@ -38,7 +38,7 @@ class Progression:
 
 
 @dataclass(frozen=True, slots=True)
-class ResidueClass:
+class AxisClass:
     """Positions of one dimension and the taps that reach all of them; there is at least one of each.
 
     Position number t and tap number j meet at output position ``origin + t - shift * j``. If that is outside the
@@ -61,8 +61,8 @@ class Axis:
     tap."""
 
     length: int
-    classes: tuple[ResidueClass, ...]
-    tapless: tuple[Progression, ...]
+    classes: tuple[AxisClass, ...]
+    without_taps: tuple[Progression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SubGemm:
     """One matrix product. Its rows are images x positions of all dimensions, its GEMM-K is output channels x taps of
     all dimensions."""
 
-    axes: tuple[ResidueClass, ...]
+    axes: tuple[AxisClass, ...]
 
     @property
     def positions(self) -> int:
@@ -94,7 +94,7 @@ class Decomposition:
     with the short ones."""
 
     sub_gemms: tuple[SubGemm, ...]
-    tapless: tuple[tuple[Progression, ...], ...]
+    without_taps: tuple[tuple[Progression, ...], ...]
 
     @property
     def most_taps(self) -> int:
@@ -120,10 +120,10 @@ def split_axis(length: int, filter: int, stride: int, dilation: int, left_pad: i
         if positions.count:  # else the first tap reads only padding
             taps = Progression(first, apart, _terms(first, filter, apart))
             origin = (start + left_pad - first * dilation) // stride
-            classes.append(ResidueClass(positions, taps, origin, dilation * apart // stride))
+            classes.append(AxisClass(positions, taps, origin, dilation * apart // stride))
     rest = (start for start in range(min(stride, length)) if start not in tapped)
-    tapless = tuple(Progression(start, stride, _terms(start, length, stride)) for start in rest)
-    return Axis(length, tuple(classes), tapless)
+    without_taps = tuple(Progression(start, stride, _terms(start, length, stride)) for start in rest)
+    return Axis(length, tuple(classes), without_taps)
 
 
 def decompose(problem: ConvProblem) -> Decomposition:
@@ -136,16 +136,16 @@ def decompose(problem: ConvProblem) -> Decomposition:
     )
     sub_gemms = [SubGemm(classes) for classes in product(*(axis.classes for axis in axes))]
     sub_gemms.sort(key=lambda sub: -sub.taps)  # stable: equal ones stay in the order of their first taps
-    return Decomposition(tuple(sub_gemms), tuple(_tapless_boxes(axes)))
+    return Decomposition(tuple(sub_gemms), tuple(_boxes_without_taps(axes)))
 
 
-def _tapless_boxes(axes: tuple[Axis, ...]) -> Iterator[tuple[Progression, ...]]:
+def _boxes_without_taps(axes: tuple[Axis, ...]) -> Iterator[tuple[Progression, ...]]:
     """Disjoint boxes of positions without a tap: the first dimension that lacks a tap decides which box a position is
     in."""
     for at, axis in enumerate(axes):
         before = product(*([one.positions for one in outer.classes] for outer in axes[:at]))
         after = tuple(Progression(0, 1, inner.length) for inner in axes[at + 1 :])
-        for tapped, own in product(before, axis.tapless):
+        for tapped, own in product(before, axis.without_taps):
             yield (*tapped, own, *after)
 
 

@@ -73,11 +73,11 @@ def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
 
 def code_sentence(row: Row, instance: Instance, arch: str) -> str:
     """A row of a committed table as a sentence."""
-    parts = [f"{row['vgprs']} vector registers", f"{row['waves']} waves a SIMD"]
+    parts = [f"{row['vgprs']} vector registers", f"{row['waves']} waves per SIMD"]
     if int(row["main_matrix"]):
-        parts.append(f"{int(row['main_valu']) / int(row['main_matrix']):.2f} VALU a matrix instruction")
+        parts.append(f"{int(row['main_valu']) / int(row['main_matrix']):.2f} VALU per matrix instruction")
     if row["load_tiles"]:
-        parts.append(f"load waves {int(row['load_valu']) / int(row['load_tiles']):g} VALU a tile")
+        parts.append(f"load waves {int(row['load_valu']) / int(row['load_tiles']):g} VALU per tile")
     bound = bound_of_row(row, instance, arch)
     if bound is not None:
         parts.append(f"at most {100 * bound.fraction:.0f} % of the matrix peak ({bound.limiter})")

@@ -150,6 +150,6 @@ def _matrix(instance: Instance, arch: str) -> float:
 def _nvidia_groups(instance: Instance) -> int:
     """Workgroups per multiprocessor, limited by threads, shared memory and estimated registers."""
     by_threads = NVIDIA_THREADS // instance.launch_threads
-    by_lds = NVIDIA_ARCHES["sm_90a"].lds_bytes // instance.lds_bytes
+    by_lds = NVIDIA_ARCHES["sm_90a"].lds_limit // instance.lds_bytes
     by_registers = NVIDIA_REGISTERS // (instance.launch_threads * min(255, instance.vgpr_estimate))
     return max(1, min(by_threads, by_lds, by_registers))

@@ -114,7 +114,7 @@ def check_function(
 def _function_name_findings(name: str) -> Iterator[Finding]:
     if not re.fullmatch(FUNCTION_NAME, name, re.ASCII):
         help_text = "begin with a capital and use letters and digits, for example ScaledResidual"
-        yield Finding(("name",), "function-name", f"`{name}` is no name of a function", help_text)
+        yield Finding(("name",), "function-name", f"`{name}` is not a valid name of a function", help_text)
     elif _MACRO_NAME.fullmatch(name):
         message = f"`{name}` reads as a macro, such as headers define"
         other = name.capitalize()
@@ -124,7 +124,7 @@ def _function_name_findings(name: str) -> Iterator[Finding]:
 
 def _name_fault(name: str, earlier: Sequence[str]) -> str:
     if not _INPUT_NAME.fullmatch(name):
-        return f"`{name}` is no name of an input"
+        return f"`{name}` is not a valid name of an input"
     if name == RESULT:
         return f"`{RESULT}` is the result of the convolution"
     if name in FUNCTIONS or keyword.iskeyword(name):

@@ -250,7 +250,8 @@ class _Reader:
         if name in FUNCTIONS:
             raise self._error(f"`{name}` is a function", f"write {_signature(name)}", node)
         hint = did_you_mean(name, self._inputs)
-        raise self._error(f"`{name}` is no input of this function", hint or f"inputs: {', '.join(self._inputs)}", node)
+        message = f"`{name}` is not an input of this function"
+        raise self._error(message, hint or f"inputs: {', '.join(self._inputs)}", node)
 
     def _refused(self, node: ast.expr) -> ExpressionError:
         match node:

@@ -115,7 +115,7 @@ def _repair(instance: Instance, values: Mapping[str, Any], axes: Sequence[str], 
     found = repairs(kind_of(instance), values, axes, Checker(), archs)
     if not found:
         return []
-    return [f"nearest change: {found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"]
+    return [f"nearest change: {found[0][0]} {' or '.join(value for _, value in found)} would satisfy every rule"]
 
 
 def _nearest(expansion: Expansion, wishes: Sequence[Term]) -> tuple[Instance, Provenance]:
@@ -140,7 +140,7 @@ def _wished(values: dict[str, Any], base: Instance, wishes: Sequence[Term]) -> d
         try:
             change = dict(_axis_values(key, text, values, base))
         except ValueError:
-            return f"`{text}` is no {key}"
+            return f"`{text}` is not a valid value of {key}"
         values = {**values, **change}
     return values
 

@@ -24,7 +24,7 @@ from ckgen.operations.operation import OPERATIONS
 REASONS = {
     "function": "by rule: PassThrough stores what was summed",
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
-    "archs": "by rule: every architecture whose rules the instance keeps",
+    "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "small": "small: the fewest elements that CK's rows access at once",
 }
@@ -175,8 +175,9 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind, flops = DTYPES[dtype].operand_type, dict(rates.matrix_flops)
-        return flops[kind] if self.uses_wgmma else flops.get(f"mma-{kind}", 0.0) or flops[kind]
+        kind = DTYPES[dtype].operand_type
+        own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
+        return own or rates.flops_of(kind)
 
     def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
         """The bound of a tile if `groups` workgroups are resident on a unit."""

@@ -35,9 +35,9 @@ class Fields:
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
     @property
-    def a_rows(self) -> bool:
-        """True if A is contiguous along GEMM-K in memory, so that a slot of LDS is filled without transposing."""
-        return OPERATIONS[self.operation].a_k_major(self.layout)
+    def a_k_major(self) -> bool:
+        """True if a slot of LDS along GEMM-K is filled without transposing A."""
+        return OPERATIONS[self.operation].a_k_major
 
     @property
     def groups_outermost(self) -> bool:
@@ -46,8 +46,23 @@ class Fields:
 
     @property
     def channels_last(self) -> bool:
-        """True if neighbouring channels are contiguous, as in NHWGC; those of the weight always are."""
+        """True if neighbouring channels of every tensor are contiguous, as in NHWGC/GKYXC/NHWGK."""
         return LAYOUTS[self.layout].channels_last
+
+    @property
+    def a_channels_last(self) -> bool:
+        """True if neighbouring channels of A are contiguous."""
+        return LAYOUTS[self.layout].channels_last_in(OPERATIONS[self.operation].a)
+
+    @property
+    def b_channels_last(self) -> bool:
+        """True if neighbouring channels of B are contiguous."""
+        return LAYOUTS[self.layout].channels_last_in(OPERATIONS[self.operation].b)
+
+    @property
+    def c_channels_last(self) -> bool:
+        """True if neighbouring channels of C, the tensor that is written, are contiguous."""
+        return LAYOUTS[self.layout].channels_last_in(OPERATIONS[self.operation].written)
 
     @property
     def pointwise(self) -> bool:

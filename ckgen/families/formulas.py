@@ -7,8 +7,10 @@ order. Its syntax is integers, names, + - * // %, comparisons, and/or/not, `x if
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from ckgen.families.fields import Fields
 
@@ -62,13 +64,19 @@ class Formulas:
         """The description of a value."""
         return next(value.meaning for value in self.table if value.name == name)
 
-    def values(self, instance: Fields) -> dict[str, int]:
-        """Every derived value of an instance by name, in the order of the table."""
+    def values(self, instance: Fields) -> Mapping[str, int]:
+        """Every derived value of an instance by name, in the order of the table; not to be changed, since instances
+        with the same given values share them."""
         return self._evaluate(instance)
 
-    def _compiled(self) -> Callable[[Fields], dict[str, int]]:
-        lines = ["def evaluate(instance):", *(f"    {line}" for line in self.statements(self.names))]
+    def _compiled(self) -> Callable[[Fields], Mapping[str, int]]:
+        names = self.ordered(self.names)
+        given = [name for name in names if not self._expressions.get(name)]
+        lines = ["@cache", f"def shared({', '.join(given)}):"]
+        lines += [f"    {name} = {self._expressions[name]}" for name in names if name not in given]
         lines.append(f"    return {{{', '.join(f'{name!r}: {name}' for name in self.names)}}}")
-        scope: dict[str, Callable[[Fields], dict[str, int]]] = {}
+        lines.append(f"def evaluate(instance): return shared({', '.join(f'instance.{name}' for name in given)})")
+        scope: dict[str, Any] = {"cache": cache}
         exec(compile("\n".join(lines), "<ckgen derived values>", "exec"), scope)
-        return scope["evaluate"]
+        evaluate: Callable[[Fields], Mapping[str, int]] = scope["evaluate"]
+        return evaluate

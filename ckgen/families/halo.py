@@ -50,7 +50,7 @@ DERIVED = (
     Value(
         "acc_registers",
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
-        f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS} else k_per_block * {CHANNELS} // block_size if a_rows"
+        f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS} else k_per_block * {CHANNELS} // block_size if a_k_major"
         f" else (5 if n_per_block < {ATOM[0]} else 9) * (m_per_block // {ATOM[1]}) * 4",
     ),
     Value("lds_bytes", "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.", f"{LDS_BYTES}"),
@@ -63,7 +63,7 @@ DERIVED = (
     Value(
         "unit_channels",
         "Input channels of one warp.",
-        f"{COLUMNS} if a_rows else max(1, min(n_per_block, {ATOM[0]}))",
+        f"{COLUMNS} if a_k_major else max(1, min(n_per_block, {ATOM[0]}))",
     ),
     Value("units", "Warps that a workgroup's channels need.", f"{CHANNELS} // unit_channels"),
     Value(
@@ -76,7 +76,7 @@ DERIVED = (
         "lds_products_bytes",
         "Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in"
         " backward data.",
-        f"0 if a_rows or m_per_xdl == {WGMMA_ROWS}"
+        f"0 if a_k_major or m_per_xdl == {WGMMA_ROWS}"
         " else shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4",
     ),
     WAVE,
@@ -94,7 +94,7 @@ REASONS = {
 
 def units_of(operation: str, n_per_block: int) -> int:
     """Warps needed for the channels of a workgroup; usable before the instance exists."""
-    unit = COLUMNS if OPERATIONS[operation].a_rows else max(1, min(n_per_block, ATOM[0]))
+    unit = COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
     return CHANNELS // unit
 
 
@@ -129,7 +129,7 @@ class Halo(BulkCopy):
         """True for 3x3 filters with strides of 1 or 2 and with groups that fill a workgroup's channels."""
         if any(size != FILTER for size in problem.filter) or max(problem.strides) > 2:
             return False
-        if instance.a_rows:
+        if instance.a_k_major:
             if len(set(problem.strides)) > 1 or (
                 problem.strides[0] == 2 and any(d % 2 == 0 for d in problem.dilations)
             ):
@@ -143,7 +143,7 @@ class Halo(BulkCopy):
     def coverage(self, instance: Fields) -> Coverage:
         """All taps. A tile of backward weight reads few values, so that its products take longer; backward data reads
         and writes each position once."""
-        if instance.a_rows:
+        if instance.a_k_major:
             return Coverage(instance.k_per_block, CHANNELS, 2 * CHANNELS, all_taps=True, all_groups=True)
         m, n = instance.m_per_block, instance.n_per_block
         return Coverage(m, n, m + n, macs=m * n, all_taps=True)

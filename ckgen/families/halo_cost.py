@@ -28,7 +28,7 @@ IN_BYTES = CHANNELS * 2  # bytes per input position in shared memory
 def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate: float) -> Bound:
     """The bound of the cost model for one tile of a workgroup. Per output position there are as many input positions as
     the product of the strides. `matrix_rate` is per SIMD."""
-    if instance.a_rows:
+    if instance.a_k_major:
         return _bwd_data_bound(instance, rates, matrix_rate)
     if instance.m_per_xdl == 64:
         return _wgmma_bound(instance, rates)
@@ -109,7 +109,7 @@ def weights(instance: Fields) -> int:
 def work(instance: Fields, problem: ConvProblem, split_k: int, rates: Rates, matrix_rate: float) -> Work:
     """The work of the busiest compute unit for a problem."""
     of_tile = bound(instance, rates, problem.strides, matrix_rate)
-    if instance.a_rows:
+    if instance.a_k_major:
         groups, count = bwd_data_shares(instance, problem, rates.units)
         blocks = ceil(groups / rates.units)
         written = count * instance.k_per_block * prod(problem.strides) * CHANNELS

@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A and B are copied in units of 8 channels, C is written in fours",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo has 8x8x4 only",
-        reason="A bulk tensor copy needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
+        reason="TMA needs rows of a multiple of 16 bytes; four weights are 16 bytes of f32.",
         blame=("vector",),
         operations=(BWD_WEIGHT,),
     ),
@@ -31,9 +31,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A, B and C have units of 8 channels",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo of backward data has 8x8x8 only",
-        reason=(
-            "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
-        ),
+        reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
     ),
@@ -51,7 +49,7 @@ RULES: tuple[Rule, ...] = (
         id="halo-layout",
         scope="domain",
         condition="ndim == 2 and not groups_outermost and channels_last",
-        sentence="the layout has two dimensions and the channels last, the groups beside them, as in NHWGC",
+        sentence="the layout has two dimensions with the channels last and the groups next to them, as in NHWGC",
         message="halo has no layouts but NHWGC/GKYXC/NHWGK and NHWGK/GKYXC/NHWGC",
         help="use one of these, or family xdl",
         reason="Rows of an image stream through shared memory, the channels of several groups side by side.",
@@ -83,7 +81,7 @@ RULES: tuple[Rule, ...] = (
         sentence="backward data multiplies by mma.sync, m_per_xdl 16",
         message="the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
         help="use 8x8, 16x16 or 32x32",
-        reason="With 64 channels of one group a tile of wgmma is full without it: family wavelet_tma.",
+        reason="A group of 64 channels fills a tile of wgmma by itself: family wavelet_tma.",
         blame=("tile", "m_per_xdl"),
         operations=(BWD_DATA,),
     ),
@@ -95,8 +93,8 @@ RULES: tuple[Rule, ...] = (
         message="k_per_block is {k_per_block} with m_per_xdl {m_per_xdl}",
         help="use 16, with m_per_xdl 16 a multiple, or leave k_per_block out",
         reason=(
-            "A step of either matrix instruction is 16 positions; with mma.sync as many are dealt to each share of the"
-            " warps, with wgmma all warpgroups take the same."
+            "A step of either matrix instruction is 16 positions. With mma.sync each share of the warps multiplies its"
+            " own 16; with wgmma all warpgroups multiply the same 16."
         ),
         blame=("k_per_block", "tile"),
     ),
@@ -114,7 +112,7 @@ RULES: tuple[Rule, ...] = (
         message="{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
         help="leave `wave_ratio` out, or use a smaller k_per_block",
         reason=(
-            "A warp has 16 of the 64 input channels, or 8, in backward data 32, and one share of the positions;"
+            "A warp has 16 or 8 of the 64 input channels (in backward data 32) and one share of the positions;"
             " with wgmma a warpgroup has all channels and a row of the filter. One thread issues all copies."
         ),
         blame=("wave_ratio", "k_per_block", "tile"),
@@ -154,7 +152,7 @@ RULES: tuple[Rule, ...] = (
         message="{lds_products_bytes} bytes of products, {lds_bytes} of shared memory",
         help="use a smaller k_per_block or tile",
         reason=(
-            "At the end the shares of a workgroup are added up in shared memory. The barriers, 16 bytes a stage,"
+            "At the end the shares of a workgroup are added up in shared memory. The barriers, 16 bytes per stage,"
             " keep their place."
         ),
         blame=("k_per_block", "tile"),

@@ -39,7 +39,7 @@ CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
 REASONS = {
     "k_per_block": "by rule: 64 positions, four wgmma steps and one box of a copy",
-    "m_per_xdl": "by rule: wgmma computes 64 rows a warpgroup",
+    "m_per_xdl": "by rule: wgmma computes 64 rows per warpgroup",
     "load_waves": "by rule: one warpgroup of two waves",
     "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
     "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
@@ -65,7 +65,7 @@ _VALUES = (
     ),
     Value(
         "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * 2",
     ),
     WAVE,
@@ -73,7 +73,7 @@ _VALUES = (
     Value(
         "lds_store_bytes",
         "Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.",
-        "16 * 2 * min(n_per_block, 128) if a_rows else 0",
+        "16 * 2 * min(n_per_block, 128) if a_k_major else 0",
     ),
     Value(
         "lds_beside_stages",
@@ -114,7 +114,7 @@ class Hopper(BulkCopy):
         return LOAD_WAVES, max(1, 2 * extents[0] // WGMMA_ROWS)
 
     def stages(self, instance: Fields) -> int:
-        most = max(arch.lds_bytes for arch in NVIDIA_ARCHES.values())
+        most = max(arch.lds_limit for arch in NVIDIA_ARCHES.values())
         stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
         return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
 
@@ -127,7 +127,7 @@ class Hopper(BulkCopy):
         reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
         if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
             return False
-        if instance.a_rows:
+        if instance.a_k_major:
             return problem.groups == 1 or problem.k % COPY_STEP == 0
         step = COPY_BYTES // instance.elem_bytes
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0

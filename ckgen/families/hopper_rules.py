@@ -18,7 +18,7 @@ RULES: tuple[Rule, ...] = (
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: wavelet_tma has 8x64x2 only",
         reason=(
-            "A bulk tensor copy needs rows of a multiple of 16 bytes; a swizzled box of B is 128 bytes, 64"
+            "TMA needs rows of a multiple of 16 bytes; a swizzled box of B is 128 bytes, 64"
             " channels of one tap; an accumulator register pair is two weights side by side."
         ),
         blame=("vector",),
@@ -32,9 +32,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A, B and C have units of 8 channels",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: {family} of backward data has 8x8x8 only",
-        reason=(
-            "A bulk tensor copy needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."
-        ),
+        reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
     ),
@@ -72,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         sentence="m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128",
         message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
         help="use m_per_block 64 or 128 and leave m_per_xdl out",
-        reason="wgmma computes 64 rows a warpgroup; more than two warpgroups do not leave each other enough registers.",
+        reason="wgmma computes 64 rows per warpgroup; with more than two, each warpgroup has too few registers.",
         blame=("tile", "m_per_xdl"),
     ),
     Rule(
@@ -113,7 +111,7 @@ RULES: tuple[Rule, ...] = (
             "load_waves == 2"
             " and (math_waves * m_per_xdl == 2 * m_per_block or (math_waves == 4 and m_per_xdl == m_per_block))"
         ),
-        sentence="one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns",
+        sentence="one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong",
         message="{load_waves} load and {math_waves} math waves for m_per_block {m_per_block}, m_per_xdl {m_per_xdl}",
         help="leave `wave_ratio` out, or use [2, 2] for m_per_block 64 and [2, 4] for 128",
         reason=(

@@ -67,12 +67,12 @@ DERIVED = (
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
         f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
     ),
-    Value("a_elems", "Elements of A's tile a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
-    Value("b_elems", "Elements of B's tile a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
+    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
     Value(
         "a_dst_vector",
-        "Elements along GEMM-K that one LDS write of A stores, transposed in registers where A is not a_rows.",
-        "k1 if a_rows else max(1, min(k1, a_elems // a_vector))",
+        "Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.",
+        "k1 if a_k_major else max(1, min(k1, a_elems // a_vector))",
     ),
     Value(
         "b_dst_vector",
@@ -81,12 +81,12 @@ DERIVED = (
     ),
     Value(
         "a_slices",
-        "How many pieces of A a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
-        "a_elems // (a_dst_vector if a_rows else a_vector * a_dst_vector)",
+        "Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
+        "a_elems // (a_dst_vector if a_k_major else a_vector * a_dst_vector)",
     ),
     Value(
         "b_slices",
-        "How many b_vector x b_dst_vector pieces of B a copy thread moves.",
+        "Pieces of B, b_vector x b_dst_vector, that a copy thread moves.",
         "b_elems // (b_vector * b_dst_vector)",
     ),
     # Padding makes the threads of one write access different banks. If A is K-major, neighbouring threads write the
@@ -94,7 +94,7 @@ DERIVED = (
     Value(
         "a_pad",
         "Empty slots after each plane of A.",
-        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if a_rows"
+        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if a_k_major"
         f" else m_per_block // a_vector if m_per_block // a_vector < {LDS_PLANES} else 0",
     ),
     Value(
@@ -104,7 +104,7 @@ DERIVED = (
     ),
     Value(
         "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.",
+        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
     ),
     Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),
@@ -176,9 +176,9 @@ class Mfma(Family):
             return self.reason(word)
         if instance.generic:
             return self.reason("generic")
-        if instance.a_rows and which == "a":
+        if instance.a_k_major and which == "a":
             return self.reason("slot")
-        if self.wavelet and not (instance.a_rows and which == "c"):
+        if self.wavelet and not (instance.a_k_major and which == "c"):
             return self.reason("wavelet-c" if which == "c" else "wavelet")
         return "by rule, " + self.reason("full")
 
@@ -204,7 +204,7 @@ class Mfma(Family):
         return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
 
     def _a_width(self, word: Width, shape: Shape) -> int:
-        if not OPERATIONS[shape.operation].a_rows:
+        if not OPERATIONS[shape.operation].a_k_major:
             return self._read_width(word, shape, shape.m_per_block)
         if word == "small" or (word is None and shape.generic):
             return small(shape)
@@ -224,7 +224,7 @@ class Mfma(Family):
             return small(shape)
         if word is None and shape.generic:
             return 1
-        if word is None and self.wavelet and not OPERATIONS[shape.operation].a_rows:
+        if word is None and self.wavelet and not OPERATIONS[shape.operation].a_k_major:
             return 2
         return full_write(shape)
 

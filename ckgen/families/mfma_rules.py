@@ -11,7 +11,7 @@ from ckgen.families.shared_rules import LDS_BYTES
 from ckgen.operations.operation import OPERATIONS
 
 # A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
-SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major(row.home(2)))
+SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
 TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 RULES: tuple[Rule, ...] = (
@@ -24,8 +24,8 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
-        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads a wave, at most 1024 a workgroup",
-        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads a workgroup.",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads per wave, at most 1024 per workgroup",
+        reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads per workgroup.",
         blame=("wave_ratio", "block_size", "tile"),
     ),
     Rule(
@@ -173,7 +173,7 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are no whole number of A's planes of {m_per_block}x{k1}"
+            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         condition="(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are no whole number of B's planes of {n_per_block}x{k1}"
+            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -242,13 +242,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="channels-first-vectors",
         scope="domain",
-        condition="channels_last or (a_vector == 1 and c_vector == 1)",
-        sentence="where channels do not come last, output and input are accessed one element at a time",
-        message="vectors of {a_vector} (A) and {c_vector} (C) elements, and the channels of {layout} are not last",
-        help="give `vector` a: 1 and c: 1, or take a layout with the channels last",
+        condition=(
+            "(a_channels_last or a_vector == 1) and (b_channels_last or b_vector == 1)"
+            " and (c_channels_last or c_vector == 1)"
+        ),
+        sentence="a tensor whose channels do not come last is accessed one element at a time",
+        message=(
+            "vectors of {a_vector} (A), {b_vector} (B) and {c_vector} (C) elements,"
+            " and the channels of {layout} are not all last"
+        ),
+        help="give `vector` a: 1, b: 1 and c: 1, or take a layout with the channels last",
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
-        operations=tuple(row.name for row in OPERATIONS.values() if not row.needs_channels_last),
     ),
     Rule(
         id="a-slot-cover",

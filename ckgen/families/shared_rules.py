@@ -32,8 +32,8 @@ COPY_SPEC = Rule(
     message="{family} has no generic instances and no conv_spec but Default",
     help="use conv_spec Default and leave `generic` out",
     reason=(
-        "The copy engine knows padding and strides, so a kernel for 1x1 filters would be the same; it"
-        " needs channels that are multiples, so it cannot be generic."
+        "TMA handles padding and strides, so a kernel for 1x1 filters would be the same. It"
+        " needs channels in multiples of a vector, so it cannot be generic."
     ),
     blame=("conv_spec", "generic"),
 )
@@ -41,7 +41,7 @@ COPY_ATOM = Rule(
     id="tma-atom",
     scope="arch",
     condition="has_atom",
-    sentence="the architecture has wgmma and bulk tensor copies",
+    sentence="the architecture has wgmma and TMA",
     message="{arch} has no wgmma",
     help="leave `archs` out: {family} is for sm_90a, on platform nvidia",
     reason="wgmma exists on Hopper (sm_90a) only: earlier GPUs have mma.sync, later ones tcgen05.",

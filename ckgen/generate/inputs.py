@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckgen.elementwise.function import Function
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.manifest import digest
-from ckgen.generate.style import DEFAULT_STYLE, Style
 from ckgen.paths import PACKAGE, templates_dir
 from ckgen.selection.measured import TABLES, load_texts
 
@@ -24,20 +24,18 @@ class Templates:
 class RenderContext:
     """The inputs of a tree other than its instances, and its description of its origin.
 
-    `spec`, the name of the spec, is in every file that is made from it. `command`, the command line that makes the tree
-    again, is only in the manifest, so that trees of different selections have the same files for the same instances.
-    `sets` maps each set of the spec to the names of its instances. `tables` maps the file name of each table of
-    measured rows to its text. `functions` are the functions of the spec. `style` has the names of the C++ interface.
+    The name of the spec is in every file that is made from it. The rest of `command`, which makes the tree again, is
+    only in the manifest, so that trees of different selections have the same files for the same instances. `sets` maps
+    each set of the spec to the names of its instances. `tables` maps the file name of each table of measured rows to
+    its text. `functions` are the functions of the spec.
     """
 
     templates: Templates
-    spec: str
+    command: GenerateCommand
     spec_sha256: str
-    command: str
     sets: Mapping[str, Sequence[str]]
     tables: Mapping[str, str] = field(default_factory=dict)
     functions: Sequence[Function] = ()
-    style: Style = DEFAULT_STYLE
 
 
 def load_templates(folder: Path) -> Templates:
@@ -47,15 +45,14 @@ def load_templates(folder: Path) -> Templates:
 
 
 def load_context(
-    spec: str,
+    command: GenerateCommand,
     spec_text: str,
-    command: str,
     sets: Mapping[str, Sequence[str]],
     functions: Sequence[Function] = (),
 ) -> RenderContext:
     """The context of this installation: its templates and tables."""
     spec_sha256 = digest(spec_text.encode())
-    return RenderContext(load_templates(templates_dir()), spec, spec_sha256, command, sets, load_texts(), functions)
+    return RenderContext(load_templates(templates_dir()), command, spec_sha256, sets, load_texts(), functions)
 
 
 def input_files() -> tuple[Path, ...]:

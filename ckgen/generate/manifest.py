@@ -11,33 +11,35 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ckgen.elementwise.function import Function
 from ckgen.elementwise.function_cpp import FUNCTION_SHAPE, function_of, function_text
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.generate.style import DEFAULT_STYLE, Style, style_of
+from ckgen.generate.command import GenerateCommand
+from ckgen.generate.style import DEFAULT_STYLE, style_of
 from ckgen.text.reading import Unreadable, read_bounded
 from ckgen.text.shape import misfit
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # version 1 has the command as one text, which nothing reads
 MANIFEST_NAME = "manifest.json"
 # The template name of manifest.json itself; every other file names a file of templates/.
 MANIFEST_TEMPLATE = "ckgen/generate/manifest.py"
 # A text in the first or second line of every generated file, in the comment syntax of that file.
 _MARK, _HEAD = b" by ckgen from ", 16_384
 MAX_BYTES = 256 * 1024 * 1024
-_SHAPE: dict[str, Any] = {
+_HEAD_SHAPE: dict[str, Any] = {
     "schema_version": int,
     "tool_version": str,
     "spec": str,
-    "command": str,
+    "command": ({"set": str, "filters": [str], "out": str, "namespace?": str, "compat?": str}, str),
     "spec_sha256": str,
-    "namespace?": str,
-    "compat?": str,
+}
+_SHAPE: dict[str, Any] = {
+    **_HEAD_SHAPE,
     "unfinished?": bool,
     "templates": {str: str},
     "files": {str: {"sha256": str, "template": str}},
@@ -55,7 +57,7 @@ _SHAPE: dict[str, Any] = {
     ],
 }
 _SEAL = ',\n"sha256": "'
-_FILES, _UNFINISHED = '"files": ', '"unfinished"'
+_TEMPLATES, _FILES, _UNFINISHED = ',\n"templates": ', '"files": ', '"unfinished"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +83,12 @@ class InstanceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a tree. Digests are SHA-256 in hex; `templates` has one per template, `style` the C++ names."""
+    """The origin of a tree. Digests are SHA-256 in hex; `templates` has one per template."""
 
     tool_version: str
-    spec: str
-    command: str
+    command: GenerateCommand
     spec_sha256: str
     templates: Mapping[str, str]
-    style: Style = DEFAULT_STYLE
-
-
-_ORIGIN = tuple(item.name for item in fields(Origin) if item.name != "style")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +130,23 @@ def manifest_text(
 ) -> str:
     """The text of manifest.json; it ends with a digest of everything before it."""
     encode = json.JSONEncoder().encode
-    note = f"ckgen from {origin.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {origin.command}"
+    command = origin.command
+    note = f"ckgen from {command.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {command.text}"
+    chosen: dict[str, Any] = {"set": command.set, "filters": command.filters, "out": command.out}
+    if command.style != DEFAULT_STYLE:
+        chosen |= {"namespace": command.style.namespace, "compat": command.style.compat}
     head = {"generated_by": note, "schema_version": SCHEMA_VERSION, "tool_version": origin.tool_version}
-    head |= {"spec": origin.spec, "command": origin.command, "spec_sha256": origin.spec_sha256}
-    if origin.style != DEFAULT_STYLE:
-        head |= {"namespace": origin.style.namespace, "compat": origin.style.compat}
+    head |= {"spec": command.spec, "command": chosen, "spec_sha256": origin.spec_sha256}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
     digests = (f"{encode(name)}: {encode(sha256)}" for name, sha256 in origin.templates.items())
-    lines.append('"templates": ' + _block("{", digests, "}"))
+    lines[-1] += _TEMPLATES + _block("{", digests, "}")
     records = (
         f'{encode(path)}: {{"sha256": "{record.sha256}", "template": {encode(record.template)}}}'
         for path, record in files.items()
     )
     lines.append(_FILES + _block("{", records, "}"))
     lines.append('"functions": ' + _block("[", map(function_text, functions), "]"))
-    lines.append('"instances": ' + _block("[", (encode(_instance_row(item)) for item in instances), "]"))
+    lines.append('"instances": ' + _block("[", _instance_rows(tuple(instances)), "]"))
     return _sealed("{\n" + ",\n".join(lines))
 
 
@@ -169,28 +168,64 @@ def _sealed(body: str) -> str:
 def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
     """The manifest in a text. Raises CkgenError if it is not a manifest (a merge conflict, another program's file)."""
     try:
-        data = json.loads(text)
-        version = data.get("schema_version", SCHEMA_VERSION) if isinstance(data, dict) else SCHEMA_VERSION
-        if version != SCHEMA_VERSION:
-            raise unusable(file, f"has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
-        if wrong := misfit(data, _SHAPE):
-            raise ValueError(wrong)
+        data = _checked(json.loads(text), _SHAPE, file)
         functions = _functions(data.get("functions"))
-        style = style_of(data.get("namespace"), data.get("compat"))
+        command = _command(data) or GenerateCommand(data["spec"])
     except (ValueError, RecursionError) as error:
         raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
-    origin = Origin(**{name: data[name] for name in _ORIGIN}, style=style)
+    origin = Origin(data["tool_version"], command, data["spec_sha256"], data["templates"])
     files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
     instances = tuple(_instance_record(row) for row in data["instances"])
     intact = text == _sealed(text.rpartition(_SEAL)[0])
     return Manifest(origin, files, functions, instances, intact, data.get("unfinished", False))
 
 
+def _checked(data: Any, shape: dict[str, Any], file: str) -> dict[str, Any]:
+    """The data of a manifest if it has a version that ckgen knows and the shape; otherwise raises CkgenError or
+    ValueError."""
+    version = data.get("schema_version", SCHEMA_VERSION) if isinstance(data, dict) else SCHEMA_VERSION
+    if version not in (1, SCHEMA_VERSION):
+        raise unusable(file, f"has schema version {version}, this ckgen knows {SCHEMA_VERSION}")
+    if wrong := misfit(data, shape):
+        raise ValueError(wrong)
+    return dict(data)
+
+
+def _command(data: Mapping[str, Any]) -> GenerateCommand | None:
+    """The recorded command; None in a manifest of version 1. ValueError for an impossible namespace."""
+    told = data["command"]
+    if isinstance(told, str):
+        return None
+    style = style_of(told.get("namespace"), told.get("compat"))
+    return GenerateCommand(data["spec"], told["set"], tuple(told["filters"]), told["out"], style)
+
+
 def load_manifest(tree: Path) -> Manifest | None:
     """The manifest of a generated tree; None if there is none. Raises CkgenError if it is not a valid manifest."""
+    text = _text(tree)
+    return None if text is None else parse_manifest(text, str(tree / MANIFEST_NAME))
+
+
+def load_command(tree: Path) -> GenerateCommand | None:
+    """The command that a tree's manifest records; None if there is no manifest. Raises CkgenError if it is damaged or
+    records none. Reads the first lines only, since checking all of a large manifest takes long."""
+    text, file = _text(tree), str(tree / MANIFEST_NAME)
+    if text is None:
+        return None
+    try:
+        command = _command(_checked(json.loads(text.partition(_TEMPLATES)[0] + "}"), _HEAD_SHAPE, file))
+    except (ValueError, RecursionError):  # the lines are in another order, or the error concerns the whole file
+        parse_manifest(text, file)
+        command = _command(json.loads(text))
+    if command is None:
+        raise unusable(file, "is of an older ckgen, which recorded its command in another form")
+    return command
+
+
+def _text(tree: Path) -> str | None:
     path = tree / MANIFEST_NAME
     try:
-        return parse_manifest(read_bounded(path, MAX_BYTES).decode(), str(path))
+        return read_bounded(path, MAX_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
@@ -212,16 +247,17 @@ def _functions(rows: Iterable[Any] | None) -> tuple[Function, ...] | None:
         raise ValueError(error.diagnostics[0].message) from error
 
 
-def _instance_row(item: InstanceRecord) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "fields": item.fields,
-        "derived": item.derived,
-        "archs": item.archs,
-        "sets": item.sets,
-        "source": item.source,
-        "add_function": item.add_function,
-    }
+def _instance_rows(items: Sequence[InstanceRecord]) -> Iterator[str]:
+    """The rows of the instances. Derived values, which many instances share, are encoded once."""
+    encode = json.JSONEncoder().encode
+    known: dict[int, str] = {}  # by identity: `items` keeps the objects alive
+    for item in items:
+        row = {"name": item.name, "fields": item.fields, "archs": item.archs, "sets": item.sets, "source": item.source}
+        row["add_function"] = item.add_function
+        derived = known.get(id(item.derived))
+        if derived is None:
+            derived = known[id(item.derived)] = encode(item.derived)
+        yield f'{encode(row)[:-1]}, "derived": {derived}}}'
 
 
 def _instance_record(row: Mapping[str, Any]) -> InstanceRecord:

@@ -7,14 +7,16 @@ function. Nothing here reads a clock, a locale, the environment or a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import PurePosixPath
 from traceback import extract_tb
+from types import SimpleNamespace
 from typing import Any
 
-from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, TemplateRuntimeError, TemplateSyntaxError
 
 from ckgen import __version__
 from ckgen.elementwise.function import BUILTINS
@@ -22,7 +24,8 @@ from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
-from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, runs_of, sources_of
+from ckgen.generate.types_cpp import type_rows
+from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
@@ -30,6 +33,10 @@ from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
+# The attributes of an instance that its file prints without depending on them, and the others.
+_NUMBERS = ("name", *(item.name for item in fields(Instance) if item.type == "int"))
+_KIND = tuple(item.name for item in fields(Instance) if item.init and item.name not in _NUMBERS)
+_numbers_of, _kind_of = attrgetter(*_NUMBERS), attrgetter(*_KIND)
 _KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
 _COMMENTS = {
     ".cpp": "//",
@@ -49,7 +56,8 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     """
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
-    context = replace(context, templates=Templates(context.style.chosen(context.templates.texts)))
+    style = context.command.style
+    context = replace(context, templates=Templates(style.chosen(context.templates.texts)))
     functions = {**BUILTINS, **{function.name: function for function in context.functions}}
     sources = sources_of(instances, functions)
     files: dict[str, str] = {}
@@ -57,7 +65,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     for path, template, text in _render_files(sources, context):
         if path in files:
             raise _error("duplicate-output", f"{made_with[path]} and {template} both make {path}")
-        files[path] = context.style.renamed(path, text)
+        files[path] = style.renamed(path, text)
         made_with[path] = template
     ordered = dict(sorted(files.items()))
     ordered[MANIFEST_NAME] = _render_manifest(ordered, made_with, sources, context)
@@ -76,17 +84,22 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    shared = {"spec": context.spec}
+    shared = {"spec": context.command.spec}
     instance_file = _Template(environment, INSTANCE_TEMPLATE, shared)
+    shared_texts: dict[tuple[object, ...], _Shared] = {}
     for source in sources:
-        text = instance_file.render(i=source.instance, name=source.name, t=source.types, kernel=source.kernel)
-        yield source.path, instance_file.shown, text
+        kind = _kind_of(source.instance)
+        same = shared_texts.get(kind)
+        if same is None:
+            same = shared_texts[kind] = _Shared(instance_file, source)
+        yield source.path, instance_file.shown, same.text(source.instance)
     factory_file = _Template(environment, FACTORY_TEMPLATE, shared)
     factories = factories_of(sources)
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
-    tree = shared | _tree_values(sources, factories, texts) | {"measured": measured_of(sources, context.tables)}
-    tree |= {"compat": context.style.compat}
+    tree = shared | _tree_values(sources, factories, texts) | {"compat": context.command.style.compat}
+    tree["measured"] = measured = measured_of(sources, context.tables)
+    tree["measured_names"] = sorted({candidate.name for row in measured for candidate in row.candidates})
     tree["functions"] = [cpp_function(function) for function in context.functions]
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):
@@ -113,25 +126,60 @@ class _Template:
     def render(self, **values: Any) -> str:
         try:
             return self._template.render(**values)
-        except TemplateError as error:
+        except (TemplateError, TypeError) as error:
             lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == "<template>"]
             where = f"{self.shown}:{lines[-1]}" if lines else self.shown
             raise _error("template", f"{where}: {error}") from error
 
 
+class _Shared:
+    """The text of the files of instances that differ in their numbers only: rendered once with placeholders."""
+
+    def __init__(self, template: _Template, source: Source) -> None:
+        numbers = {name: _Number(at) for at, name in enumerate(_NUMBERS)}
+        kind = dict(zip(_KIND, _kind_of(source.instance), strict=True))
+        instance = SimpleNamespace(**kind, **numbers)
+        text = template.render(i=instance, name=numbers["name"], t=source.types, kernel=source.kernel)
+        text = text.replace("{", "{{").replace("}", "}}")
+        self._format = re.sub("\0([0-9]+)\0", r"{\1}", text).format
+
+    def text(self, instance: Instance) -> str:
+        """The text of one instance's file."""
+        return self._format(*_numbers_of(instance))
+
+
+class _Number:
+    """A placeholder for the name or a number of an instance; a template can only print it."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+
+    def __str__(self) -> str:
+        return f"\0{self._at}\0"
+
+    def __bool__(self) -> bool:
+        raise TemplateRuntimeError("a template can only print the numbers of an instance")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self)
+
+
 def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts: Mapping[str, str]) -> dict[str, Any]:
     """The values available to templates that are rendered once per tree."""
-    return _own_sources(texts) | {
-        "version": __version__,
-        "runs": runs_of(sorted(sources, key=attrgetter("name"))),
-        "factories": factories,
-        "operations": operations_of(sources, factories),
-        "records": tuple(OPERATIONS.values()),
-        "default_operation": DEFAULT_OPERATION,
-        "rule_sets": rule_sets(),
-        "derived_structs": derived_structs(),
-        "checked_structs": checked_structs(),
-    }
+    return (
+        _own_sources(texts)
+        | {
+            "version": __version__,
+            "factories": factories,
+            "operations": operations_of(sources, factories),
+            "records": tuple(OPERATIONS.values()),
+            "default_operation": DEFAULT_OPERATION,
+            "rule_sets": rule_sets(),
+            "derived_structs": derived_structs(),
+            "checked_structs": checked_structs(),
+        }
+        | type_rows()
+    )
 
 
 def _own_sources(texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -156,7 +204,7 @@ def _render_manifest(
     files: Mapping[str, str], made_with: Mapping[str, str], sources: Sequence[Source], context: RenderContext
 ) -> str:
     templates = {f"templates/{name}": digest(text.encode()) for name, text in context.templates.texts.items()}
-    origin = Origin(__version__, context.spec, context.command, context.spec_sha256, templates, context.style)
+    origin = Origin(__version__, context.command, context.spec_sha256, templates)
     records = {path: FileRecord(digest(text.encode()), made_with[path]) for path, text in files.items()}
     sets_of: dict[str, list[str]] = {}
     for set_name in sorted(context.sets):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from operator import attrgetter
 
 from ckgen.conv.dtypes import ELEMENTS, element_of
@@ -192,19 +191,6 @@ def _types(instance: Instance, function: Function) -> Types:
         f"Tuple<{ds_layout}>",
         f"Tuple<{ds_data_type}>",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Consecutive instances with the same guard."""
-
-    guard: str
-    sources: tuple[Source, ...]
-
-
-def runs_of(sources: Sequence[Source]) -> tuple[Run, ...]:
-    """The instances in the order given; consecutive instances with the same guard form a run."""
-    return tuple(Run(guard, tuple(members)) for guard, members in groupby(sources, attrgetter("guard")))
 
 
 def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:

@@ -21,20 +21,21 @@ SIMDS_PER_CU = 4
 class Arch:
     """One architecture.
 
-    `lds_bytes` is the most LDS that one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom input type.
+    `lds_limit` is the most bytes of LDS that one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom
+    input type.
     """
 
     name: str
     family: str  # "cdna" has MFMA and wave64, "rdna" WMMA and wave32, "nvidia" mma.sync and warps of 32
     native_wave: int
-    lds_bytes: int
+    lds_limit: int
     peak: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
         assert self.family in ("cdna", "rdna", "nvidia"), f"{self.name}: unknown family {self.family}"
         wave = 64 if self.family == "cdna" else 32
         assert self.native_wave == wave, f"{self.name}: wave {self.native_wave}, {self.family} has {wave}"
-        assert self.lds_bytes % 1024 == 0, f"{self.name}: LDS {self.lds_bytes} is no whole number of KiB"
+        assert self.lds_limit % 1024 == 0, f"{self.name}: LDS {self.lds_limit} is not a multiple of 1 KiB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class WarpAtom:
         assert f".m{self.m}n{self.n}k{self.k}." in self.instruction, f"{self.instruction}: size"
         for size in (16, 32):
             whole = size % self.m == 0 and size // 2 % self.n == 0
-            assert whole, f"{self.instruction}: half of a {size}x{size} atom is no whole number of them"
+            assert whole, f"{self.instruction}: half of a {size}x{size} atom is not a whole number of them"
 
 
 # All of NVIDIA_ARCHES have these: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and up).

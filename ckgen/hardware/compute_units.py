@@ -16,7 +16,7 @@ class ComputeUnit:
     """An AMD compute unit (CDNA) or workgroup processor (RDNA) with `simds` SIMDs, which runs whole workgroups.
 
     Registers are 32-bit words per lane. Registers of a wave and LDS of a workgroup are allocated in whole granules.
-    `registers` and `max_waves` are per SIMD. `lds_bytes` is the LDS that all resident workgroups share.
+    `registers` and `max_waves` are per SIMD. `lds_capacity` is the LDS in bytes that all resident workgroups share.
     """
 
     arch: str
@@ -25,14 +25,14 @@ class ComputeUnit:
     registers: int
     register_granule: int
     max_waves: int
-    lds_bytes: int
+    lds_capacity: int
     lds_granule: int
 
     def __post_init__(self) -> None:
         arch = ARCHES[self.arch]
         assert self.wave == arch.native_wave, f"{self.arch}: wave {self.wave}"
-        assert self.lds_bytes >= arch.lds_bytes, f"{self.arch}: a workgroup may allocate more LDS than there is"
-        assert self.lds_bytes % self.lds_granule == 0, f"{self.arch}: LDS is no whole number of granules"
+        assert self.lds_capacity >= arch.lds_limit, f"{self.arch}: a workgroup may allocate more LDS than there is"
+        assert self.lds_capacity % self.lds_granule == 0, f"{self.arch}: LDS is not a multiple of its granule"
         assert self.registers // self.register_granule >= self.max_waves, f"{self.arch}: waves without registers"
 
 
@@ -83,7 +83,10 @@ class Rates:
     def __post_init__(self) -> None:
         arch = find_arch(self.arch)
         assert self.wave == arch.native_wave, f"{self.arch}: wave {self.wave}"
-        assert not arch.peak or dict(arch.peak) == dict(self.matrix_flops), f"{self.arch}: other peaks in `hardware`"
+
+    def flops_of(self, input_type: str) -> float:
+        """FLOP per cycle and SIMD for an input type: of matrix instructions, or of multiply-adds if there are none."""
+        return dict(self.matrix_flops).get(input_type) or 2.0 * self.wave / self.issue_cycles
 
     @property
     def load_bytes_per_s(self) -> float:
@@ -107,15 +110,15 @@ RATES: dict[str, Rates] = {
     for rates in (
         Rates(
             *("gfx90a", "MI250X die", 110, 1.7e9, 1.6384e12, 4, 64, 4, 128, 128, 4096 / 110, 1400),
-            matrix_flops=(("f16", 256), ("bf16", 256), ("f32", 64)),
+            matrix_flops=ARCHES["gfx90a"].peak,
         ),
         Rates(
             *("gfx942", "MI300X", 304, 2.1e9, 5.3e12, 4, 64, 4, 128, 128, 2048 / 38, 1700),
-            matrix_flops=(("f16", 512), ("bf16", 512), ("f32", 64)),
+            matrix_flops=ARCHES["gfx942"].peak,
         ),
         Rates(
             *("gfx950", "MI355X", 256, 2.4e9, 8.0e12, 4, 64, 4, 256, 128, 2048 / 32, 1900),
-            matrix_flops=(("f16", 1024), ("bf16", 1024), ("f32", 64)),
+            matrix_flops=ARCHES["gfx950"].peak,
         ),
         Rates(
             *("sm_90a", "H200", 132, 1.83e9, 4.8e12, 4, 32, 2, 128, 128, 64, 1200),

@@ -16,7 +16,7 @@ def workgroups_per_unit(unit: ComputeUnit, *, vgprs: int, sgprs: int, lds_bytes:
     """Workgroups of a kernel that are resident on one compute unit at once; 0 if not even one fits."""
     waves = threads // unit.wave
     resident = unit.simds * _waves_by_registers(unit, vgprs, sgprs) // waves
-    return min(resident, unit.lds_bytes // _rounded(max(lds_bytes, 1), unit.lds_granule))
+    return min(resident, unit.lds_capacity // _rounded(max(lds_bytes, 1), unit.lds_granule))
 
 
 def waves_per_simd(unit: ComputeUnit, *, vgprs: int, sgprs: int, lds_bytes: int, threads: int) -> float:

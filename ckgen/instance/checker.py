@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from ckgen.families.family import Family
+from ckgen.families.fields import Fields
 from ckgen.families.formulas import names_in
 from ckgen.families.registry import FAMILIES, RULES
 from ckgen.families.rule import Rule
@@ -22,7 +23,11 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
 ARCH_NAMES = ("lds_limit", "has_atom")
-LAYOUT_NAMES = ("ndim", "groups_outermost", "channels_last")  # with a_rows, all that derived values use of a layout
+# All that rules and derived values use of a layout.
+LAYOUT_NAMES = (
+    *("ndim", "groups_outermost", "channels_last"),
+    *("a_channels_last", "b_channels_last", "c_channels_last"),
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -33,6 +38,14 @@ class Violation:
     rule: Rule
     message: str
     help: str
+
+
+@dataclass(frozen=True)
+class _Placed(Fields):
+    """The fields that the properties of a layout depend on."""
+
+    operation: str
+    layout: str
 
 
 class Checker:
@@ -49,16 +62,15 @@ class Checker:
             for (operation, family), kept in own.items()
             for scope in ("domain", "tile", "instance", "arch")
         }
-        self._by_layout = {
-            kind
+        self._of_layout = {
+            kind: sorted({name for rule in kept for name in names_in(rule.condition)}.intersection(LAYOUT_NAMES))
             for kind, kept in own.items()
-            if any(not set(LAYOUT_NAMES).isdisjoint(names_in(rule.condition)) for rule in kept)
-            or len({OPERATIONS[kind[0]].a_k_major(layout) for layout in OPERATIONS[kind[0]].layouts}) > 1
         }
 
-    def goes_by_layout(self, operation: str, family: str) -> bool:
-        """True if the layout can affect the rules that apply to such instances."""
-        return (operation, family) in self._by_layout
+    def read_of_layout(self, operation: str, family: str, layout: str) -> tuple[int, ...]:
+        """The properties of the layout that the rules of such instances read."""
+        known = _Placed(operation, layout)
+        return tuple(getattr(known, name) for name in self._of_layout[operation, family])
 
     def broken(self, instance: Instance) -> list[Rule]:
         """The architecture-independent rules that an instance breaks.
@@ -75,7 +87,7 @@ class Checker:
     def broken_on(self, instance: Instance, arch: str) -> list[Rule]:
         """The rules that an instance breaks on one AMD or NVIDIA architecture; requires that `broken` is empty."""
         check = self._checks[instance.operation, instance.family, "arch"]
-        return check(instance, find_arch(arch).lds_bytes, FAMILIES[instance.family].has_atom(instance, arch))
+        return check(instance, find_arch(arch).lds_limit, FAMILIES[instance.family].has_atom(instance, arch))
 
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
         """The architectures for which an instance can be built: AMD architectures (with MFMA unless it is generic)
@@ -92,15 +104,21 @@ class Checker:
 
         The instance must satisfy the rules of every architecture in `archs`, or of at least one if `archs` is empty.
         """
+        return self.judge(instance, archs)[0]
+
+    def judge(self, instance: Instance, archs: Sequence[str] = ()) -> tuple[list[Violation], tuple[str, ...]]:
+        """The `violations` of an instance, and the architectures for which it can be built; one of them is empty."""
         broken = self.broken(instance)
         if broken:
-            return [describe(rule, instance) for rule in broken]
+            return [describe(rule, instance) for rule in broken], ()
+        supported = () if archs else self.supported_archs(instance)
+        if supported:
+            return [], supported
         found: dict[str, Violation] = {}
-        if archs or not self.supported_archs(instance):
-            for arch in archs or FAMILIES[instance.family].home(instance.dtype):
-                for rule in self.broken_on(instance, arch):
-                    found.setdefault(rule.id, describe(rule, instance, arch))
-        return list(found.values())
+        for arch in archs or FAMILIES[instance.family].home(instance.dtype):
+            for rule in self.broken_on(instance, arch):
+                found.setdefault(rule.id, describe(rule, instance, arch))
+        return list(found.values()), () if found else tuple(archs)
 
 
 def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
@@ -108,7 +126,7 @@ def describe(rule: Rule, instance: Instance, arch: str = "") -> Violation:
     values: dict[str, object] = {"arch": arch, "dtype": instance.dtype, "family": instance.family}
     for name in _WORD.findall(" ".join(re.findall(r"\{(\w+)\}", rule.message + rule.help))):
         if name == "lds_limit":
-            values[name] = find_arch(arch).lds_bytes
+            values[name] = find_arch(arch).lds_limit
         elif name not in values:
             values[name] = getattr(instance, name)
     return Violation(rule, rule.message.format(**values), rule.help.format(**values))

@@ -85,7 +85,7 @@ def checked_structs() -> tuple[CheckedStruct, ...]:
         if operation.own_derived:
             derived = f"{operation.own_derived}<{derived}>"
         homes = {arch for dtype in operation.dtypes for arch in family.home(dtype)}
-        target = ", ".join([str(find_arch(arch).lds_bytes) for arch in homes] + ["true"]) if len(homes) == 1 else ""
+        target = ", ".join([str(find_arch(arch).lds_limit) for arch in homes] + ["true"]) if len(homes) == 1 else ""
         found.append(CheckedStruct(rules.prefix, rules.families, operation.name, derived, target))
     return tuple(found)
 
@@ -104,7 +104,7 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
         for name in ordered
         if name in formulas.names
     )
-    fields = tuple(sorted(name for name in ordered if name not in (*formulas.names, "a_rows")))
+    fields = tuple(sorted(name for name in ordered if name not in (*formulas.names, "a_k_major")))
     return DerivedStruct(f"{prefix}Derived", tuple(family.name for family in families), fields, values)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
 from ckgen.families.registry import DERIVED_NAMES, FAMILIES
@@ -42,6 +43,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
 }
+_GLOB = frozenset("*?[")
 _MOST_DIGITS = 18  # no field has more, and Python refuses to parse thousands
 _DERIVED = frozenset(DERIVED_NAMES)
 _NUMBERS = _DERIVED | {name for name, kind in Instance.__annotations__.items() if kind == "int"}
@@ -133,7 +135,7 @@ def _parse_term(text: str) -> Term | Diagnostic:
     match = _TERM.fullmatch(text)
     if match is None or not text.isprintable():
         if not text or not text.isprintable() or any(char.isspace() for char in text):
-            return Diagnostic(None, "bad-filter", f"`{text}` is no filter", "write a glob or key=value")
+            return Diagnostic(None, "bad-filter", f"`{text}` is not a filter", "write a glob or key=value")
         return Term(text, "name", "=", (text,))
     key, op, value = match["key"], match["op"], match["value"].strip()
     if key not in KEYS:
@@ -163,15 +165,20 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
         return _set_test(term, sets)
     if "*" in term.values:
         return lambda instance: term.op == "="
-    patterns = [re.compile(fnmatch.translate(value.casefold())) for value in term.values]
-    known: dict[tuple[str, ...], bool] = {}  # thousands of instances share few values
+    wanted = {value.casefold() for value in term.values}
+    patterns = [re.compile(fnmatch.translate(value)) for value in wanted if not _GLOB.isdisjoint(value)]
+    read: Callable[[Instance], object] = partial(values_of, key, sets=sets)
+    if key in FIELD_NAMES and key not in _SPELLED:
+        read = attrgetter(key)  # faster
+    known: dict[object, bool] = {}  # thousands of instances share few values
 
     def has(instance: Instance) -> bool:
-        texts = values_of(key, instance, sets)
-        found = known.get(texts)
+        value = read(instance)
+        found = known.get(value)
         if found is None:
-            folded = [text.casefold() for text in texts]
-            found = known[texts] = any(pattern.match(text) for pattern in patterns for text in folded)
+            folded = [text.casefold() for text in values_of(key, instance, sets)]
+            found = any(text in wanted or any(pattern.match(text) for pattern in patterns) for text in folded)
+            known[value] = found
         return found
 
     return has if term.op == "=" else lambda instance: not has(instance)
@@ -220,7 +227,7 @@ def _what_there_is(term: Term, value: str, instances: Sequence[Instance], sets: 
 def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
     """Help for a glob that matches no name: the nearest name or, if it has wildcards, the nearest word of a name."""
     names = [instance.name for instance in instances]
-    if not set("*?[") & set(glob):
+    if _GLOB.isdisjoint(glob):
         return did_you_mean(glob, names)
     words = dict.fromkeys(word for name in names for word in name.split("_"))
     near = nearest(glob.strip("*?"), tuple(words), 1)

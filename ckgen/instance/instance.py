@@ -7,7 +7,10 @@ belong to its family (ckgen.families).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from ckgen.conv.dtypes import DTYPES
@@ -56,11 +59,17 @@ class Instance(Fields):
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
-    _derived: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
+    _derived: Mapping[str, int] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Computed once, because the name is the key of every dictionary of instances.
         object.__setattr__(self, "name", self._make_name())
+
+    def moved(self, layout: str, function: str) -> Instance:
+        """The instance of the same shape with another layout and function; faster than dataclasses.replace."""
+        family, _, *shape, _, archs = _VALUES(self)
+        values = (family, layout, *shape, function, archs)
+        return Instance(*values)
 
     def _make_name(self) -> str:
         return (
@@ -78,10 +87,7 @@ class Instance(Fields):
 
     @property
     def _prefix(self) -> str:
-        fused = "" if self.function == PASS_THROUGH else f"_{function_tag(self.function)}"
-        operation = OPERATIONS[self.operation].short
-        layout = self.layout.replace("/", "_").lower()
-        return f"grouped_conv{self.ndim}d_{operation}_{self.family}{fused}_{layout}_{self.dtype}"
+        return _prefix(self.operation, self.family, self.function, self.layout, self.dtype)
 
     @property
     def layout_tag(self) -> str:
@@ -105,14 +111,24 @@ class Instance(Fields):
 
 
 FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)
+_VALUES = attrgetter(*(f.name for f in fields(Instance) if f.init))
+_PRIMARY = attrgetter(*FIELD_NAMES)
+
+
+@cache
+def _prefix(operation: str, family: str, function: str, layout: str, dtype: str) -> str:
+    """The part of names that instances of one add function share."""
+    fused = "" if function == PASS_THROUGH else f"_{function_tag(function)}"
+    axes = layout.replace("/", "_").lower()
+    return f"grouped_conv{axes.index('_') - 3}d_{OPERATIONS[operation].short}_{family}{fused}_{axes}_{dtype}"
 
 
 def primary(instance: Instance) -> dict[str, Any]:
     """The fields that form the identity, in declaration order."""
-    return {name: getattr(instance, name) for name in FIELD_NAMES}
+    return dict(zip(FIELD_NAMES, _PRIMARY(instance), strict=True))
 
 
-def derived(instance: Instance) -> dict[str, int]:
+def derived(instance: Instance) -> Mapping[str, int]:
     """Every derived integer of the instance's family by name."""
     return FAMILIES[instance.family].formulas.values(instance)
 

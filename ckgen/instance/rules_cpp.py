@@ -69,7 +69,7 @@ def _to_cpp(condition: str) -> str:
 
 
 def rule_sets() -> tuple[RuleSet, ...]:
-    """The structs of rules.hpp: Rules and ArchRules, and their prefixed versions for other operations and families."""
+    """The structs of rules.hpp: one per operation and group of families that share a struct of derived values."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for operation in OPERATIONS:
         for family in FAMILIES_OF[operation]:

@@ -80,7 +80,7 @@ def view(name: str, value: object, stream: int = 0) -> View:
 def require_address(name: str, value: object) -> None:
     """Raise LibraryError unless ``value`` can be an address in memory or a stream's handle; a bool cannot."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**64:
-        raise LibraryError(f"{name} is {value!r:.80}, which is no address", "give an integer of up to 64 bits")
+        raise LibraryError(f"{name} is {value!r:.80}, which is not an address", "give an integer of up to 64 bits")
 
 
 def require(

@@ -95,7 +95,6 @@ BWD_DATA = Operation(
     gemm_k="K",
     fused=True,
     small_vector=1,
-    needs_channels_last=False,
     products=_products,
     extents=_extents,
     compulsory_bytes=ConvProblem.bytes,  # every position of the input is written
@@ -106,7 +105,7 @@ BWD_DATA = Operation(
     )[0],
     operator="BwdDataOperator",
     interface="device_grouped_conv_bwd_data_multiple_d.hpp",
-    prefix="Data",
+    prefix="BwdData",
     own_derived="WithFunction",
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",

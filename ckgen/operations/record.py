@@ -57,7 +57,6 @@ class Operation:
     gemm_k: str
     fused: bool  # takes an element-wise function and D tensors
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
-    needs_channels_last: bool  # has only layouts in which neighbouring channels are contiguous
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
     extents: Callable[[ConvProblem], Extents] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
@@ -73,9 +72,8 @@ class Operation:
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:
-        """The layouts of ckgen.conv.layout that name the tensors in its order and that its kernels take."""
-        rows = (row for row in LAYOUTS.values() if row.order == self.order)
-        return tuple(row.name for row in rows if row.channels_last or not self.needs_channels_last)
+        """The layouts of ckgen.conv.layout that name the tensors in its order."""
+        return tuple(row.name for row in LAYOUTS.values() if row.order == self.order)
 
     @cached_property
     def dtypes(self) -> tuple[str, ...]:
@@ -100,17 +98,8 @@ class Operation:
         """The default layout: channels last, images outermost."""
         return self.layouts[ndim - 1]
 
-    def a_k_major(self, layout: str) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A in registers: either A is K-major, or its
-        channels are not last, so that it is read element by element."""
-        return self._k_major[layout]
-
-    @property
-    def a_rows(self) -> bool:
-        """`a_k_major` in channels-last layouts."""
-        return self._k_major[self.layouts[0]]
-
     @cached_property
-    def _k_major(self) -> dict[str, bool]:
-        rows = {name: LAYOUTS[name] for name in self.layouts}
-        return {name: row.axes(self.a)[-1] in self.gemm_k or not row.channels_last for name, row in rows.items()}
+    def a_k_major(self) -> bool:
+        """True if a slot of LDS along GEMM-K is filled without transposing A in registers, because A is K-major in
+        channels-last layouts. In other layouts A is read element by element, and LDS is filled in the same way."""
+        return LAYOUTS[self.layouts[0]].axes(self.a)[-1] in self.gemm_k

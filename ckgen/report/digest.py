@@ -18,7 +18,7 @@ CLASSES = (
     "grouped 3x3",
     "1x1",
     "3x3",
-    "3x3, floor below 20 us",
+    "3x3, roofline below 20 us",
     f"3x3, fewer than {NARROW} outputs",
     "other",
 )
@@ -34,7 +34,7 @@ def summary_of(rows: Sequence[ResultRow], runs: Iterable[Origin]) -> Summary:
 
 def digest_headers(summary: Summary) -> tuple[str, ...]:
     """The headings of the table: class, number of shapes, then three numbers per data type."""
-    numbers = (f"over {summary.reference_name}", "least", "x floor")
+    numbers = (f"over {summary.reference_name}", "min", "x roofline")
     return ("shapes", "n", *(f"{total.dtype}: {text}" for total in summary.totals for text in numbers))
 
 

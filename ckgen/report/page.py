@@ -116,7 +116,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _how(origin: Origin) -> str:
-    caches = {"flush": "cache flushed before each sample", "rotate": "rotating buffers", "warm": "warm cache"}
+    caches = {"flush": "cache flushed before each sample", "warm": "warm cache"}
     return f"medians, {caches.get(str(origin.settings.get('cache')), 'cache mode unknown')}"
 
 
@@ -128,8 +128,8 @@ def _total(total: Total, reference: str) -> list[tuple[str, str]]:
         (total.subject, f"{total.shapes} shapes"),
         (times(total.mean_speed_up), f"geometric mean over {reference}"),
         (f"{total.not_slower} of {total.compared}", f"shapes not slower than {reference}"),
-        (times(total.least_speed_up), f"least speed-up{least}"),
-        (times(total.mean_over_floor), "of the floor, geometric mean"),
+        (times(total.least_speed_up), f"worst speed-up{least}"),
+        (times(total.mean_over_floor), "of the roofline, geometric mean"),
         *fused,
     ]
 
@@ -147,16 +147,16 @@ def _figures(summary: Summary, subject: str) -> list[Figure]:
 def _floor_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure | None:
     rows, values = [], []
     for shape in shapes:
-        named = [("tick", "floor", shape.floor_ms, "floor"), ("ring", "other", ms_of(shape.reference), reference)]
+        named = [("tick", "floor", shape.floor_ms, "roofline"), ("ring", "other", ms_of(shape.reference), reference)]
         named.append(("dot", "own", ms_of(shape.best), shape.best.name if shape.best else ""))
         marks = tuple(Mark(k, s, v, f"{what}: {v:.4g} ms") for k, s, v, what in named if v is not None)
         rows.append(PlotRow(shape.problem_name, marks, times(shape.over_floor)))
         values += [mark.value for mark in marks]
     if not values:
         return None
-    legend = (("own", "best instance"), ("other", reference), ("floor", "floor"))
-    text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the floor."
-    title = f"Time against the floor, {dtype}"
+    legend = (("own", "best instance"), ("other", reference), ("floor", "roofline"))
+    text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the roofline's."
+    title = f"Time against the roofline, {dtype}"
     return Figure(title, text, legend, plot(title, rows, make_axis(values)), len(rows))
 
 

@@ -35,7 +35,7 @@ class Table:
 
 def shape_table(summary: Summary) -> Table:
     reference = f"{summary.reference_name} ms"
-    own = ("shape", "subject", "ms", "spread", "floor ms", "over floor", reference, "speed-up")
+    own = ("shape", "subject", "ms", "spread", "roofline ms", "x roofline", reference, "speed-up")
     fused = any(shape.over_plain is not None for shape in summary.shapes)
     beside = ("over plain and D",) if fused else ()
     headers = (*own, *beside, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")

@@ -66,7 +66,7 @@ class Choice:
         return {
             "measured": "this problem",
             "neighbour": f"nearest measured problem, {near}",
-            "rule": "rule: least traffic",
+            "rule": "rule: fewest bytes moved",
             "generic": "rule: nothing else takes it",
         }[self.source]
 

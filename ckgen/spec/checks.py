@@ -107,7 +107,7 @@ def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnost
     for index, axes in enumerate(group.exclude):
         if axes.archs is not None:
             place = spec.document.key_place(*path, "exclude", index, "archs")
-            yield Diagnostic(place, "foreign-key", "`archs` is no axis", "list the archs you want in `archs`")
+            yield Diagnostic(place, "foreign-key", "`archs` is not an axis", "list the archs you want in `archs`")
 
 
 def _foreign_limits(spec: Spec, family: str, limits: Limits | None, path: Path) -> Iterator[Diagnostic]:
@@ -151,7 +151,7 @@ def _unknown_sets(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
     for index, name in enumerate(group.sets):
         if name not in spec.sets and name not in IMPLIED_SETS:
             place = spec.document.place(*path, "sets", index)
-            message, help_text = f"`{name}` is no set of this spec", "declare it under `sets:`"
+            message, help_text = f"`{name}` is not a set of this spec", "declare it under `sets:`"
             yield Diagnostic(place, "unknown-set", message, help_text, find_help=partial(_nearest_set, spec, name))
 
 

@@ -15,7 +15,7 @@ from ckgen.text.source import Document, Key
 
 
 def parse(document: Document) -> Spec:
-    """The spec of a document. Raises CkgenError (exit 2) with every problem of form."""
+    """The spec of a document. Raises CkgenError (exit 2) with every problem of the form of the document."""
     spec, problems = collect(document)
     if problems or spec is None:
         raise CkgenError(problems)

@@ -86,7 +86,7 @@ class Reporter:
         found = repairs(kind_of(instance), values, rule.blame, self.checker, archs)
         if not found:
             return cause.violation.help
-        return f"{found[0][0]} {' or '.join(value for _, value in found)} would keep every rule"
+        return f"{found[0][0]} {' or '.join(value for _, value in found)} would satisfy every rule"
 
 
 def _blame(provenance: Provenance, violation: Violation) -> tuple[Place, Choice | None]:

@@ -148,7 +148,7 @@ class _Work:
             place = self.spec.document.place(*path, "name")
             message = f"nothing is left of group `{group.name}`"
             notes = tuple(f"{removed.instance.name}: {removed.reason}" for removed in self.removed[-1:])
-            help_text = "narrow its exclude, or give it combinations that keep the rules"
+            help_text = "narrow its exclude, or give it combinations that satisfy the rules"
             self.problems.append(Diagnostic(place, "empty-group", message, help_text, notes=notes))
 
     def _add(self, instance: Instance, provenance: Provenance, sets: Sequence[str]) -> None:
@@ -177,32 +177,33 @@ def _first_that_holds(tests: Sequence[Callable[[Instance], bool]], instance: Ins
 
 
 class _Shapes:
-    """A cache that builds and checks each shape once. For most families a shape is independent of the layout, which is
-    the outermost axis; for all families it is independent of the function, which is the next one."""
+    """A cache that builds and checks each shape once. Of the layout, the outermost axis, rules read few properties, and
+    nothing depends on the function, the next one. Violations quote the layout."""
 
     def __init__(self, kind: Kind, part: Product, checker: Checker) -> None:
         self._kind = kind
         self._archs: tuple[str, ...] = part.archs.value if part.archs is not None else ()
         self._checker = checker
-        self._by_layout = checker.goes_by_layout(kind.operation, kind.family)
+        self._read: dict[str, tuple[int, ...]] = {}  # by layout
         self._known: dict[tuple[int | str, ...], tuple[Instance, tuple[Violation, ...]]] = {}
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
         """The instance of a combination with its archs, and the rules that it breaks."""
         layout, function = combination[:2]
         assert layout is not None, "spec checks see to it that a group has layouts"
-        key: tuple[int | str, ...] = tuple(map(id, combination[2:]))
-        if self._by_layout:
-            key += (layout.value,)
-        known = self._known.get(key)
+        if layout.value not in self._read:
+            kind = self._kind
+            self._read[layout.value] = self._checker.read_of_layout(kind.operation, kind.family, layout.value)
+        key: tuple[int | str, ...] = (*map(id, combination[2:]), *self._read[layout.value])
+        known = self._known.get(key) or self._known.get((*key, layout.value))
         if known is None:
             instance = build(self._kind, values_of(combination))
-            violations = tuple(self._checker.violations(instance, self._archs))
-            archs = () if violations else self._archs or self._checker.supported_archs(instance)
-            known = self._known[key] = (replace(instance, archs=archs), violations)
+            broken, archs = self._checker.judge(instance, self._archs)
+            known = (replace(instance, archs=archs), tuple(broken))
+            self._known[(*key, layout.value) if broken else key] = known
         instance, violations = known
         name = instance.function if function is None else function.value
-        return replace(instance, layout=layout.value, function=name), violations
+        return instance.moved(layout.value, name), violations
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:

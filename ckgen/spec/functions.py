@@ -35,10 +35,10 @@ DLayoutName = Annotated[str, Word("layout", OWN_LAYOUTS)]
 class TensorEntry(Model):
     """One D tensor: its name, or a map with its name and the properties in which it differs from the result."""
 
-    name: str = Field(description="What the expression calls it.")
+    name: str = Field(description="Its name in the expression.")
     dtype: DDTypeName | None = Field(None, description="Element type; by default the result's.")
     layout: DLayoutName | None = Field(
-        None, description="GC, G_C: one value a channel. G_NHW_C: groups, positions and channels with own strides."
+        None, description="GC, G_C: one value per channel. G_NHW_C: groups, positions and channels with own strides."
     )
 
     @model_validator(mode="before")
@@ -54,8 +54,8 @@ class TensorEntry(Model):
 class FunctionEntry(Model):
     """One function; `ckgen.elementwise.function` defines the valid names and expressions."""
 
-    name: str = Field(description="Unique name, a capital first and small letters behind.")
-    expression: str = Field(description="What an element of the result is, from e, the tensors and the scalars.")
+    name: str = Field(description="Unique name: a capital, then small letters.")
+    expression: str = Field(description="An element of the result, computed from e, the tensors and the scalars.")
     tensors: ListOf[TensorEntry] = Field((), description="The D tensors, in the order of the operator's arguments.")
     scalars: dict[str, float] = Field(default_factory=dict, description="Names of scalars and their default values.")
 

@@ -21,8 +21,8 @@ _RESOURCES = {
     "code_bytes": "bytes of code",
 }
 _RATIOS = {
-    "valu_per_matrix": "VALU instructions a matrix instruction",
-    "valu_per_tile": "VALU instructions a tile",
+    "valu_per_matrix": "VALU instructions per matrix instruction",
+    "valu_per_tile": "VALU instructions per tile",
     "exposed_loads": "loads waited for at once",
 }
 _LAYER_KEYS = ((*_RESOURCES, "waves"), tuple(_RATIOS))
@@ -83,7 +83,7 @@ def _broken(limit: Limit, report: CodeReport) -> str:
         value = None if loop is None else getattr(loop, limit.key)
         what = f"{_RATIOS[limit.key]} in the {limit.role} loop"
     elif limit.key == "waves":
-        return f"{report.waves:g} waves a SIMD, at least {limit.value:g}" if report.waves < limit.value else ""
+        return f"{report.waves:g} waves per SIMD, at least {limit.value:g}" if report.waves < limit.value else ""
     else:
         resources = report.resources
         spills = resources.vgpr_spills + resources.sgpr_spills

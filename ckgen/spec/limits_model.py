@@ -23,8 +23,8 @@ Ratio = Annotated[float, Field(ge=0)]
 class LoopLimits(Model):
     """Limits of one role's loop, on the path that nearly all iterations take."""
 
-    valu_per_matrix: Ratio | None = Field(None, description="VALU instructions a matrix instruction, at most.")
-    valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave a tile, at most.")
+    valu_per_matrix: Ratio | None = Field(None, description="VALU instructions per matrix instruction, at most.")
+    valu_per_tile: Ratio | None = Field(None, description="VALU instructions of a wave per tile, at most.")
     exposed_loads: AtMost | None = Field(None, description="Loads waited for in the iteration that starts them.")
 
 
@@ -34,7 +34,7 @@ class Limits(Model):
     spills: AtMost | None = Field(None, description="Registers written to memory for want of others, at most.")
     scratch: AtMost | None = Field(None, description="Bytes of scratch memory per lane, at most.")
     vgprs: AtMost | None = Field(None, description="Vector registers per lane, AGPRs among them, at most.")
-    lds_bytes: AtMost | None = Field(None, description="Bytes of LDS a workgroup, at most.")
+    lds_bytes: AtMost | None = Field(None, description="Bytes of LDS per workgroup, at most.")
     code_bytes: AtMost | None = Field(None, description="Bytes of machine code, at most.")
     waves: Ratio | None = Field(None, description="Waves that a SIMD holds, at least.")
     main: LoopLimits | None = Field(None, description="The loop of family xdl.")

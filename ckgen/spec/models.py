@@ -80,12 +80,12 @@ class Axes(Model):
         None, description="[load waves, math waves] of a workgroup (wavelet); by rule for wavelet_tma and halo."
     )
     k_per_block: Axis[Extent] | None = Field(
-        None, description="GEMM-K of a tile; by rule 64 bytes of it, 64 elements for wavelet_tma, 16 or 32 for halo."
+        None, description="GEMM-K of a tile; by rule 64 bytes, 64 elements for wavelet_tma, 16 or 32 for halo."
     )
     m_per_xdl: Axis[Extent] | None = Field(
         None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
     )
-    vector: Axis[Vector] | None = Field(None, description="Elements a global access; by rule if absent.")
+    vector: Axis[Vector] | None = Field(None, description="Elements per global access; by rule if absent.")
     stages: Axis[Count] | None = Field(
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
     )
@@ -97,7 +97,7 @@ class Axes(Model):
 class Limited(Axes):
     """Axes with limits for the machine code of their instances."""
 
-    limits: Limits | None = Field(None, description="What the machine code may cost; `ckgen isa --check` checks it.")
+    limits: Limits | None = Field(None, description="Limits of the machine code; `ckgen isa --check` checks it.")
 
 
 def _optional(model: type[Model], description: str) -> Any:
@@ -143,7 +143,7 @@ class Group(Limited):
     invalid: InvalidWord = Field("error", description="What happens to a combination that breaks a rule.")
     include: ListOf[Axes] = Field((), description="More products: these keys replace the group's.")
     exclude: ListOf[Axes] = Field((), description="Combinations to leave out: all keys given must match.")
-    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets these instances belong to.")
+    sets: Annotated[tuple[SetName, ...], OneOrMany()] = Field((), description="Sets that these instances belong to.")
 
 
 class Spec(Model):

@@ -86,7 +86,7 @@ class Provenance:
             return [Origin(field, getattr(instance, field), None, family.reason(field)) for field in fields]
         block = self.choice("block_size") or self.choice("tile")
         if ratio is None and block is not None:
-            how = f"block_size {instance.block_size} of {block.source}: 64 threads a wave"
+            how = f"block_size {instance.block_size} of {block.source}: 64 threads per wave"
             load = Origin("load_waves", 0, None, f"{family.name}: every wave loads and multiplies")
             return [load, Origin("math_waves", instance.math_waves, block.place, how)]
         place, how = (ratio.place, f"wave_ratio {ratio.text} of {ratio.source}") if ratio else (None, group)

@@ -51,7 +51,7 @@ class Word:
 
     def _check(self, value: str) -> str:
         if value not in self.known:
-            message = f"`{value}` is no {self.noun or self.kind}"
+            message = f"`{value}` is not a known {self.noun or self.kind}"
             rule = f"unknown-{self.kind.replace('_', '-')}"
             raise refuse(rule, message, known=self.known)
         return value
@@ -156,7 +156,7 @@ class Pair:
         numbers = tuple(value) if isinstance(value, (list, tuple)) else ()
         if len(numbers) != 2 or not all(type(n) is int and 1 <= n <= 16 for n in numbers):
             help_text = "write [load waves, math waves], for example [4, 2]"
-            raise refuse("bad-wave-ratio", f"{_shown(value)} is no pair of wave counts", help_text)
+            raise refuse("bad-wave-ratio", f"{_shown(value)} is not a pair of wave counts", help_text)
         return numbers[0], numbers[1]
 
 
@@ -177,7 +177,7 @@ class Width:
         if value in VECTOR_WORDS or (type(value) is int and 1 <= value <= 64):
             return value  # type: ignore[no-any-return]
         help_text = "write a number of elements, or full or small"
-        raise refuse("bad-vector", f"{_shown(value)} is no vector width", help_text)
+        raise refuse("bad-vector", f"{_shown(value)} is not a vector width", help_text)
 
 
 class Model(BaseModel):
@@ -201,11 +201,11 @@ class Tile(Model):
             return value
         match = _TILE.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise refuse("bad-tile", f"{_shown(value)} is no tile", _TILE_HELP)
+            raise refuse("bad-tile", f"{_shown(value)} is not a tile", _TILE_HELP)
         numbers = [int(text) for text in match.groups() if text is not None]
         for number in numbers:
             if not 1 <= number <= MAX_EXTENT:
-                raise refuse("bad-tile", f"{number} is no extent of a tile", f"use 1 to {MAX_EXTENT}")
+                raise refuse("bad-tile", f"{number} is not a valid extent of a tile", f"use 1 to {MAX_EXTENT}")
         return dict(zip(("m_per_block", "n_per_block", "k_per_block"), numbers, strict=False))
 
     @classmethod
@@ -232,7 +232,7 @@ class Vector(Model):
             return value
         if value not in VECTOR_WORDS:
             help_text = "write full, small or a map such as {a: 8, b: small, c: 2}"
-            raise refuse("bad-vector", f"{_shown(value)} is no vector", help_text)
+            raise refuse("bad-vector", f"{_shown(value)} is not a vector", help_text)
         return dict.fromkeys(("a", "b", "c"), value)
 
     @classmethod

@@ -39,9 +39,9 @@ class Guarded:
         before = np.flatnonzero(self.buffer[:start] != guard)
         after = np.flatnonzero(self.buffer[stop:] != guard)
         if before.size:
-            return f"{unit * before.size} bytes written in front of it, from byte -{unit * (start - int(before[0]))}"
+            return f"{unit * before.size} bytes written before it, from byte -{unit * (start - int(before[0]))}"
         if after.size:
-            return f"{unit * after.size} bytes written behind it, up to byte +{unit * (int(after[-1]) + 1)}"
+            return f"{unit * after.size} bytes written after it, up to byte +{unit * (int(after[-1]) + 1)}"
         return None
 
     def untouched(self, poison: int) -> int:
@@ -68,7 +68,7 @@ def fill_of(pattern: int, itemsize: int) -> int:
     return pattern if unit_of(itemsize) == 2 else 0x7F | (pattern & 4) << 5
 
 
-def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
+def poisoned(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
     """A guarded array of the given shape in which every unit is ``poison``."""
     unit, fills = unit_of(storage.itemsize), [fill_of(pattern, storage.itemsize) for pattern in (GUARD, poison)]
     size, guard = prod(shape) * storage.itemsize // unit, GUARD_BYTES // unit
@@ -80,6 +80,6 @@ def blank(shape: Sequence[int], storage: np.dtype[Any], poison: int) -> Guarded:
 
 def holding(values: Array) -> Guarded:
     """A guarded, gap-free copy of ``values``."""
-    made = blank(values.shape, values.dtype, GUARD)
+    made = poisoned(values.shape, values.dtype, GUARD)
     made.array[...] = values
     return made

@@ -18,7 +18,7 @@ from ckgen.errors import CkgenError
 from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, Run, Tensor
 from ckgen.operations.operation import OPERATIONS
-from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, blank, holding
+from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, WORKSPACE_POISONS, Guarded, holding, poisoned
 from ckgen.verify.plan import Case, Gap, Plan
 from ckgen.verify.run_tensors import Data, make_data
 
@@ -141,9 +141,9 @@ class _Attempt:
         self._inputs = {name: holding(array) for name, array in (*arrays, *ds)}
         self._before = {name: guarded.array.tobytes() for name, guarded in self._inputs.items()}
         storage = element_of(self._instance.dtype, self._written).storage
-        self._result = blank(problem.shape(self._written, layout), storage, self._poison)
+        self._result = poisoned(problem.shape(self._written, layout), storage, self._poison)
         size = library.workspace_size(case.instance, problem, split_k=case.split_k)
-        self._workspace = blank((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
+        self._workspace = poisoned((-(-size // 2),), np.dtype(np.uint16), WORKSPACE_POISONS[turn])
         if library.platform == "host":
             library.configure_host(seed=seed + turn)
         self.used = self._launch(library, case)

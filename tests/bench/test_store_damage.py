@@ -23,7 +23,7 @@ from ckgen.bench.store import ROW_FIELDS, Store
 from ckgen.cli import main
 from ckgen.errors import MAX_TEXT, CkgenError
 from ckgen.operations.operation import BWD_WEIGHT
-from ckgen.report.export import export
+from ckgen.report.export import to_csv
 from ckgen.report.imports import read_results
 from ckgen.report.page import render_report
 from ckgen.report.summary import load_summary
@@ -104,8 +104,7 @@ def use(path: Path) -> None:
     with Store(path, create=False) as store:
         summary = load_summary(store)
         render_report(summary)
-        export(store, summary, ".csv")
-        export(store, summary, ".json")
+        to_csv(summary, store.runs())
     make_table(read_measured([str(path)], Path()), BWD_WEIGHT, "sm_90a")
 
 
@@ -215,7 +214,7 @@ def used_or_refused(path: Path) -> None:
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 9), packed=st.booleans())
 def test_any_exported_file_is_read_or_refused(seed: int, count: int, packed: bool, sound: Path, tmp_path: Path) -> None:
     with Store(sound) as store:
-        text = export(store, load_summary(store), ".csv")
+        text = to_csv(load_summary(store), store.runs())
     data, chosen = bytearray(text.encode()), random.Random(seed)
     if packed:
         data = bytearray(gzip.compress(bytes(data), mtime=0))

@@ -15,7 +15,7 @@ from ckgen.generate import writer
 from ckgen.generate.render import render_tree
 from ckgen.generate.style import Style
 from ckgen.instance.filters import filtered
-from tests.support.trees import SAMPLE, context
+from tests.support.trees import SAMPLE, context, in_style
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parents[1] / "data" / "ck_programs"
@@ -25,7 +25,7 @@ CK = Style("ck", "ck")
 
 def test_only_a_compat_tree_has_the_files_of_compat() -> None:
     plain = set(render_tree(SAMPLE, context()))
-    compat = set(render_tree(SAMPLE, replace(context(), style=CK)))
+    compat = set(render_tree(SAMPLE, in_style(CK)))
     assert plain < compat
     added = compat - plain
     assert {path.partition("/")[0] for path in added} == {"compat"}
@@ -49,7 +49,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loaded = load(ROOT / "instances.yaml")
     instances = filtered(loaded.expansion.instances, CHOSEN, sets=loaded.expansion.sets)
     functions = loaded.expansion.spec.own_functions
-    writer.apply(render_tree(instances, replace(context(), style=CK, functions=functions)), folder / "tree")
+    writer.apply(render_tree(instances, replace(in_style(CK), functions=functions)), folder / "tree")
     build(folder / "tree", "host", folder / "library")
     cmake = find_toolchain().cmake
     assert cmake is not None, "these tests need cmake"

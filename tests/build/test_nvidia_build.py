@@ -87,7 +87,7 @@ def test_the_library_plans_without_a_gpu(library: Library) -> None:
     assert library.type_string(WAVELET.name).startswith("DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle<")
 
 
-def test_a_copy_engine_copies_outputs_whose_rows_it_cannot_read(library: Library) -> None:
+def test_outputs_whose_rows_tma_cannot_read_are_repacked(library: Library) -> None:
     """Rows of 819 elements become 832; partials precede them, and ckgen_plan cannot see all of this."""
     odd = make_problem(batch=8, k=819, c=64, filter=(3, 3), input=(14, 14), pad=1)
     copy, partials = 8 * 14 * 14 * 832 * 2, 3 * (7 * 3) * 128 * 256 * 4  # whole tiles

@@ -111,4 +111,4 @@ def test_explain_quotes_the_table(folder: Path, capsys: pytest.CaptureFixture[st
     assert main(["isa", "--write", "--arch", "gfx942"]) == 0
     assert main(["explain", NAME]) == 0
     shown = capsys.readouterr().out
-    assert "machine code" in shown and "VALU a matrix instruction" in shown and "% of the matrix peak" in shown
+    assert "machine code" in shown and "VALU per matrix instruction" in shown and "% of the matrix peak" in shown

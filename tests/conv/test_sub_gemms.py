@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from ckgen.conv.problem import ConvProblem, make_problem
-from ckgen.conv.sub_gemms import Decomposition, Progression, ResidueClass, SubGemm, decompose, split_axis, tilde
+from ckgen.conv.sub_gemms import AxisClass, Decomposition, Progression, SubGemm, decompose, split_axis, tilde
 from tests.support.strategies import problems
 
 Position = tuple[int, ...]
@@ -29,7 +29,7 @@ def defined_triples(problem: ConvProblem) -> list[Triple]:
     return sorted(found)
 
 
-def axis_triples(axis: ResidueClass, length: int) -> list[tuple[int, int, int]]:
+def axis_triples(axis: AxisClass, length: int) -> list[tuple[int, int, int]]:
     """The (input, tap, output) triples of one dimension that a class contains."""
     return [
         (position, tap, axis.output(t, j))
@@ -47,7 +47,7 @@ def triples(problem: ConvProblem, sub: SubGemm) -> list[Triple]:
 
 def positions(found: Decomposition) -> list[Position]:
     """Every input position of a decomposition, with duplicates."""
-    boxes = [tuple(axis.positions for axis in sub.axes) for sub in found.sub_gemms] + list(found.tapless)
+    boxes = [tuple(axis.positions for axis in sub.axes) for sub in found.sub_gemms] + list(found.without_taps)
     return sorted(position for box in boxes for position in product(*box))
 
 
@@ -89,23 +89,23 @@ def test_a_class_of_positions_is_seen_by_exactly_its_taps() -> None:
             for position in one.positions:
                 seeing = [x for x in range(filter) if (position + pad - x * dilation) % stride == 0]
                 assert seeing == list(one.taps)
-        for position in (p for gap in axis.tapless for p in gap):
+        for position in (p for gap in axis.without_taps for p in gap):
             assert all((position + pad - x * dilation) % stride for x in range(filter))
 
 
 def test_stride_two_has_a_class_a_first_tap() -> None:
     axis = split_axis(length=7, filter=3, stride=2, dilation=1, left_pad=1)
-    even = ResidueClass(Progression(1, 2, 3), Progression(0, 2, 2), origin=1, shift=1)
-    odd = ResidueClass(Progression(0, 2, 4), Progression(1, 2, 1), origin=0, shift=1)
+    even = AxisClass(Progression(1, 2, 3), Progression(0, 2, 2), origin=1, shift=1)
+    odd = AxisClass(Progression(0, 2, 4), Progression(1, 2, 1), origin=0, shift=1)
     assert axis.classes == (even, odd)
-    assert axis.tapless == ()
+    assert axis.without_taps == ()
 
 
 def test_a_common_factor_of_stride_and_dilation_leaves_positions_without_a_tap() -> None:
     assert tilde(4, 2) == 2
     axis = split_axis(length=9, filter=3, stride=4, dilation=2, left_pad=0)
     assert [(list(one.positions), list(one.taps)) for one in axis.classes] == [([0, 4, 8], [0, 2]), ([2, 6], [1])]
-    assert [list(gap) for gap in axis.tapless] == [[1, 5], [3, 7]]
+    assert [list(gap) for gap in axis.without_taps] == [[1, 5], [3, 7]]
     assert axis.classes[0].shift == 1
 
 
@@ -113,7 +113,7 @@ def test_a_large_stride_and_a_large_filter_make_short_tables() -> None:
     """There is one class per tap that exists, not per tap that could."""
     axis = split_axis(length=5, filter=2, stride=1 << 24, dilation=1, left_pad=0)
     assert [list(one.positions) for one in axis.classes] == [[0], [1]]
-    assert [list(gap) for gap in axis.tapless] == [[2], [3], [4]]
+    assert [list(gap) for gap in axis.without_taps] == [[2], [3], [4]]
     assert len(split_axis(length=5, filter=1 << 20, stride=3, dilation=1, left_pad=1 << 20).classes) == 3
 
 
@@ -133,5 +133,5 @@ def test_positions_without_a_tap_lie_in_few_boxes() -> None:
     """The complement of the even positions of a volume is three boxes, not seven (one per parity of coordinates)."""
     found = decompose(make_problem(k=1, c=1, filter=(1, 1, 1), input=(6, 6, 6), stride=2))
     assert len(found.sub_gemms) == 1
-    sizes = [prod(progression.count for progression in box) for box in found.tapless]
+    sizes = [prod(progression.count for progression in box) for box in found.without_taps]
     assert sizes == [3 * 6 * 6, 3 * 3 * 6, 3 * 3 * 3]

@@ -85,7 +85,7 @@ def test_a_row_of_a_table_gives_what_the_report_gave() -> None:
     assert bound_of_row(row, WAVELET, "gfx942") == bound_of(made, WAVELET)
     assert bound_of_row(row, GENERIC, "gfx1100") is None
     sentence = code_sentence(row, WAVELET, "gfx942")
-    assert "88 vector registers, 4 waves a SIMD, 0.19 VALU a matrix" in sentence and "123 VALU a tile" in sentence
+    assert "88 vector registers, 4 waves per SIMD, 0.19 VALU per matrix" in sentence and "123 VALU per tile" in sentence
 
 
 def book(arch: str = "gfx942") -> CodeBook:
@@ -102,7 +102,7 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
     write = 128 * 128 * 2 / MI300X.load_bytes
     assert made.unit_seconds == pytest.approx((2500 * cycles + MI300X.start_cycles + write) / MI300X.clock_hz)
     assert made.seconds == pytest.approx(made.unit_seconds + KERNEL_START_S)
-    assert made.memory_seconds == pytest.approx(LAYER.least_bytes("f16") / MI300X.memory_bytes_per_s)
+    assert made.memory_seconds == pytest.approx(LAYER.compulsory_bytes("f16") / MI300X.memory_bytes_per_s)
     split = predict(WAVELET, LAYER, 8, code, MI300X)
     assert split.unit_seconds < made.unit_seconds / 4 and split.memory_seconds > made.memory_seconds
 

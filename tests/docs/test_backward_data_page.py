@@ -26,7 +26,7 @@ def rows_of(axis: Axis) -> list[str]:
         f"| {one.taps.start} | {text(one.positions)} | {text(one.taps)} | {one.origin} | {one.shift} |"
         for one in axis.classes
     ]
-    return rows + [f"| none | {text(gap)} | | | |" for gap in axis.tapless]
+    return rows + [f"| none | {text(gap)} | | | |" for gap in axis.without_taps]
 
 
 @pytest.mark.parametrize(

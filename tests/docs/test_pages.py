@@ -14,6 +14,7 @@ import yaml
 
 from ckgen.cli import COMMANDS, main
 from ckgen.generate import writer
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.library.library import Library
@@ -165,7 +166,7 @@ def test_readme_cpp_compiles(tmp_path: Path) -> None:
     expansion = expand_document(document)
     chosen = [i for i in expansion.instances if i.generic]
     tree = tmp_path / "tree"
-    writer.apply(render_tree(chosen, load_context("instances.yaml", document.text, "ckgen generate", {})), tree)
+    writer.apply(render_tree(chosen, load_context(GenerateCommand(), document.text, {})), tree)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\nproject(readme CXX)\nadd_subdirectory(tree)\n"
         "add_library(app OBJECT app.cpp)\ntarget_link_libraries(app PRIVATE ckgen_conv::headers)\n"

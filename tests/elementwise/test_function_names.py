@@ -17,8 +17,8 @@ from ckgen.instance.instance import function_tag
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.paths import templates_dir
 from ckgen.spec.functions import MAX_TAG
-from tests.support.compile_sweep import HOST, Way, complaint, write_tree
 from tests.support.specs import expand_groups
+from tests.support.sweep.compile import HOST, Way, complaint, write_tree
 
 _STANDARD = """algorithm any array atomic bitset cassert ccomplex cctype cerrno cfenv cfloat charconv chrono cinttypes
 climits clocale cmath complex condition_variable csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime

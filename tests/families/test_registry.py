@@ -70,7 +70,7 @@ def test_a_derived_value_may_stand_before_what_it_reads() -> None:
     formulas = Formulas((Value("area", "M x N.", "2 * side"), Value("side", "M.", "m_per_block + 1")))
     assert formulas.names == ("area", "side") and formulas.ordered(["area"]) == ("m_per_block", "side", "area")
     assert formulas.values(instance(m_per_block=4)) == {"area": 10, "side": 5}
-    assert names_in("k1 if a_rows else max(1, min(k1, b))") == ("k1", "a_rows", "b")
+    assert names_in("k1 if a_k_major else max(1, min(k1, b))") == ("k1", "a_k_major", "b")
 
 
 def test_an_instance_has_the_derived_values_of_its_family_alone() -> None:

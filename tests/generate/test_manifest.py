@@ -103,7 +103,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], str]] = {
     "a tensor is a number": lambda data: json.dumps({**data, "functions": changed(OWN, (0, "tensors", 0), 5)}),
     "the expression is wrong": lambda data: json.dumps({**data, "functions": changed(OWN, (0, "expression"), "e +")}),
 }
-WRONG_COMMANDS = ["ckgen generate 'abc", "", "ckgen", "rm -rf x", "ckgen generate --nonsense", "ckgen generate --help"]
+WRONG_COMMANDS = [5, None, [], {}, {"set": "default", "filters": "f16", "out": "generated"}, {"set": 1}]
 WRONG_ROWS = {
     "fields is a number": ((0, "fields"), 5),
     "a field more": ((0, "fields", "zzz"), 1),
@@ -127,12 +127,28 @@ def test_a_damaged_manifest_is_one_error(kind: str, tree: dict[str, Any], capsys
 
 
 @pytest.mark.parametrize("command", WRONG_COMMANDS)
-def test_a_damaged_command_is_one_error(command: str, tree: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    found = commands(capsys, json.dumps({**tree, "command": command}))
+def test_a_damaged_command_is_one_error(command: Any, tree: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for code, said in commands(capsys, json.dumps({**tree, "command": command})).values():
+        assert code == 2 and said.startswith("error[manifest]: ")
+        assert "generated/manifest.json is not a manifest that ckgen wrote: command" in said
+
+
+def test_an_older_ckgen_recorded_its_command_as_text(tree: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line is not parsed; `ckgen generate` makes such a tree new."""
+    text = json.dumps({**tree, "schema_version": 1, "command": "ckgen generate tile=64x64 dtype=f16"})
+    found = commands(capsys, text)
     for name in ("check", "diff"):
         code, said = found[name]
-        assert code == 2 and said.startswith("error[manifest]: generated/manifest.json names no command that ckgen ")
-    assert found["generate"][0] == 0, "who says what to generate does not ask"
+        assert code == 2 and said.startswith("error[manifest]: generated/manifest.json is of an older ckgen, ")
+    assert found["generate"][0] == 0
+    assert main(["generate", "tile=64x64", "dtype=f16"]) == 0 and main(["check"]) == 0
+
+
+def test_a_manifest_that_another_program_formatted_still_records_its_command(
+    tree: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = commands(capsys, json.dumps(tree, indent=1))["check"]
+    assert code == 1 and said.endswith("files drifted; run: ckgen generate tile=64x64 dtype=f16\n")
 
 
 @pytest.mark.parametrize("kind", WRONG_ROWS)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ckgen.elementwise.function import Kind, make_function
 from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES, RULES
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import Templates, input_files, load_context, load_templates
 from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
 from ckgen.generate.render import render_tree
@@ -51,9 +52,10 @@ def test_one_file_an_instance_with_named_constants() -> None:
 
 
 def test_every_file_names_its_template_and_the_manifest_the_command() -> None:
-    tree = render_tree(SAMPLE, context(command="ckgen generate --set ci"))
+    tree = render_tree(SAMPLE, context(command=GenerateCommand(set="ci")))
     manifest = parse_manifest(tree[MANIFEST_NAME])
-    assert manifest.origin.command == "ckgen generate --set ci"
+    assert manifest.origin.command == GenerateCommand(set="ci")
+    assert "Do not edit; run: ckgen generate --set ci" in tree[MANIFEST_NAME]
     for path, text in tree.items():
         head = "\n".join(text.splitlines()[:2])
         assert "Do not edit; run: ckgen generate" in head, path
@@ -82,8 +84,9 @@ def test_factories_header_registry_and_cmake_list_every_instance() -> None:
         assert all(f"CKGEN_ADD_INSTANCE({name})" in TREE[path] for name in names)
         assert TREE[path].count("CKGEN_ADD_INSTANCE") == len(names)
         assert header.count(f"{function}(") == 2 and path in sources
-    entries = [re.split("[(,)]", line)[1] for line in registry.splitlines() if "REGISTRY_ENTRY(" in line]
-    assert entries == sorted(instance.name for instance in SAMPLE)
+        assert TREE[path].count("CKGEN_INSTANCE_ROW(") == len(names)
+        assert registry.count(f"{function}()") == 2
+    assert not any(instance.name in registry for instance in SAMPLE)
     for instance in SAMPLE:
         assert f"{instance.name}.cpp" in sources
         assert f"set(CKGEN_ARCHS_{'_'.join(instance.archs)} {' '.join(instance.archs)})" in sources
@@ -99,13 +102,19 @@ def test_rules_header_asserts_every_rule_once_for_each_kind_of_family() -> None:
 def test_what_is_for_nvidia_alone_is_guarded_wherever_it_is_named() -> None:
     tree = render_tree((TMA, *SAMPLE), context())
     named = {path for path, text in tree.items() if path.endswith((".cpp", ".hpp")) and "wavelet_tma_" in text}
-    named.remove("src/library/measured.cpp")  # names it as text: the selector looks it up in the registry
     named -= {path for path in named if path.startswith(("include/ckgen/op/impl/", "include/ckgen/pipeline/"))}
-    assert len(named) == 4, "the instance, its factory, the factories' header, the registry"
+    own = f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"
+    factory = f"src/{TMA.operation}/factory/{TMA.add_function}.cpp"
+    header = "include/ckgen/library/grouped_convolution_backward_weight.hpp"
+    assert named == {own, factory, header, "src/library/registry.cpp"}
     guard = "#if defined(CKGEN_HAS_SM_90A)"
-    for path in named - {f"src/{TMA.operation}/wavelet_tma/{TMA.name}.cpp"}:
-        text = re.sub(re.escape(guard) + ".*?#endif", "", tree[path], flags=re.DOTALL)
-        assert text != tree[path] and "wavelet_tma_" not in text
+    free = {path: re.sub(re.escape(guard) + ".*?#endif", "", tree[path], flags=re.DOTALL) for path in named}
+    assert free[header] != tree[header] and "wavelet_tma_" not in free[header]
+    assert tree[factory].count(TMA.name) == 3 and free[factory].count(TMA.name) == 1
+    assert f"        ROW({TMA.name}, " in free[factory]
+    inside = tree[factory].split(guard)[1].split("#endif")[0].split("#else")
+    assert "#define ROW CKGEN_INSTANCE_ROW" in inside[0] and "#define ROW CKGEN_LEFT_OUT_ROW" in inside[1]
+    assert TMA.name in inside[0] and TMA.name not in inside[1]
     assert "set(CKGEN_ARCHS_sm_90a sm_90a)" in tree["cmake/CkgenSources.cmake"]
     assert not any(guard in text for text in TREE.values())
 
@@ -237,6 +246,9 @@ def test_an_empty_catalogue_is_an_error() -> None:
             r"templates/instance.cpp.j2:2: .*no_such_field",
         ),
         ("instance.cpp.j2", "{{ misspelt }}\n", r"templates/instance.cpp.j2:1: 'misspelt' is undefined"),
+        ("instance.cpp.j2", "{{ 1 if i.stages else 0 }}\n", r"templates/instance.cpp.j2:1: .* only print the numbers"),
+        ("instance.cpp.j2", "\n{{ i.stages == 2 }}\n", r"templates/instance.cpp.j2:2: .* only print the numbers"),
+        ("instance.cpp.j2", "{{ i.stages + 1 }}\n", r"templates/instance.cpp.j2:1: unsupported operand"),
         ("src/x.cpp.j2", "one\ntwo {% if %}\n", r"templates/src/x.cpp.j2:2: "),
         ("logo.png", "", "no comment syntax that ckgen knows"),
         ("src/x.cpp.j2", "", "both make src/x.cpp"),
@@ -273,7 +285,7 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     row = f'    {{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, {{\n'
     candidate = f"        {{{XDL.name}, 4, 2.5f, 70}},\n    }}}},\n}};"
     assert f"    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n{row}{candidate}" in text
-    assert f"    {WAVELET.name},\n    {XDL.name},\n}};" in text
+    assert f"enum Position {{\n    {XDL.name},\n}};" in text and WAVELET.name not in text
     assert "1x1 on 9x8" not in text
     assert "Position" not in render_tree((WAVELET, XDL), context())["src/library/measured.cpp"]
 
@@ -284,9 +296,9 @@ def test_templates_are_read_with_unix_line_ends(tmp_path: Path) -> None:
 
 
 def test_context_of_this_installation() -> None:
-    loaded = load_context("instances.yaml", "text", "ckgen generate", {})
+    loaded = load_context(GenerateCommand(), "text", {})
     assert "instance.cpp.j2" in loaded.templates.texts
-    assert loaded.spec_sha256 != load_context("instances.yaml", "other", "ckgen generate", {}).spec_sha256
+    assert loaded.spec_sha256 != load_context(GenerateCommand(), "other", {}).spec_sha256
     files = input_files()
     assert {PACKAGE / "generate/render.py", templates_dir() / "instance.cpp.j2", templates_dir() / "cmake"} <= set(
         files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,14 @@ from ckgen.cli import main
 from ckgen.generate.manifest import MANIFEST_NAME, parse_manifest
 from ckgen.generate.render import render_tree
 from ckgen.generate.style import DEFAULT_STYLE, Style, style_of
-from tests.support.trees import SAMPLE, context
+from tests.support.trees import SAMPLE, context, in_style
 
 OWN = re.compile(r"(?<![\w/])ckgen::|namespace ckgen\b")
 
 
 def test_a_namespace_replaces_ckgen_in_all_cpp_code_and_nowhere_else() -> None:
     plain = render_tree(SAMPLE, context())
-    named = render_tree(SAMPLE, replace(context(), style=Style("deep")))
+    named = render_tree(SAMPLE, in_style(Style("deep")))
     assert named.keys() == plain.keys()
     assert not [path for path, text in named.items() if path != MANIFEST_NAME and OWN.search(text)]
     back = {path: re.sub(r"\bdeep(?=::)|(?<=namespace )deep\b", "ckgen", text) for path, text in named.items()}
@@ -28,9 +27,9 @@ def test_a_namespace_replaces_ckgen_in_all_cpp_code_and_nowhere_else() -> None:
 
 
 def test_the_manifest_records_a_style_and_omits_the_default() -> None:
-    text = render_tree(SAMPLE, replace(context(), style=Style("deep")))[MANIFEST_NAME]
-    assert parse_manifest(text).origin.style == Style("deep")
-    assert parse_manifest(render_tree(SAMPLE, context())[MANIFEST_NAME]).origin.style == DEFAULT_STYLE
+    text = render_tree(SAMPLE, in_style(Style("deep")))[MANIFEST_NAME]
+    assert parse_manifest(text).origin.command.style == Style("deep")
+    assert parse_manifest(render_tree(SAMPLE, context())[MANIFEST_NAME]).origin.command.style == DEFAULT_STYLE
 
 
 @pytest.mark.parametrize("name", ["", "a b", "1a", "a::b", "std", "naïve"])

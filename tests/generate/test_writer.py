@@ -18,6 +18,7 @@ import pytest
 
 from ckgen.errors import CkgenError
 from ckgen.generate import writer as outputs
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import Templates
 from ckgen.generate.manifest import MANIFEST_NAME, load_manifest
 from ckgen.generate.render import render_tree
@@ -381,7 +382,9 @@ def test_check_tells_spec_template_tool_and_command_apart(tmp_path: Path) -> Non
     assert spec[gone] == "orphan: spec" and spec[MANIFEST_NAME] == "changed: spec" and source not in spec
     template = drift_of(out, render_tree([XDL, WAVELET], context(Templates(other))))
     assert template[source] == "changed: template" and MANIFEST_NAME in template
-    command = drift_of(out, render_tree([XDL], context(SMALL_TEMPLATES, command="ckgen generate family=xdl")))
+    command = drift_of(
+        out, render_tree([XDL], context(SMALL_TEMPLATES, command=GenerateCommand(filters=("family=xdl",))))
+    )
     assert command[gone] == "orphan: command" and command[MANIFEST_NAME] == "changed: command"
     assert source not in command, "another selection leaves the files of both as they are"
     measured = {"src/library/measured.cpp.j2": HEADER + "{{ measured|length }}\n", **SMALL_TEMPLATES.texts}

@@ -172,13 +172,13 @@ COPIED = [
 
 @pytest.mark.parametrize("problem", COPIED, ids=str)
 @pytest.mark.parametrize("split_k", [1, 3])
-def test_outputs_whose_rows_the_copy_engine_cannot_read(library: Library, problem: ConvProblem, split_k: int) -> None:
+def test_outputs_whose_rows_tma_cannot_read(library: Library, problem: ConvProblem, split_k: int) -> None:
     """They are copied to the workspace first; with split_k the workspace also holds the partials."""
     takers = library.supporting(problem, split_k=split_k)
     copying = [i for i in library.instances if i.uses_tma and i.dtype == "f16" and i.name in takers]
     names = [i.name for i in copying if i.operation == BWD_WEIGHT]
     if not names:
-        pytest.skip(f"{PATH} has no f16 instance of the copy engine for 2D")
+        pytest.skip(f"{PATH} has no f16 instance of a TMA family for 2D")
     data = make_data(problem, "f16", 5)
     in_, out = (np.ascontiguousarray(array.transpose(1, 3, 4, 0, 2)) for array in (data.in_, data.out))
     positions = problem.batch * problem.output[0] * problem.output[1]
@@ -204,14 +204,14 @@ DATA_PROBLEMS = [
 
 @pytest.mark.parametrize("problem", DATA_PROBLEMS, ids=str)
 @pytest.mark.parametrize("split_k", [1, 3, 9, -1])
-def test_backward_data_of_the_copy_engine(library: Library, problem: ConvProblem, split_k: int) -> None:
+def test_backward_data_with_tma(library: Library, problem: ConvProblem, split_k: int) -> None:
     """The problems cover copied outputs, tiles that workgroups share, groups, positions without taps, and an input
     traversed in another order than the output."""
     takers = library.supporting(problem, split_k=split_k)
     copying = [i for i in library.instances if i.uses_tma and i.operation == BWD_DATA and i.name in takers]
     plain = [i for i in copying if i.dtype == "f16" and i.function == PASS_THROUGH]
     if not plain:
-        pytest.skip(f"{PATH} has no f16 instance of backward data of the copy engine for 2D")
+        pytest.skip(f"{PATH} has no f16 backward-data instance of a TMA family for 2D")
     data = make_data(problem, "f16", 5, BWD_DATA)
     out = np.ascontiguousarray(data.tensors["out"].transpose(1, 3, 4, 0, 2))
     wei = np.ascontiguousarray(data.tensors["wei"].transpose(0, 1, 3, 4, 2))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -32,19 +33,19 @@ def example(rule: str) -> Instance:
     bases = {"xdl": "base", "wavelet_tma": "tma_base", "stationary": "stationary_base", "halo": "halo_base"}
     kind = bases[families_with(found)[0]]
     if found.operations == (BWD_DATA,) and kind != "stationary_base":
-        kind = {"base": "data_base", "tma_base": "tma_data_base", "halo_base": "halo_data_base"}[kind]
+        kind = {"base": "bwd_data_base", "tma_base": "tma_bwd_data_base", "halo_base": "halo_bwd_data_base"}[kind]
     base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
 
 def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["base"]), MATRIX_ARCHES) == []
-    assert CHECKER.violations(Instance(**EXAMPLES["data_base"]), MATRIX_ARCHES) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["bwd_data_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
-    assert CHECKER.violations(Instance(**EXAMPLES["tma_data_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
-    assert CHECKER.violations(Instance(**EXAMPLES["halo_data_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["halo_bwd_data_base"]), ("sm_90a",)) == []
 
 
 def test_there_is_one_example_for_each_rule() -> None:
@@ -120,21 +121,21 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, data, tma_data, stationary, halo_data = rule_sets()
+    mfma, tma, halo, bwd_data, tma_bwd_data, stationary, halo_bwd_data = rule_sets()
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
-    of_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
-    assert {rule.id for rule in (*data.rules, *data.arch_rules)} == of_data
-    assert of_data - of_mfma == {"a-slot-cover", "channels-first-vectors"}
-    assert of_mfma - of_data == {"a-copy-cover", "a-tile-vector", "a-copy-planes"}
+    of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
+    assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
+    assert of_bwd_data - of_mfma == {"a-slot-cover"}
+    assert of_mfma - of_bwd_data == {"a-copy-cover", "a-tile-vector", "a-copy-planes"}
     of_tma = {rule.id for rule in RULES if FAMILIES["wavelet_tma"].has_rule(rule, BWD_WEIGHT)}
-    of_tma_data = {rule.id for rule in (*tma_data.rules, *tma_data.arch_rules)}
-    assert of_tma_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
-    assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_data == {"stationary-n"}
+    of_tma_bwd_data = {rule.id for rule in (*tma_bwd_data.rules, *tma_bwd_data.arch_rules)}
+    assert of_tma_bwd_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}
+    assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_bwd_data == {"stationary-n"}
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if FAMILIES["halo"].has_rule(rule, BWD_WEIGHT)}
-    of_halo_data = {rule.id for rule in (*halo_data.rules, *halo_data.arch_rules)}
-    assert of_halo_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
+    of_halo_bwd_data = {rule.id for rule in (*halo_bwd_data.rules, *halo_bwd_data.arch_rules)}
+    assert of_halo_bwd_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
     assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}
@@ -210,15 +211,20 @@ def test_the_catalogue_keeps_every_rule() -> None:
 def test_nvidia_runs_whatever_fits_into_its_shared_memory() -> None:
     assert CHECKER.nvidia_archs(instance()) == tuple(NVIDIA_ARCHES)
     large = instance(stages=2, m_per_block=256, n_per_block=256, k_per_block=64, math_waves=8)
-    fitting = {arch for arch in NVIDIA_ARCHES if NVIDIA_ARCHES[arch].lds_bytes >= large.lds_bytes}
+    fitting = {arch for arch in NVIDIA_ARCHES if NVIDIA_ARCHES[arch].lds_limit >= large.lds_bytes}
     assert set(CHECKER.nvidia_archs(large)) == fitting and {"sm_80", "sm_90a"} <= fitting < set(NVIDIA_ARCHES)
     for dtype in DTYPES:
         assert "sm_80" in CHECKER.nvidia_archs(instance(dtype=dtype))
 
 
 def test_layouts_count_for_families_whose_rules_ask_for_them() -> None:
-    """Expansion checks the shapes of all other families once for all layouts."""
-    kinds = {(operation, family) for operation in (BWD_WEIGHT, BWD_DATA) for family in FAMILIES}
-    assert {kind for kind in kinds if CHECKER.goes_by_layout(*kind)} == {
-        kind for kind in kinds if FAMILIES[kind[1]].uses_tma or kind[0] == BWD_DATA
+    """Expansion checks the shapes of other families once for all channels-last layouts."""
+    layouts = {
+        BWD_WEIGHT: ("NHWGC/GKYXC/NHWGK", "GNHWC/GKYXC/GNHWK"),
+        BWD_DATA: ("NHWGK/GKYXC/NHWGC", "GNHWK/GKYXC/GNHWC", "NGKHW/GKYXC/NGCHW"),
     }
+    for operation, (home, groups_first, *channels_first) in layouts.items():
+        for family in FAMILIES:
+            read = partial(CHECKER.read_of_layout, operation, family)
+            assert (read(home) != read(groups_first)) is FAMILIES[family].uses_tma
+            assert all(read(home) != read(other) != read(groups_first) for other in channels_first)

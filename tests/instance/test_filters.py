@@ -89,8 +89,8 @@ def test_the_order_is_kept() -> None:
         (["dtype>=f16"], "bad-filter", ">= compares a number key", "write dtype=f16"),
         (["stages>=1,2"], "bad-filter", ">= compares a number key", ""),
         (["stages>=٣"], "bad-filter", ">= compares a number key", ""),
-        (["a b"], "bad-filter", "`a b` is no filter", ""),
-        ([""], "bad-filter", "`` is no filter", ""),
+        (["a b"], "bad-filter", "`a b` is not a filter", ""),
+        ([""], "bad-filter", "`` is not a filter", ""),
         (
             ["family=wavelet", "dtype=f32"],
             "empty-selection",

@@ -198,7 +198,7 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
-        if made.family == "halo" and made.a_rows:
+        if made.family == "halo" and made.a_k_major:
             assert made.acc_registers * made.block_size == made.k_per_block * 64
             continue
         if made.family == "halo":  # all taps of the block's groups, once per share; with 8 channels, ten taps
@@ -210,5 +210,5 @@ def test_the_accumulators_hold_the_tile() -> None:
         assert made.acc_registers * made.block_size == made.m_per_block * made.n_per_block * tiles
         if made.uses_tma:
             continue
-        rows = 1 if made.a_rows else made.a_vector
+        rows = 1 if made.a_k_major else made.a_vector
         assert made.a_slices * rows * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block

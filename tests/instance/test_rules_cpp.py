@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.families.registry import FAMILIES
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
@@ -76,7 +77,7 @@ def cpp_struct(name: str, i: Instance) -> str:
 @pytest.fixture(scope="module")
 def include(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("tree")
-    for path, text in render_tree((XDL,), load_context("instances.yaml", "", "ckgen generate", {})).items():
+    for path, text in render_tree((XDL,), load_context(GenerateCommand(), "", {})).items():
         if path.startswith("include/"):
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text)
@@ -125,7 +126,7 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
         arch = EXAMPLES["rules"][rule.id]["arch"]
         tma = instance.uses_tma
         atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
-        target = f"{find_arch(arch).lds_bytes}, {str(atom is not None).lower()}"
+        target = f"{find_arch(arch).lds_limit}, {str(atom is not None).lower()}"
         text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
         text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"
@@ -135,14 +136,14 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
 @pytest.mark.parametrize("instance", SOUND.values(), ids=SOUND)
 def test_sound_instances_pass(include: Path, instance: Instance) -> None:
     prefix = prefix_of(instance)
-    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("Data") else f"Checked{prefix}<C>"
+    checked = f"{prefix}Rules<{derived_of(instance, 'C')}>" if prefix.startswith("BwdData") else f"Checked{prefix}<C>"
     text = f"{CHECKED}{cpp_struct('C', instance)}\ntemplate struct ckgen::{checked};"
     assert syntax_check(include, text) == ""
 
 
 def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
     """Instances of family wavelet_tma are for one architecture, so the header knows its limits."""
-    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedTma<C>;"
+    text = f"{CHECKED}{cpp_struct('C', replace(TMA, stages=5))}\ntemplate struct ckgen::CheckedBwdWeightTma<C>;"
     assert "static assertion failed: lds-bytes: " in syntax_check(include, text)
 
 

@@ -64,6 +64,13 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
+        "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
+    },
+    "load/bwd_weight_view.hpp": {
+        "Copy::column_vector == 1": ("channels-first-vectors",),
+    },
+    "epilogue/bwd_weight_store.hpp": {
+        "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
     },
     "load/bwd_weight_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
@@ -98,10 +105,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_data_wavelet_tma.hpp": {
         "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
     },
-    "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is no key of family xdl, so group.build gives it none"},
+    "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",
-        "sizeof(V) == 2": ("vector-width",),
+        "sizeof(V) == 1": ("vector-width",),
     },
 }
 IMPLIED["config/checked.hpp.j2"] = {}

@@ -13,7 +13,7 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
-from tests.support.cxx import replace_once
+from tests.support.planting import replace_once
 from tests.support.specs import default_expansion
 
 pytestmark = pytest.mark.compiles
@@ -33,7 +33,7 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
     classes: dict[Instance, Instance] = {}
     for instance in default_expansion().instances:
         if instance.family in families and instance.function == PASS_THROUGH:
-            layout = "NHWGK/GKYXC/NHWGC" if instance.a_rows else "NHWGC/GKYXC/NHWGK"
+            layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
             alike = replace(instance, layout=layout, dtype=dtype, conv_spec="Default", generic=False)
             classes.setdefault(alike, instance)

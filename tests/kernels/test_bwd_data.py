@@ -17,8 +17,8 @@ import pytest
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.elementwise.function import BUILTINS, Function, make_function
 from tests.support.bwd_data_library import (
+    BwdDataLibrary,
     CTensor,
-    DataLibrary,
     Fused,
     Given,
     add_fusion,
@@ -79,8 +79,8 @@ FUSED: list[tuple[str, int, str, Function, Sequence[tuple[str, str]], dict[str, 
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> DataLibrary:
-    return DataLibrary(build(tmp_path_factory.mktemp("data")))
+def library(tmp_path_factory: pytest.TempPathFactory) -> BwdDataLibrary:
+    return BwdDataLibrary(build(tmp_path_factory.mktemp("data")))
 
 
 def random_problem(rng: random.Random, ndim: int, multiple: int, pointwise: bool) -> ConvProblem:
@@ -101,7 +101,7 @@ def random_problem(rng: random.Random, ndim: int, multiple: int, pointwise: bool
             continue
 
 
-def test_every_small_problem_of_one_dimension(library: DataLibrary) -> None:
+def test_every_small_problem_of_one_dimension(library: BwdDataLibrary) -> None:
     runs = 0
     edges, filters, strides, dilations = (1, 5, 8, 13), (1, 2, 3, 5), (1, 2, 3, 4, 6), (1, 2, 3, 4)
     for edge, filter, stride, dilation, left, right in product(edges, filters, strides, dilations, (0, 1, 3), (0, 2)):
@@ -115,7 +115,7 @@ def test_every_small_problem_of_one_dimension(library: DataLibrary) -> None:
 
 
 @pytest.mark.parametrize(("name", "ndim", "dtype", "multiple"), PLAIN)
-def test_random_problems(library: DataLibrary, name: str, ndim: int, dtype: str, multiple: int) -> None:
+def test_random_problems(library: BwdDataLibrary, name: str, ndim: int, dtype: str, multiple: int) -> None:
     rng = random.Random(name)
     layout = LAYOUTS.get(name, "")
     for seed in range(40):
@@ -125,7 +125,7 @@ def test_random_problems(library: DataLibrary, name: str, ndim: int, dtype: str,
 
 @pytest.mark.parametrize(("name", "ndim", "dtype", "function", "layouts", "scalars"), FUSED)
 def test_functions_and_d_tensors(
-    library: DataLibrary,
+    library: BwdDataLibrary,
     name: str,
     ndim: int,
     dtype: str,
@@ -149,7 +149,7 @@ def test_functions_and_d_tensors(
 
 @pytest.mark.parametrize("name", ["wide_2d_f16", "wavelet_f16"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_any_order_of_waves_gives_the_same(library: DataLibrary, name: str, seed: int) -> None:
+def test_any_order_of_waves_gives_the_same(library: BwdDataLibrary, name: str, seed: int) -> None:
     problem = make_problem(groups=2, batch=2, k=40, c=24, filter=[3, 2], input=[7, 6], pad=1, stride=[2, 1])
     library.schedule(seed, 1)
     try:
@@ -176,7 +176,7 @@ LAYOUT = "NHWGC/GKYXC/NHWGK"
     ],
 )
 def test_refused_problems_name_their_rule(
-    library: DataLibrary, name: str, change: dict[str, object], rule: str
+    library: BwdDataLibrary, name: str, change: dict[str, object], rule: str
 ) -> None:
     fields = {"groups": 2, "batch": 2, "k": 16, "c": 16, "filter": (3, 3), "input": (7, 6), "pad": 1, **change}
     split_k = int(str(fields.pop("split_k", 1)))
@@ -185,7 +185,7 @@ def test_refused_problems_name_their_rule(
     assert not library.reason("generic_2d_f16", c_problem(PROBLEM, LAYOUT))
 
 
-def test_pointers_must_be_aligned_for_their_vectors(library: DataLibrary) -> None:
+def test_pointers_must_be_aligned_for_their_vectors(library: BwdDataLibrary) -> None:
     c = c_problem(PROBLEM, LAYOUT)
     for at, rule in enumerate(("c-alignment", "b-alignment", "a-alignment")):
         places = [1 << 20, 2 << 20, 3 << 20]  # too far apart to overlap
@@ -205,7 +205,7 @@ def d_problem(**changes: object) -> tuple[object, list[object]]:
     return c, alive
 
 
-def test_d_tensors_are_checked(library: DataLibrary) -> None:
+def test_d_tensors_are_checked(library: BwdDataLibrary) -> None:
     full = (16, 7 * 6 * 32, 1, 6 * 32, 32, 0)
     c, alive = d_problem()
     assert not library.reason("residual_f16", c)  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ def test_d_tensors_are_checked(library: DataLibrary) -> None:
     del alive
 
 
-def test_a_length_of_one_repeats_a_value(library: DataLibrary) -> None:
+def test_a_length_of_one_repeats_a_value(library: BwdDataLibrary) -> None:
     """A length of 1 means one value for all images, for any stride."""
     rng = np.random.default_rng(3)
     whole = np.repeat(random_storage(rng, (1, 7, 6, 2, 16), "f16"), 2, axis=0)
@@ -245,7 +245,7 @@ def test_a_length_of_one_repeats_a_value(library: DataLibrary) -> None:
     np.testing.assert_array_equal(*results)
 
 
-def test_the_dense_operator_is_the_grouped_one_of_one_group(library: DataLibrary) -> None:
+def test_the_dense_operator_is_the_grouped_one_of_one_group(library: BwdDataLibrary) -> None:
     problem = make_problem(batch=2, k=5, c=3, filter=[3, 2], input=[7, 6], pad=1, stride=[2, 1])
     rng, c = np.random.default_rng(2), c_problem(problem, LAYOUT)
     out = random_storage(rng, problem.shape("out", LAYOUT), "f32")
@@ -257,7 +257,7 @@ def test_the_dense_operator_is_the_grouped_one_of_one_group(library: DataLibrary
     assert library.run_dense(c, dense, wei, out, short_lengths=True) == 3
 
 
-def test_tensors_over_two_gigabytes(library: DataLibrary) -> None:
+def test_tensors_over_two_gigabytes(library: BwdDataLibrary) -> None:
     """Images lie 256 MiB apart in both tensors, so offsets exceed 2^31 bytes. Only the pages that hold an image are
     touched."""
     problem = make_problem(batch=17, k=8, c=8, filter=[3, 3], input=[6, 7], pad=1)
@@ -288,7 +288,7 @@ VARIANTS = {"lds that transposes": "-DCKGEN_HOST_TRANSPOSING_LDS=1", "portable a
 def test_other_hardware(tmp_path: Path, variant: str) -> None:
     """Run as on gfx950, where LDS reads transpose B, and as on hardware without matrix cores and with waves of half
     width."""
-    other = DataLibrary(build(tmp_path, ("-O1", VARIANTS[variant]), leave_out=("fused",)))
+    other = BwdDataLibrary(build(tmp_path, ("-O1", VARIANTS[variant]), leave_out=("fused",)))
     rng = random.Random(variant)
     for name, ndim, dtype, multiple in PLAIN:
         for seed in range(6):
@@ -296,7 +296,7 @@ def test_other_hardware(tmp_path: Path, variant: str) -> None:
             check(other, name, problem, dtype, LAYOUTS.get(name, ""), split_k=rng.choice((1, 3)), seed=seed)
 
 
-def test_split_k_is_reproducible_to_the_bit(library: DataLibrary) -> None:
+def test_split_k_is_reproducible_to_the_bit(library: BwdDataLibrary) -> None:
     rng = np.random.default_rng(1)
     out = random_storage(rng, PROBLEM.shape("out", LAYOUT), "f16")
     wei = random_storage(rng, PROBLEM.shape("wei", LAYOUT), "f16")

@@ -201,8 +201,8 @@ BUGS = {
     ),
     "barriers-are-not-published": Bug(
         f"pipeline/{KERNEL}",
-        "            platform::fence_mbarrier_init();\n",
-        "",
+        "places.stages.init(1, D::block_size / 32); platform::fence_mbarrier_init();",
+        "places.stages.init(1, D::block_size / 32);",
         ("which no fence_mbarrier_init made visible", KERNEL),
         STEPS,
     ),

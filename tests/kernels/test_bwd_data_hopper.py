@@ -19,8 +19,9 @@ from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, header, link, replace_once, source, write_tree
+from tests.support.cxx import CHECKED, header, link, source, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -44,7 +45,7 @@ ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WI
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
     "ragged": make_problem(batch=3, k=136, c=72, filter=[3, 3], input=[9, 10], pad=1),
-    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "last round split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
     "groups": make_problem(groups=3, batch=2, k=48, c=72, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
     "repacked": make_problem(batch=2, k=36, c=64, filter=[3, 3], input=[13, 13], pad=1),
     "strides": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[11, 12], stride=2, pad=[2, 1], right_pad=[0, 3]),
@@ -135,21 +136,21 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     library = Library(link(tmp_path, tree))
     for instance in (TMA, PINGPONG):
         for split_k in (1, 2):
-            run(library, instance.name, PROBLEMS["last wave split"], split_k)
+            run(library, instance.name, PROBLEMS["last round split"], split_k)
 
 
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (make_problem(batch=1, k=64, c=64, filter=[3, 3], input=[9, 9], stride=3), ("[classes]", "9 kinds")),
-        (make_problem(groups=2, batch=1, k=24, c=64, filter=[1, 1], input=[9, 9]), ("[copy-engine]", "multiple of 16")),
+        (make_problem(batch=1, k=64, c=64, filter=[3, 3], input=[9, 9], stride=3), ("[sub-gemms]", "9 sub-GEMMs")),
+        (make_problem(groups=2, batch=1, k=24, c=64, filter=[1, 1], input=[9, 9]), ("[tma-limits]", "multiple of 16")),
         (make_problem(batch=1, k=64, c=12, filter=[1, 1], input=[9, 9]), ("[b-vector]", "12")),
         (
             make_problem(batch=1, k=64, c=64, filter=[2, 2], input=[300, 300], dilation=260),
-            ("[copy-engine]", "beyond what a tensor map can describe (127 and 255)"),
+            ("[tma-limits]", "beyond what a tensor map can describe (127 and 255)"),
         ),
     ],
-    ids=["classes", "groups", "channels", "offsets"],
+    ids=["sub-gemms", "groups", "channels", "offsets"],
 )
 def test_what_tensor_maps_cannot_describe_is_refused(
     library: Library, problem: ConvProblem, words: Sequence[str]
@@ -164,14 +165,14 @@ BUGS = {
     "expects-too-little": Bug(
         "bwd_data_wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), Out::bytes",
-        "platform::mbarrier_expect(ring.full(), D::m_per_block * 64",
+        "platform::mbarrier_expect(ring.full(), Out::bytes / 2",
         ("bytes more than the phase of the mbarrier", "expects at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
     "copies-into-the-other-operand": Bug(
         "bwd_data_wavelet_tma.hpp",
         "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes,",
-        "copy_weight<D::k_per_block>(args, ring.data() + D::m_per_block * 64,",
+        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes / 2,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
@@ -198,8 +199,8 @@ BUGS = {
     ),
     "a-map-of-too-many-images": Bug(
         "bwd_data_tma.hpp",
-        "image.images = p.images;",
-        "image.images = 2 * p.images;",
+        "image.images = p.images; image.image_bytes = p.out_image_bytes; for(",
+        "image.images = 2 * p.images; image.image_bytes = p.out_image_bytes; for(",
         ("global read of", "out of bounds", "a copy at bwd_data_wavelet_tma.hpp"),
         STEPS,
     ),
@@ -219,15 +220,15 @@ BUGS = {
     ),
     "a-line-is-overwritten": Bug(
         "wgmma_input_store.hpp",
-        "        platform::sync_warp();  // what the warp put there before has been read\n",
-        "",
+        "platform::sync_warp(); CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
+        "CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
         ("LDS race", "wgmma_input_store.hpp"),
         STEPS,
     ),
     "a-store-past-the-input": Bug(
         "wgmma_input_store.hpp",
         "own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;",
-        "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : args.in.image * args.images);",
+        "own_offset_ = input_offset<D>(own_, args.in) + (there ? 0 : 1 << 24);",
         ("global write of 16 bytes out of bounds", "input", "wgmma_input_store.hpp"),
         STEPS,
     ),
@@ -293,7 +294,7 @@ STATIONARY_BUGS = {
     ),
     "the-weight-of-other-columns": Bug(
         "bwd_data_view.hpp",
-        "tile.weight = block * args.classes + kind;",
+        "tile.weight = block * args.sub_gemms + kind;",
         "tile.weight = kind;",
         (),
         COLUMNS,

@@ -15,6 +15,6 @@ pytestmark = pytest.mark.compiles
 
 
 def test_sound_kernels_are_clean(tmp_path: Path) -> None:
-    done = run_sanitized(build(tmp_path, ("-O1", *FLAGS)), "tests.support.sanitized_bwd_data_run")
+    done = run_sanitized(build(tmp_path, ("-O1", *FLAGS)), "tests.support.sanitized.run_bwd_data")
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     assert "without a report" in done.stdout

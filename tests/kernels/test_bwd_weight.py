@@ -11,7 +11,8 @@ import pytest
 from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, UnsupportedProblem
-from tests.support.cxx import compile_with, ending, link, replace_once, run_instance, source, write_tree
+from tests.support.cxx import compile_with, ending, link, run_instance, source, write_tree
+from tests.support.planting import replace_once
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 64, 64, 32, 32, 0, 4, 4, 4, 8, 1)

@@ -14,8 +14,9 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
-from tests.support.cxx import CHECKED, header, link, replace_once, run_instance, source, write_tree
+from tests.support.cxx import CHECKED, header, link, run_instance, source, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -35,7 +36,7 @@ HALO_ALL = (HALO_8, HALO_16, HALO_32)
 
 TMA_PROBLEMS = {
     # Ten tiles for four workgroups, long enough that two workgroups share each of the last two tiles.
-    "last wave split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
+    "last round split": make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[25, 24], pad=1),
     "ragged": make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[9, 10], pad=1),
     "groups": make_problem(groups=3, batch=2, k=72, c=64, filter=[2, 3], input=[7, 9], stride=[2, 1], pad=[1, 0]),
     "repacked": make_problem(groups=2, batch=2, k=37, c=128, filter=[1, 1], input=[7, 5]),
@@ -179,8 +180,8 @@ HALO_BUGS = {
     ),
     "one-warp-does-not-arrive": Bug(
         "halo.hpp",
-        "                if(lane_ == 0)\n                    platform::mbarrier_arrive",
-        "                if(lane_ == 0 && thread_ != 32)\n                    platform::mbarrier_arrive",
+        "thread_(id), lane_(id % 32) ... if(lane_ == 0) platform::mbarrier_arrive(walk.ring.empty());",
+        "thread_(id), lane_(id % 32) ... if(lane_ == 0 && thread_ != 32) platform::mbarrier_arrive(walk.ring.empty());",
         ("nothing moves any more", "1 of 8 arrivals"),
         HALO_STEPS,
     ),
@@ -218,29 +219,29 @@ HALO_BUGS = {
     ),
     "expects-too-little": Bug(
         "halo.hpp",
-        "platform::mbarrier_expect(full, step_bytes);",
-        "platform::mbarrier_expect(full, step_bytes - 128);",
+        "platform::mbarrier_expect(full, step_bytes); uint32 target =",
+        "platform::mbarrier_expect(full, step_bytes - 128); uint32 target =",
         ("128 bytes more than the phase of the mbarrier", "expects at halo.hpp"),
         HALO_STEPS,
     ),
     "expects-too-much": Bug(
         "halo.hpp",
-        "platform::mbarrier_expect(full, step_bytes);",
-        "platform::mbarrier_expect(full, step_bytes + 128);",
+        "platform::mbarrier_expect(full, step_bytes); uint32 target =",
+        "platform::mbarrier_expect(full, step_bytes + 128); uint32 target =",
         ("nothing moves any more", "0 of 1 arrivals and 128 bytes are missing"),
         HALO_STEPS,
     ),
     "forgets-a-copy": Bug(
         "halo.hpp",
         "for(int x = 0; x < p.stride[1]; ++x, target",
-        "for(int x = 0; x < p.stride[1] - (i == 1); ++x, target",
+        "for(int x = 0; x + 1 < p.stride[1]; ++x, target",
         ("nothing moves any more", "bytes are missing"),
         HALO_STEPS,
     ),
     "copies-into-a-stage-in-use": Bug(
         "halo.hpp",
         "uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);",
-        "uint32 target = rings.in + Rings::bytes((walk.block + 1) % g.blocks * block_bytes);",
+        "uint32 target = rings.in + Rings::bytes((walk.block > 0 ? walk.block - 1 : 1) * block_bytes);",
         ("LDS race", "a copy at"),
         HALO_STEPS,
     ),
@@ -253,8 +254,8 @@ HALO_BUGS = {
     ),
     "a-map-of-too-many-rows": Bug(
         "bwd_weight_halo.hpp",
-        "                p.in_length[0],\n",
-        "                p.in_length[0] + 1,\n",
+        "p.in_length[0], images_of(p), p.in_stride_bytes[1],",
+        "p.in_length[0] + 1, images_of(p), p.in_stride_bytes[1],",
         ("global read of", "out of bounds", "a copy at halo.hpp"),
         HALO_STEPS,
     ),
@@ -267,28 +268,29 @@ HALO_BUGS = {
     ),
     "copies-are-not-told-of-stores": Bug(
         "halo.hpp",
-        "        platform::fence_proxy_async();\n",
-        "",
+        "platform::fence_proxy_async(); thread.barrier();",
+        "thread.barrier();",
         ("no fence_proxy_async between", "a copy at", "stored at halo.hpp"),
         HALO_STEPS,
     ),
     "barriers-are-not-published": Bug(
         "halo.hpp",
-        "            platform::fence_mbarrier_init();\n",
-        "",
+        "rings.out.init(1, D::block_size / 32); platform::fence_mbarrier_init();",
+        "rings.out.init(1, D::block_size / 32);",
         ("which no fence_mbarrier_init made visible", "halo.hpp"),
         HALO_STEPS,
     ),
     "results-over-rings-in-use": Bug(
         "halo.hpp",
-        "            platform::barrier_of(1, D::block_size);  // the rings are free now\n",
-        "",
+        "platform::barrier_of(1, D::block_size); spread(thread);",
+        "spread(thread);",
         ("LDS race", "write by wave", "read by warp"),
         FEW_STEPS,
     ),
     "products-over-barriers": Bug(
         "halo.hpp",
-        "thread.lds_store((base + offset) * 4,",
+        "static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - ... thread.lds_store((base + offset) * 4,",
+        "static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - ... "
         "thread.lds_store(lds_bytes - D::shares * lines * line_pitch * 4 + (base + offset) * 4,",
         ("LDS write", "of an mbarrier, initialised at stage_ring.hpp", "wave"),
         FEW_STEPS,
@@ -302,9 +304,9 @@ HALO_BUGS = {
     ),
     "a-thread-misses-the-barrier": Bug(
         "halo.hpp",
-        "            spread(thread);\n            platform::barrier_of(1, D::block_size);\n",
-        "            spread(thread);\n            if(thread_ == 5)\n                return;\n"
-        "            platform::barrier_of(1, D::block_size);\n",
+        "thread_(id), lane_(id % 32) ... spread(thread); platform::barrier_of(1, D::block_size);",
+        "thread_(id), lane_(id % 32) ... spread(thread); if(thread_ == 5) return; "
+        "platform::barrier_of(1, D::block_size);",
         ("nothing moves any more", "barrier number 1", "finished"),
         HALO_STEPS,
     ),
@@ -334,8 +336,8 @@ TMA_BUGS = {
     ),
     "arrives-before-the-products-are-done": Bug(
         "tma_consumers.hpp",
-        "            previous = ring_.empty();\n",
-        "            if(id_ == 0)\n                platform::mbarrier_arrive(ring_.empty());\n",
+        "if(previous != 0 && id_ == 0) platform::mbarrier_arrive(previous); previous = ring_.empty();",
+        "if(id_ == 0) platform::mbarrier_arrive(ring_.empty());",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
@@ -356,7 +358,7 @@ TMA_BUGS = {
     "expects-too-little": Bug(
         "wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);",
-        "platform::mbarrier_expect(ring.full(), block_bytes);",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes / 4);",
         ("counts on a phase of the mbarrier", "that was over before it came", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -369,8 +371,9 @@ TMA_BUGS = {
     ),
     "copies-into-a-stage-in-use": Bug(
         "wavelet_tma.hpp",
-        "platform::tma_load_2d(ring.data() + i * block_bytes,",
-        "platform::tma_load_2d(ring.base + ((ring.stage + 1) % D::stages) * D::lds_stage_bytes + i * block_bytes,",
+        "mbarrier_expect(ring.full(), D::lds_stage_bytes); ... tma_load_2d(ring.data() + i * block_bytes,",
+        "mbarrier_expect(ring.full(), D::lds_stage_bytes); ... "
+        "tma_load_2d(ring.data() + D::lds_stage_bytes + i * block_bytes,",
         ("LDS", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -391,14 +394,14 @@ TMA_BUGS = {
     "a-copy-past-the-end": Bug(
         "wavelet_tma.hpp",
         "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
-        "platform::tma_load_im2col<ndim>(ring.data() + (D::stages * (a_blocks + b_blocks) + 1 + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + 1000 + j) * block_bytes,",
         ("LDS write of 16 bytes", "is outside its", "a copy at wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "a-map-of-too-many-images": Bug(
         "bwd_weight_tma.hpp",
-        "image.images = p.k;",
-        "image.images = 2 * p.k;",
+        "image.images = p.k; image.image_bytes = p.in_image_bytes; for(",
+        "image.images = 2 * p.k; image.image_bytes = p.in_image_bytes; for(",
         ("global read of 128 bytes out of bounds", "a copy at wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -439,22 +442,22 @@ TMA_BUGS = {
     ),
     "no-fence": Bug(
         "tma_consumers.hpp",
-        "            atom::wgmma_fence();\n",
-        "",
+        "atom::wgmma_fence(); CKGEN_UNROLL for(",
+        "CKGEN_UNROLL for(",
         ("with no wgmma_fence since its registers were last used", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
     "no-commit": Bug(
         "tma_consumers.hpp",
-        "            atom::wgmma_commit();\n",
-        "",
+        "atom::wgmma_commit(); atom::wgmma_wait<1>();",
+        "atom::wgmma_wait<1>();",
         ("no wgmma_commit between", "tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "barriers-are-not-published": Bug(
         "tma_roles.hpp",
-        "            platform::fence_mbarrier_init();\n",
-        "",
+        "init_barriers(ring); platform::fence_mbarrier_init();",
+        "init_barriers(ring);",
         ("which no fence_mbarrier_init made visible", "wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -478,20 +481,14 @@ TMA_BUGS = {
         "float sums[4 * PartBlocks] = {};",
         "float sums[4 * PartBlocks] = {1.f};",
         (),
-        TMA_PROBLEMS["last wave split"],
+        TMA_PROBLEMS["last round split"],
     ),
 }
 BUGS = {("halo", name): bug for name, bug in HALO_BUGS.items()} | {("tma", name): bug for name, bug in TMA_BUGS.items()}
-
-
-def mappings() -> int:
-    return len(Path("/proc/self/maps").read_text().splitlines())
 
 
 @pytest.mark.parametrize("key", BUGS, ids="-".join)
 def test_planted_bug_is_reported(key: tuple[str, str], tmp_path: Path) -> None:
     bug = BUGS[key]
     instance = TMA if key[0] == "tma" else HALO_8
-    before = mappings()
     check_bug(bug, instance, run_instance, tmp_path)
-    assert not bug.words or mappings() < before + 200, "a report gives the stacks of its threads back"

@@ -1,6 +1,6 @@
 """Test that valid random instances of every kind compile, on the host and as device code for AMD's architectures.
 
-`python -m tests.support.compile_sweep` and `python -m tests.support.run_sweep` do the same for other seeds and for more
+`python -m tests.support.sweep.compile` and `python -m tests.support.sweep.run` do the same for other seeds and for more
 instances.
 """
 
@@ -17,9 +17,10 @@ from ckgen.hardware.archs import ARCHES
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import parse
 from ckgen.operations.operation import OPERATIONS
-from tests.support import compile_sweep, run_sweep
-from tests.support.compile_sweep import HOST, Way
-from tests.support.random_instances import FUNCTIONS, kinds, random_instances
+from tests.support.sweep import compile as compile_sweep
+from tests.support.sweep import run as run_sweep
+from tests.support.sweep.compile import HOST, Way
+from tests.support.sweep.random_instances import FUNCTIONS, kinds, random_instances
 
 SEED, COUNT, RUN_COUNT = 1, 210, 16
 EXPANSION = random_instances(SEED, COUNT)

@@ -7,7 +7,11 @@ code.
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +20,9 @@ import pytest
 from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError
-from tests.support.cxx import compile_with, header, link, replace_once, run_instance, write_tree
+from tests.support.cxx import ROOT, compile_with, header, link, run_instance, source, write_tree
 from tests.support.planted_bugs import without_folders
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -55,6 +60,69 @@ def test_a_workgroup_forgets_who_read_in_the_kernel_before(tmp_path: Path) -> No
     compile_with(tmp_path, ["-D_GLIBCXX_ASSERTIONS", f"-I{tree / 'include'}", "reused.cpp", "-o", "reused"])
     done = subprocess.run([tmp_path / "reused"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# Runs a kernel of each library and prints how many mappings of the process each needed on average.
+LOADED = """
+import sys
+from pathlib import Path
+from ckgen.library.library import Library
+from tests.kernels.test_host_platform import PROBLEM, XDL
+from tests.support.cxx import run_instance
+mappings = lambda: len(Path("/proc/self/maps").read_text().splitlines())
+libraries = [Library(path) for path in sys.argv[1:]]
+begin = mappings()
+for library in libraries:
+    run_instance(library, XDL.name, PROBLEM)
+print((mappings() - begin) / len(libraries))
+"""
+# A system older than Linux 6.13, where each guard page is a mapping.
+OLD_MADVISE = """
+#include <errno.h>
+int madvise(void* begin, unsigned long bytes, int advice) { (void)begin, (void)bytes; return errno = EINVAL, -advice; }
+"""
+# Writes to a stack, from its upper end down to the byte GUARD.
+OVERFLOW = """#include "ckgen/platform/host_stacks.hpp"
+int main() {
+    ckgen::platform::FiberStacks stacks;
+    volatile char* begin = stacks.add(3) + ckgen::platform::FiberStacks::kBytes;  // the second of three
+    for(long byte = ckgen::platform::FiberStacks::kBytes - 1; byte >= GUARD; --byte)
+        begin[byte] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_stacks_need_few_mappings(tmp_path: Path, old: bool) -> None:
+    """A process may have 65530 mappings, so 256 threads with two of them each would exhaust them with 128 engines."""
+    path = build(tmp_path, (XDL,)).path
+    copies = [shutil.copy(path, tmp_path / f"copy-{number}.so") for number in range(5)]
+    environment = dict(os.environ, PYTHONPATH=str(ROOT))
+    if old:
+        environment["LD_PRELOAD"] = without_guards(tmp_path)
+    command = [sys.executable, "-c", LOADED, *copies]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 40, "mappings per library"
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize(("least", "status"), [("4096", 0), ("0", -signal.SIGSEGV)])
+def test_a_stack_that_overflows_faults(tmp_path: Path, old: bool, least: str, status: int) -> None:
+    tree = write_tree(tmp_path, (XDL,))
+    (tmp_path / "overflow.cpp").write_text(OVERFLOW, encoding="utf-8")
+    sources = ["overflow.cpp", str(source(tree, "stacks.cpp"))]
+    compile_with(tmp_path, [f"-DGUARD={least}", f"-I{tree / 'include'}", *sources, "-o", "overflow"])
+    environment = dict(os.environ, LD_PRELOAD=without_guards(tmp_path)) if old else None
+    done = subprocess.run([tmp_path / "overflow"], capture_output=True, env=environment, check=False)
+    assert done.returncode == status
+
+
+def without_guards(folder: Path) -> str:
+    """A library that replaces madvise by that of an older system."""
+    (folder / "madvise.c").write_text(OLD_MADVISE, encoding="utf-8")
+    compile_with(folder, ["-x", "c", "-std=c11", "-shared", "madvise.c", "-o", "madvise.so"])
+    return str(folder / "madvise.so")
 
 
 @dataclass(frozen=True)
@@ -152,24 +220,24 @@ PLANTS = (
     Plant(
         "role-skips-a-barrier",
         "wavelet.hpp",
-        "            Epilogue::accompany(thread);\n",
-        "",
+        "Epilogue::accompany(thread); } private:",
+        "} private:",
         WAVELET,
         ("barrier mismatch", "waits at barrier cshuffle.hpp", "waves 0-3", "finished"),
     ),
     Plant(
         "lanes-of-a-wave-part",
         "cshuffle.hpp",
-        "thread.barrier();  // the main loop's LDS reads are over",
-        "if(math_id % 2 == 0) thread.barrier();",
+        "thread.barrier(); typename Parts::template Store<Shape> store(thread, math_id,",
+        "if(math_id % 2 == 0) thread.barrier(); typename Parts::template Store<Shape> store(thread, math_id,",
         XDL,
         ("barrier mismatch", "threads 0-0", "waits at barrier cshuffle.hpp"),
     ),
     Plant(
         "read-of-what-nobody-wrote",
         "xdl.hpp",
-        "loader.store(thread, stage, registers);",
-        "if(id != 77) loader.store(thread, stage, registers);",
+        "Loader loader(thread, id, ... loader.store(thread, stage, registers);",
+        "Loader loader(thread, id, ... if(id != 77) loader.store(thread, stage, registers);",
         XDL,
         ("LDS read of bytes that nobody wrote", "mfma.hpp"),
     ),

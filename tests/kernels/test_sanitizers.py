@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ckgen.instance.instance import Instance
-from tests.support.cxx import ROOT, header, link, replace_once, write_tree
+from tests.support.cxx import ROOT, header, link, write_tree
+from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
 
@@ -31,7 +32,7 @@ INSTANCES = (
 FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
 
-def run_sanitized(library: Path, script: str = "tests.support.sanitized_run") -> subprocess.CompletedProcess[str]:
+def run_sanitized(library: Path, script: str = "tests.support.sanitized.run") -> subprocess.CompletedProcess[str]:
     """Run the script in a process that loads the sanitizers' runtime at the start; Python's own leaks are ignored."""
     runtime = [
         subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()

@@ -42,7 +42,7 @@ class Step:
 def load_tinygrad(source: Path) -> ModuleType:
     """tinygrad's emulator module from a checkout. Raise ImportError if the folder is not one."""
     if not (source / "test" / "mockgpu" / "amd" / "emu.py").is_file():
-        raise ImportError(f"{source} is no checkout of tinygrad with test/mockgpu/amd/emu.py")
+        raise ImportError(f"{source} is not a checkout of tinygrad with test/mockgpu/amd/emu.py")
     # tinygrad and Python both have modules called `test`: the checkout must come first.
     sys.path.insert(0, os.fspath(source))
     try:

@@ -18,8 +18,8 @@ from ckgen.instance.checker import LAYOUT_NAMES
 from ckgen.operations import operation as registry
 from ckgen.operations.operation import LAYOUTS, OPERATIONS, Operation, operation_in
 from ckgen.problems.sets import bundled_sets
-from tests.support.random_instances import random_instances
 from tests.support.strategies import problems
+from tests.support.sweep.random_instances import random_instances
 
 EACH = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.short)
 SMALL = make_problem(groups=2, batch=2, k=3, c=5, filter=(3, 2), input=(5, 4), stride=(2, 1), pad=(1, 0))
@@ -76,17 +76,9 @@ def test_a_form_has_one_layout_for_each_number_of_dimensions() -> None:
         assert same_form(name, 4) is None
 
 
-@pytest.mark.parametrize(
-    ("operation", "layout", "rows"),
-    [
-        ("grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", False),
-        ("grouped_conv_bwd_weight", "GNHWC/GKYXC/GNHWK", False),
-        ("grouped_conv_bwd_data", "NHWGK/GKYXC/NHWGC", True),
-        ("grouped_conv_bwd_data", "NGKHW/GKYXC/NGCHW", True),
-    ],
-)
-def test_a_layout_says_whether_slots_of_a_are_filled_as_they_are(operation: str, layout: str, rows: bool) -> None:
-    assert OPERATIONS[operation].a_k_major(layout) is rows
+def test_slots_of_a_are_filled_as_they_are_where_the_home_layout_has_it_so() -> None:
+    assert not OPERATIONS[registry.BWD_WEIGHT].a_k_major
+    assert OPERATIONS[registry.BWD_DATA].a_k_major
 
 
 def test_derived_values_know_no_more_of_a_layout_than_the_checker_says() -> None:

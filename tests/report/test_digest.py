@@ -26,7 +26,7 @@ SHAPES = [
     (named("grouped", groups=32, k=8, c=8), "grouped 3x3"),
     (named("point", filter=(1, 1), pad=0), "1x1"),
     (named("plane"), "3x3"),
-    (named("small", input=(7, 7)), "3x3, floor below 20 us"),
+    (named("small", input=(7, 7)), "3x3, roofline below 20 us"),
     (named("narrow", k=36), "3x3, fewer than 64 outputs"),
     (named("wide", filter=(7, 7), pad=3), "other"),
     (named("grouped point", groups=32, k=8, c=8, filter=(1, 1), pad=0), "other"),
@@ -50,7 +50,7 @@ def test_numbers_are_geometric_means_of_a_class() -> None:
             row(0.1, problem=problem, verdict="wrong"),
         ]
     found = summary_of(measured, [ORIGIN])
-    assert digest_headers(found) == ("shapes", "n", "f16: over cudnn", "f16: least", "f16: x floor")
+    assert digest_headers(found) == ("shapes", "n", "f16: over cudnn", "f16: min", "f16: x roofline")
     floors = [shape.floor_ms for shape in found.shapes]
     over = (1 / (floors[0] * floors[1])) ** 0.5  # type: ignore[operator]
     assert digest_rows(found)[0] == ("3x3", "2", "2.00x", "1.00x", f"{over:.2f}x")

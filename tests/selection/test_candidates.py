@@ -63,7 +63,7 @@ def test_what_a_choice_rests_on() -> None:
         f"nearest measured problem, {PLANE}",
         "cost model",
         f"cost model, for {PLANE}",
-        "rule: least traffic",
+        "rule: fewest bytes moved",
         "rule: nothing else takes it",
     ]
     assert [choice.microseconds for choice in said] == [10.0, None, 10.0, None, None, None]
@@ -153,7 +153,7 @@ def test_split_k_leaves_a_tile_for_each_workgroup() -> None:
     known = table((PLANE, [(SMALL, 64, 10.0)]))
     assert first(replace(PLANE, batch=1), known).split_k == 64
     tiny = replace(PLANE, batch=1, input=(16, 4))
-    assert first(tiny, table((replace(PLANE, batch=1), [(SMALL, 64, 10.0)]))).split_k == 2, "64 terms, 32 a tile"
+    assert first(tiny, table((replace(PLANE, batch=1), [(SMALL, 64, 10.0)]))).split_k == 2, "64 terms, 32 per tile"
 
 
 def test_sums_get_no_longer_than_right_ones() -> None:

@@ -125,8 +125,8 @@ def test_help_is_looked_for_only_where_it_is_shown() -> None:
 
 def test_texts_are_short_and_printable() -> None:
     word = "a" * 6_000_000
-    diagnostic = Diagnostic(None, "r", f"`{word}` is no dtype", word, notes=(word,))
-    assert len(diagnostic.message) <= MAX_TEXT and diagnostic.message.endswith("` is no dtype")
+    diagnostic = Diagnostic(None, "r", f"`{word}` is not a dtype", word, notes=(word,))
+    assert len(diagnostic.message) <= MAX_TEXT and diagnostic.message.endswith("` is not a dtype")
     assert len(diagnostic.help) <= MAX_TEXT and len(diagnostic.notes[0]) <= MAX_TEXT
     assert len(Diagnostic(None, "r", "\x1b" * 999).message) <= MAX_TEXT
     assert Diagnostic(None, "r", "a\x1b[2Jb\nc\udcff é").message == r"a\x1b[2Jb\nc\udcff é"

@@ -168,7 +168,7 @@ def test_explain_of_one_match_and_of_many() -> None:
     [
         (
             "family=wavelet dtype=f32",
-            ["wavelet-dtype: wavelet has no f32", "change: dtype f16 or bf16 would keep"],
+            ["wavelet-dtype: wavelet has no f32", "change: dtype f16 or bf16 would satisfy"],
         ),
         (
             "family=wavelet k_per_block=20",
@@ -191,7 +191,7 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("family=xdl k_per_block=64", ["no rule forbids", "give group `xdl-256` at", "`k_per_block: 64`"]),
         (
             "family=xdl m_per_block=32 n_per_block=32",
-            ["tile-n-waves", "change: block_size 64 would keep every rule"],
+            ["tile-n-waves", "change: block_size 64 would satisfy every rule"],
         ),
         ("family=xdl a_vector=16", ["vector-width", "change: vector"]),
         ("family=xdl vector=4x8x8 tile=128x128", ["no rule forbids", "vector"]),
@@ -206,10 +206,10 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
         ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),
         ("family=wavelet_tma arch=gfx942", ["tma-atom: gfx942 has no wgmma", "nearest change: "]),
-        ("ndim=4", ["`4` is no ndim"]),
-        ("stages=0", ["`0` is no stages"]),
-        ("block_size=100", ["`100` is no block_size"]),
-        ("tile=huge", ["`huge` is no tile"]),
+        ("ndim=4", ["`4` is not a valid value of ndim"]),
+        ("stages=0", ["`0` is not a valid value of stages"]),
+        ("block_size=100", ["`100` is not a valid value of block_size"]),
+        ("tile=huge", ["`huge` is not a valid value of tile"]),
         ("block_size=512 tile=64x64 family=xdl", ["tile-n-waves", "nearest change"]),
     ],
 )
@@ -229,7 +229,7 @@ def test_explain_names_the_exclude_or_the_rule_that_removed_something() -> None:
     skipped = explain(expansion, ["k_per_block=20"])
     assert "skipped by `invalid: skip` at instances.yaml:" in skipped
     assert "k-per-block-step: k_per_block 20 is not a multiple of 16" in skipped
-    assert "nearest change: k_per_block 16 or 32 would keep every rule" in skipped
+    assert "nearest change: k_per_block 16 or 32 would satisfy every rule" in skipped
 
 
 def test_explain_of_a_name_that_does_not_exist_asks_for_its_fields() -> None:

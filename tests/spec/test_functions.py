@@ -55,7 +55,7 @@ def test_a_wrong_name_is_shown_inside_the_expression() -> None:
     text = "functions:\n  - name: Mine\n    tensors: [skip]\n    expression: e + skp * skip\n"
     _, problems = read(text)
     assert format_diagnostics(problems, {"mine.yaml": text}) == (
-        "mine.yaml:4:21: error[expression]: `skp` is no input of this function\n"
+        "mine.yaml:4:21: error[expression]: `skp` is not an input of this function\n"
         "  |\n"
         "4 |     expression: e + skp * skip\n"
         "  |                     ^^^\n"
@@ -69,14 +69,14 @@ ENTRY = "functions:\n  - {name: Mine, tensors: [d0], scalars: {alpha: 1.5}, expr
 @pytest.mark.parametrize(
     ("old", "new", "rule", "where", "words"),
     [
-        ("Mine", "mine", "function-name", "2:12", "`mine` is no name of a function"),
+        ("Mine", "mine", "function-name", "2:12", "`mine` is not a valid name of a function"),
         ("Mine", "Bilinear", "duplicate-function", "2:12", "`Bilinear` is built in: alpha * e + beta * d0"),
         ("[d0]", "[d0, d0]", "input-name", "2:32", "there are two inputs called `d0`"),
         ("[d0]", "[d0, d1]", "unused-input", "2:32", "the expression does not use `d1`"),
         ("[d0]", "[d0, e]", "input-name", "2:32", "`e` is the result of the convolution"),
         ("[d0]", "[d0, min]", "input-name", "2:32", "`min` has a meaning in expressions"),
-        ("[d0]", '[d0, "a-b"]', "input-name", "2:32", "`a-b` is no name of an input"),
-        ("[d0]", "[d0, a__b]", "input-name", "2:32", "`a__b` is no name of an input"),
+        ("[d0]", '[d0, "a-b"]', "input-name", "2:32", "`a-b` is not a valid name of an input"),
+        ("[d0]", "[d0, a__b]", "input-name", "2:32", "`a__b` is not a valid name of an input"),
         ("alpha: 1.5", "alpha: 1.5, d0: 1", "input-name", "2:55", "there are two inputs called `d0`"),
         ("alpha: 1.5", "alpha: 1.5, else: 1", "input-name", "2:55", "`else` has a meaning in expressions"),
         ("1.5", "1" + "0" * 39 + ".0", "scalar-range", "2:50", "f32 has no number like 1e+39"),
@@ -92,8 +92,8 @@ ENTRY = "functions:\n  - {name: Mine, tensors: [d0], scalars: {alpha: 1.5}, expr
             "the expression does not use `e`, the result of the convolution",
         ),
         ("alpha * e + d0", "alpha * e + d0 +", "expression", "2:83", "something is missing after this"),
-        ("alpha * e + d0", '"alpha * e + d1"', "expression", "2:81", "`d1` is no input of this function"),
-        ("alpha * e + d0", "'alpha *  e + d1'", "expression", "2:82", "`d1` is no input of this function"),
+        ("alpha * e + d0", '"alpha * e + d1"', "expression", "2:81", "`d1` is not an input of this function"),
+        ("alpha * e + d0", "'alpha *  e + d1'", "expression", "2:82", "`d1` is not an input of this function"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(old: str, new: str, rule: str, where: str, words: str) -> None:
@@ -150,7 +150,7 @@ def test_where_the_text_is_not_in_the_file_the_character_is_counted() -> None:
 
 
 def test_a_function_made_in_python_is_refused_in_the_same_words() -> None:
-    with pytest.raises(CkgenError, match="Mine: `d0` is no input of this function"):
+    with pytest.raises(CkgenError, match="Mine: `d0` is not an input of this function"):
         make_function("Mine", "e + d0")
     with pytest.raises(CkgenError, match=r"error\[unused-input\]: Mine: the expression does not use `lo`"):
         make_function("Mine", "e", scalars={"lo": 1.0})

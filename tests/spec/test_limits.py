@@ -29,7 +29,7 @@ def test_each_limit_is_checked() -> None:
         "88 vector registers, at most 64",
         "32768 bytes of LDS, at most 1024",
         "21992 bytes of code, at most 20000",
-        "4 waves a SIMD, at least 4.5",
+        "4 waves per SIMD, at least 4.5",
     ]
     assert broken({**XDL, "limits": {"spills": 3, "vgprs": 88, "lds_bytes": 32768, "waves": 4}}) == []
 
@@ -37,8 +37,8 @@ def test_each_limit_is_checked() -> None:
 def test_loops_have_limits_of_their_own() -> None:
     limits = {"math": {"valu_per_matrix": 0.18, "valu_per_tile": 3}, "load": {"valu_per_tile": 16, "exposed_loads": 5}}
     assert broken({**WAVELET, "limits": limits}) == [
-        "0.1875 VALU instructions a matrix instruction in the math loop, at most 0.18",
-        "123 VALU instructions a tile in the load loop, at most 16",
+        "0.1875 VALU instructions per matrix instruction in the math loop, at most 0.18",
+        "123 VALU instructions per tile in the load loop, at most 16",
         "6 loads waited for at once in the load loop, at most 5",
     ]
 

@@ -31,11 +31,11 @@ HERE = ROOT / "tests/data/bwd_data_host"
 PLANNED_SOURCES = (
     *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
-    *("plan/bwd_data_halo", "plan/bwd_data_tma", "plan/repack_plan", "plan/tile_schedule"),
+    *("plan/bwd_data_halo", "plan/bwd_data_tma", "plan/repack_plan", "plan/tile_work"),
 )
 RUNTIME = (
     *PLANNED_SOURCES,
-    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/thread", "host/tma"),
+    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/stacks", "host/thread", "host/tma"),
 )
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3
@@ -114,7 +114,7 @@ class Fused:
     in_place: bool = False  # the first D tensor is the input itself
 
 
-class DataLibrary:
+class BwdDataLibrary:
     """The compiled instances."""
 
     def __init__(self, path: Path) -> None:
@@ -195,7 +195,7 @@ def random_storage(rng: np.random.Generator, shape: Sequence[int], dtype: str) -
 
 
 def check(
-    library: DataLibrary,
+    library: BwdDataLibrary,
     name: str,
     problem: ConvProblem,
     dtype: str,

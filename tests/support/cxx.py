@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import numpy as np
 from ckgen.conv.dtypes import decode, element_of, encode
 from ckgen.conv.layout import to_logical
 from ckgen.conv.problem import ConvProblem
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
@@ -45,7 +45,7 @@ def ending(status: int) -> str:
 def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
     """The rendered tree of ``instances`` below ``folder``, configured for the host."""
     tree = folder / "tree"
-    for path, text in render_tree(instances, load_context("instances.yaml", "", "ckgen generate", {})).items():
+    for path, text in render_tree(instances, load_context(GenerateCommand(), "", {})).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -67,24 +67,6 @@ def source(tree: Path, name: str) -> Path:
     found = sorted((tree / "src").rglob(name))
     assert len(found) == 1, f"{len(found)} sources are called {name}: {found}"
     return found[0]
-
-
-def place_of(file: Path, old: str) -> tuple[int, int]:
-    """Begin and end of a piece of C++ in a file, with any line breaks and indentation; fails unless the file contains
-    it exactly once."""
-    words = re.findall(r"\w+|[^\w\s]", old)
-    pattern = r"\s*".join(re.escape(word) for word in words)
-    found = list(re.finditer(rf"(?<!\w){pattern}" if words[0][0].isalnum() else pattern, file.read_text()))
-    assert len(found) == 1, f"the text to replace is not in {file.name} exactly once but {len(found)} times: {old}"
-    return found[0].span()
-
-
-def replace_once(file: Path, old: str, new: str) -> None:
-    """Replace a piece of C++ in a file; fails unless the file contains ``old`` exactly once. Line breaks and
-    indentation are ignored."""
-    begin, end = place_of(file, old)
-    text = file.read_text()
-    file.write_text(text[:begin] + new.strip() + text[end:])
 
 
 def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.manifest import MANIFEST_NAME
 from ckgen.generate.render import render_tree
@@ -16,7 +17,8 @@ from ckgen.spec.expand import expand_document
 from ckgen.text.source import load
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
-LEFT_OUT = (MANIFEST_NAME, *(f"include/ckgen/config/{name}.hpp" for name in ("rules", "derived", "checked")))
+CONFIG = ("rules", "derived", "checked", "dtypes", "layout", "tensor_layout")
+LEFT_OUT = (MANIFEST_NAME, *(f"include/ckgen/config/{name}.hpp" for name in CONFIG))
 
 
 def cases() -> list[str]:
@@ -31,7 +33,7 @@ def rendered(case: str) -> dict[str, str]:
     expansion = expand_document(document)
     # Without tables of measurements, which change with every run on a GPU.
     context = replace(
-        load_context(spec.name, document.text, "ckgen generate", expansion.sets, expansion.spec.own_functions),
+        load_context(GenerateCommand(spec.name), document.text, expansion.sets, expansion.spec.own_functions),
         tables={},
     )
     tree = render_tree(expansion.instances, context)

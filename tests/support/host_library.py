@@ -51,6 +51,6 @@ def build_host_library(set_name: str = "ci") -> Path:
         expansion = expand_document(document)
         instances = filtered(expansion.instances, (f"set={set_name}",), sets=expansion.sets)
         functions = expansion.spec.own_functions
-        context = load_context("instances.yaml", document.text, selection.command, expansion.sets, functions)
+        context = load_context(selection.command, document.text, expansion.sets, functions)
         writer.apply(render_tree(instances, context), tree)
         return build(tree, "host", tree.parent / "host", jobs=os.cpu_count() or 1).library

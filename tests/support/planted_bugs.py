@@ -12,12 +12,13 @@ import pytest
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError
-from tests.support.cxx import header, link, replace_once, write_tree
+from tests.support.cxx import header, link, write_tree
+from tests.support.planting import replace_once
 
 
 @dataclass(frozen=True)
 class Bug:
-    """Replace ``old`` by ``new`` in the header with the file name ``header``, in any folder and with any line breaks;
+    """Replace ``old`` by ``new``, as tests.support.planting explains, in the header with this file name in any folder;
     ``words`` name headers without folders. In some schedules the report may be about another consequence of the same
     bug, so every schedule must report and one report must have all of ``words``. A bug without words leaves every
     access in order; only the result shows it.

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import RenderContext, Templates, load_templates
 from ckgen.generate.manifest import digest
 from ckgen.generate.render import render_tree
+from ckgen.generate.style import Style
 from ckgen.instance.instance import Instance
 from ckgen.paths import templates_dir
 from tests.support.specs import WEIGHT_LAYOUTS
@@ -55,12 +57,12 @@ SMALL_TEMPLATES = Templates(
 def context(
     templates: Templates | None = None,
     spec_text: str = "spec",
-    command: str = "ckgen generate",
+    command: GenerateCommand | None = None,
     sets: dict[str, Sequence[str]] | None = None,
 ) -> RenderContext:
     """A context like that of the command line; `templates` defaults to the real ones."""
     real = templates if templates is not None else load_templates(templates_dir())
-    return RenderContext(real, "instances.yaml", digest(spec_text.encode()), command, sets or {})
+    return RenderContext(real, command or GenerateCommand(), digest(spec_text.encode()), sets or {})
 
 
 def small_tree(count: int = 6, version: str = "one") -> dict[str, str]:
@@ -86,3 +88,8 @@ def stamps(folder: Path) -> dict[str, tuple[int, int]]:
         status = os.lstat(path)
         found[path.relative_to(folder).as_posix()] = (status.st_ino, status.st_mtime_ns)
     return found
+
+
+def in_style(style: Style) -> RenderContext:
+    """A context whose tree has these C++ names."""
+    return context(command=GenerateCommand(style=style))

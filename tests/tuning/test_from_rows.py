@@ -37,10 +37,9 @@ def store_and_csv(folder: Path, found: list[ResultRow]) -> Path:
         store.begin(ORIGIN)
         for item in found:
             store.append(item)
-        from ckgen.report.export import records
 
         summary = load_summary(store)
-        (folder / "rows.csv").write_text(to_csv(records(summary, store.runs())))
+        (folder / "rows.csv").write_text(to_csv(summary, store.runs()))
     return folder / "rows.csv"
 
 

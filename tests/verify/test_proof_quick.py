@@ -12,7 +12,7 @@ from ckgen.problems.sets import load_problems
 from ckgen.verify.plan import Plan, make_plan
 from ckgen.verify.smoke import run_plan
 from tests.support.host_library import names_of
-from tests.support.random_instances import kinds
+from tests.support.sweep.random_instances import kinds
 
 PROBLEMS = tuple(load_problems("tiny"))
 

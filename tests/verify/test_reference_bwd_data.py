@@ -100,7 +100,7 @@ def test_the_sub_gemms_compute_it_and_leave_no_position_out(problem: ConvProblem
             place = (slice(None), slice(None), slice(None), *(position for _, position in row))
             assert np.isnan(found[place]).all()
             found[place] = total
-    for box in decomposition.tapless:
+    for box in decomposition.without_taps:
         found[(slice(None), slice(None), slice(None), *np.ix_(*map(list, box)))] = 0
     assert np.allclose(found, backward_data(problem, out, wei), rtol=1e-12, atol=1e-12)
 

@@ -11,7 +11,7 @@ from ckgen.conv.problem import make_problem
 from ckgen.instance.work import padded_macs
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
-from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, blank, holding
+from ckgen.verify.guarded import GUARD_BYTES, OUTPUT_POISONS, holding, poisoned
 from ckgen.verify.plan import SPLIT_KS, Case, make_plan
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import Row, run_case, run_plan
@@ -52,8 +52,8 @@ def test_right_kernels_pass_every_case(stub: Library) -> None:
         ("NULL_KERNEL", 1, "288 of 288 elements were never written"),
         ("ZERO_KERNEL", 1, "is more than"),
         ("LAST_ELEMENT_MISSING", 1, "1 of 288 elements were never written"),
-        ("OVERRUN", 1, "wei: 4 bytes written behind it, up to byte +4"),
-        ("UNDERRUN", 1, "wei: 4 bytes written in front of it, from byte -4"),
+        ("OVERRUN", 1, "wei: 4 bytes written after it, up to byte +4"),
+        ("UNDERRUN", 1, "wei: 4 bytes written before it, from byte -4"),
         ("INPUT_CHANGED", 1, "in was changed"),
         ("LAST_PRODUCT_MISSING", 1, "is more than"),
         ("PAD_IGNORED", 1, "is more than"),
@@ -168,14 +168,14 @@ def test_guards_notice_writes_on_both_sides() -> None:
     assert guarded.buffer.ctypes.data % 256 == 0
     assert guarded.array.ctypes.data - guarded.buffer.ctypes.data == GUARD_BYTES
     guarded.buffer[-1] = 0
-    assert guarded.damage() == f"2 bytes written behind it, up to byte +{GUARD_BYTES}"
+    assert guarded.damage() == f"2 bytes written after it, up to byte +{GUARD_BYTES}"
     guarded.buffer[0] = 0
-    assert guarded.damage() == f"2 bytes written in front of it, from byte -{GUARD_BYTES}"
+    assert guarded.damage() == f"2 bytes written before it, from byte -{GUARD_BYTES}"
 
 
 @pytest.mark.parametrize("storage", [np.float16, np.uint16, np.float32])
 def test_poison_is_not_a_number_in_every_type(storage: type) -> None:
-    guarded = blank((3, 5), np.dtype(storage), OUTPUT_POISONS[0])
+    guarded = poisoned((3, 5), np.dtype(storage), OUTPUT_POISONS[0])
     assert guarded.untouched(OUTPUT_POISONS[0]) == 15
     assert guarded.untouched(OUTPUT_POISONS[1]) == 0
     values = guarded.array if storage is not np.uint16 else guarded.array.astype(np.uint32) << 16
@@ -186,7 +186,7 @@ def test_poison_is_not_a_number_in_every_type(storage: type) -> None:
 
 def test_arrays_of_bytes_are_guarded_byte_by_byte() -> None:
     """NaN patterns that f8 e4m3 and e5m2 share have the seven lower bits set."""
-    guarded = blank((3, 5), np.dtype(np.uint8), OUTPUT_POISONS[0])
+    guarded = poisoned((3, 5), np.dtype(np.uint8), OUTPUT_POISONS[0])
     assert (guarded.array & 0x7F == 0x7F).all() and guarded.damage() is None
     assert [guarded.untouched(poison) for poison in OUTPUT_POISONS] == [15, 0]
     guarded.array[1, 2] = 1

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    pass
-
 
 platform_option = click.option(
     "--platform",

@@ -85,7 +85,7 @@ def show_diff(text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call with the name of each finished item. On a terminal it moves a bar, else nothing."""
+    """Yield a function to call with the name of each finished item. On a terminal it moves a bar."""
     if not sys.stderr.isatty():
         yield lambda name: None
         return

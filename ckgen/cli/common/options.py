@@ -88,6 +88,18 @@ def style_from(namespace: str | None, compat: Literal["ck"] | None) -> Style:
         raise click.UsageError(str(error)) from error
 
 
+def problems_option(*default: str) -> Callable[[Decorated], Decorated]:
+    """--problems NAME|FILE, several times."""
+    return click.option(
+        "--problems",
+        multiple=True,
+        metavar="NAME|FILE",
+        default=default,
+        show_default=True,
+        help="A bundled problem set, or a YAML file; may be given several times.",
+    )
+
+
 def asked_for(ctx: click.Context, names: Sequence[str]) -> bool:
     """True if one of these parameters is on the command line, rather than a default."""
     written = click.core.ParameterSource.COMMANDLINE

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckgen.generate.style import DEFAULT_STYLE, Style
 
 if TYPE_CHECKING:
+    from ckgen.generate.command import GenerateCommand
     from ckgen.instance.instance import Instance
     from ckgen.spec.expand import Expansion
 
@@ -52,20 +52,15 @@ class Selection:
         return self.spec == DEFAULT_SPEC
 
     @property
-    def command(self) -> str:
-        """The command line that generates the tree again, without options that have their default.
+    def command(self) -> GenerateCommand:
+        """The command that generates the tree again.
 
         The manifest contains it, so it must be the same on every machine: an absolute path outside the current folder
         is shortened to its name.
         """
-        words = ["ckgen", "generate", *self.filters]
-        if not self.has_default_spec:
-            words += ["--spec", _portable(self.spec)]
-        if self.set_name != DEFAULT_SET:
-            words += ["--set", self.set_name]
-        if self.out != DEFAULT_OUT:
-            words += ["--out", _portable(self.out)]
-        return shlex.join([*words, *self.style.options])
+        from ckgen.generate.command import GenerateCommand
+
+        return GenerateCommand(_portable(self.spec), self.set_name, self.filters, _portable(self.out), self.style)
 
     def choose(self, loaded: Loaded) -> tuple[Instance, ...]:
         """Return the instances of the set that pass the filters, in the spec's order. CkgenError if none does."""
@@ -83,8 +78,8 @@ class Selection:
         instances = self.choose(loaded)
         expansion = loaded.expansion
         functions = expansion.spec.own_functions
-        context = load_context(_portable(self.spec), loaded.text, self.command, expansion.sets, functions)
-        return instances, render_tree(instances, replace(context, style=self.style))
+        context = load_context(self.command, loaded.text, expansion.sets, functions)
+        return instances, render_tree(instances, context)
 
 
 def _portable(path: Path) -> str:

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/src/kernels/reduce.cpp. Do not edit; run: ckgen generate
 // The split-K reduction, compiled once per weight type.
+#include "ckgen/config/dtypes.hpp"
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 #if !CKGEN_DEVICE_PASS
@@ -42,8 +43,6 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
     CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
     CKGEN_REDUCE_LAUNCHER(NAME, WEI)
 
-CKGEN_REDUCE(f32, float)
-CKGEN_REDUCE(f16, half_t)
-CKGEN_REDUCE(bf16, bhalf_t)
+CKGEN_WEIGHT_GRADIENTS(CKGEN_REDUCE)
 
 }  // namespace ckgen::tensor_operation::device

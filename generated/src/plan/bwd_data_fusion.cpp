@@ -27,14 +27,12 @@ Tensor spread(const DTensorTraits& traits, const Tensor& tensor, int ndim) {
     return result;
 }
 
-std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, std::size_t index, const void* in) {
-    const DTensorTraits& traits = t.d[index];
-    const DTensor& d = fusion.d[index];
-    const std::string name = "D" + std::to_string(index);
+// Lengths are the input's or 1, and strides fit the arithmetic of the kernel and the tensor's layout.
+std::string check_extents(const DTensorTraits& traits, const Problem& p, const Tensor& shape, const std::string& name) {
     int64 reach = 0;
     for(int i = 0; i < 3 + p.ndim; ++i) {
-        const int64 length = d.shape.lengths[i];
-        const int64 stride = d.shape.strides[i];
+        const int64 length = shape.lengths[i];
+        const int64 stride = shape.strides[i];
         const bool spreads = i != 2 && length == 1;
         if(length != p.in.lengths[i] && !spreads)
             return refuse("d-shape", name + " length " + number(i) + " is " + number(length) + ", the input's is " +
@@ -47,33 +45,51 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
                                                        : kMaxStride)
                             : 0;
         if(traits.one_a_channel && i != 0 && i != 2 && length > 1 && stride != 0)
-            return refuse("d-layout", name + " has layout " + traits.layout + ", one value a channel, but stride " +
+            return refuse("d-layout", name + " has layout " + traits.layout + ", one value per channel, but stride " +
                                           number(i) + " is " + number(stride));
     }
     if(reach > kMaxStride)
         return refuse("overflow", name + " reaches over more than 2^40 elements");
-    const std::string far = check_inner_strides(name, d.shape, p.ndim, traits.bytes);
-    if(!far.empty())
-        return far;
-    const Tensor shape = spread(traits, d.shape, p.ndim);
+    return check_inner_strides(name, shape, p.ndim, traits.bytes);
+}
+
+// A kernel reads vectors of channels that are adjacent and aligned. `shape` is broadcast.
+std::string check_d_vectors(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
+                            const void* data, const std::string& name) {
     if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
                                       traits.layout + " needs 1");
     const int vector = traits.channels_last ? std::min(t.c_vector, 16 / traits.bytes) : 1;
     std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
     if(reason.empty())
-        reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(d.data), vector * traits.bytes);
-    if(!reason.empty())
-        return reason;
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim).possible)
-        return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
-                                       "needs them one after the other, or one value a channel");
-    if(d.data == nullptr || d.data != in)
-        return {};
+        reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(data), vector * traits.bytes);
+    return reason;
+}
+
+// A D tensor may be the input itself, which the kernel then reads and writes in place.
+std::string check_alias(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
+                        const std::string& name) {
     for(int i = 0; i < 3 + p.ndim; ++i)
         if(traits.bytes != t.written_bytes || (p.in.lengths[i] > 1 && shape.strides[i] != p.in.strides[i]))
             return refuse("d-alias", name + " is the input itself with another type or other strides");
     return {};
+}
+
+std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, std::size_t index, const void* in) {
+    const DTensorTraits& traits = t.d[index];
+    const DTensor& d = fusion.d[index];
+    const std::string name = "D" + std::to_string(index);
+    std::string reason = check_extents(traits, p, d.shape, name);
+    if(!reason.empty())
+        return reason;
+    const Tensor shape = spread(traits, d.shape, p.ndim);
+    reason = check_d_vectors(t, traits, p, shape, d.data, name);
+    if(!reason.empty())
+        return reason;
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim).possible)
+        return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
+                                       "needs them one after the other, or one value per channel");
+    return d.data != nullptr && d.data == in ? check_alias(t, traits, p, shape, name) : "";
 }
 
 }  // namespace

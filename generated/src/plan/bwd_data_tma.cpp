@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 namespace ckgen::conv {
 namespace {
@@ -40,24 +41,23 @@ int copied_rows(const Problem& p) {
 }
 
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a) {
-    if(a.classes > kMostClasses)
-        return refuse("classes", "strides and filter make " + number(a.classes) +
-                                     " kinds of positions, more than the " + number(kMostClasses) +
-                                     " tensor maps of a kernel");
+    if(a.sub_gemms > kMostSubGemms)
+        return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
+                                       number(kMostSubGemms) + " tensor maps of a kernel");
     if(p.groups() > 1 && p.out_channels() % 16 != 0)
-        return refuse("copy-engine",
+        return refuse("tma-limits",
                       "K " + number(p.out_channels()) +
                           " of several groups is not a multiple of 16, the channels that are multiplied at once");
     if(!aligned(p.taps() * p.in_channels(), t))
-        return refuse("copy-engine", "the taps of an output channel are not a multiple of 16 bytes");
+        return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
     if(p.taps() * p.in_channels() > kMostRows)
-        return refuse("copy-engine", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+        return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if((p.groups() - 1) * p.out.strides[0] + p.out_channels() > kMostRows)
-        return refuse("copy-engine", kFarGroups);
+        return refuse("tma-limits", kFarGroups);
     if(a.wei_group_bytes >= int64{1} << 40 || a.out_image_bytes >= int64{1} << 40)
-        return refuse("copy-engine", "groups of the weight or images are 2^40 or more bytes apart");
+        return refuse("tma-limits", "groups of the weight or images are 2^40 or more bytes apart");
     if(needs_repack(t, p) && !Pointwise(p.out, p.out.lengths, p.ndim).possible)
-        return refuse("copy-engine", "positions of the output are no multiples of 16 bytes apart and not packed");
+        return refuse("tma-limits", "positions of the output are not multiples of 16 bytes apart and not packed");
     return check_walks(p, a);
 }
 
@@ -82,14 +82,14 @@ void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataT
 namespace {
 
 TileWork work_of(const BwdDataTraits& t, const BwdDataArgs& a, int ndim) {
-    return {a.tapped_blocks, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
+    return {a.blocks_with_taps, most_taps(a, ndim) * a.k_chunks, t.m_per_block, t.n_per_block, t.k_per_block};
 }
 
 // True if all tiles have the same number of taps. Otherwise the tiles with fewer taps fill the last round.
-bool alike(const BwdDataArgs& a) { return a.classes == 1 && a.tapless_tiles == 0; }
+bool alike(const BwdDataArgs& a) { return a.sub_gemms == 1 && a.tiles_without_taps == 0; }
 
 // The sub-GEMM with index `number`.
-SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
+SubGemm sub_gemm_of(const BwdDataArgs& a, int number, int ndim) {
     SubGemm seen{};
     seen.rows = a.images;
     seen.all_taps = 1;
@@ -111,21 +111,21 @@ SubGemm class_of_all(const BwdDataArgs& a, int number, int ndim) {
 
 }  // namespace
 
-int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
+int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
     const TileWork work = work_of(t, a, p.ndim);
     // The stationary part of the weight must fit LDS.
     const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
-    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? fill_waves(work, compute_units) : 1;
+    const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? split_to_fill(work, compute_units) : 1;
     return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
 }
 
 BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units) {
     BwdDataUnits units{};
     const TileWork work = work_of(t, a, p.ndim);
-    const auto tapped = static_cast<int32>(a.tapped_blocks);
+    const auto tapped = static_cast<int32>(a.blocks_with_taps);
     units.tiles = static_cast<int32>(grid_size(a));
-    units.class_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
-    units.all_classes = Divider::by(units.class_count);
+    units.sub_gemm_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
+    units.all_sub_gemms = Divider::by(units.sub_gemm_count);
     if(t.weight_rows > 0) {  // neighbouring units share a weight, so no last round is split
         units.schedule = split_k > 1 ? TileSchedule{0, units.tiles, split_k} : TileSchedule{units.tiles, 0, 1};
     } else if(split_k > 1) {
@@ -137,8 +137,8 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     units.n_tiles = Divider::by(a.n_tiles);
     units.groups = Divider::by(a.groups);
     units.m_tiles = Divider::by(a.m_tiles);
-    for(int number = 0; number < a.classes; ++number)
-        units.classes[number] = class_of_all(a, number, p.ndim);
+    for(int number = 0; number < a.sub_gemms; ++number)
+        units.sub_gemms[number] = sub_gemm_of(a, number, p.ndim);
     const int64 sums = sums_of(t.truncates, most_taps(a, p.ndim) * a.k);
     units.k_tiles_per_chunk = static_cast<int32>(divide_up(divide_up(work.k_tiles, split_k), divide_up(sums, split_k)));
     return units;

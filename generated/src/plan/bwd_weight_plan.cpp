@@ -12,16 +12,15 @@ namespace {
 constexpr int64 kMaxChunkBytes = int64{1} << 30;  // leaves room below 2^31 for a chunk's rows past the last
 
 int64 extent(const Tensor& t, int ndim) {
-    int64 last = t.lengths[2];
+    int64 last = 1;
     for(int index = 1; index < 3 + ndim; ++index)
-        if(index != 2)
-            last += (t.lengths[index] - 1) * t.strides[index];
+        last += (t.lengths[index] - 1) * t.strides[index];
     return last;
 }
 
 // The image stride, or for a single image its size: the cursor adds it when it passes the last image.
 int64 image_stride(const Tensor& t, int ndim) {
-    int64 size = t.position_stride(ndim);
+    int64 size = std::max(t.position_stride(ndim), t.strides[kChannels] * t.lengths[kChannels]);
     for(int d = 0; d < ndim; ++d)
         size = std::max(size, t.strides[3 + d] * t.lengths[3 + d]);
     return t.lengths[1] > 1 ? t.strides[1] : size;
@@ -49,7 +48,7 @@ public:
         for(const Jump& jump : jumps_)
             deepest = std::max(deepest, -jump.bytes);
         back_ += deepest;
-        taps_ahead_ += p.in_channels() * t.elem_bytes;
+        taps_ahead_ += ((p.in_channels() - 1) * p.in.strides[kChannels] + 1) * t.elem_bytes;
     }
 
     // Number of bytes before a row's own offset that this or a later row may read.
@@ -72,10 +71,23 @@ private:
     int64 taps_ahead_ = 0;
 };
 
+// Number of bytes of the output that a tile may read if channels are not last.
+int64 planes_reach(const BwdWeightTraits& t, const Problem& p) {
+    const int64 images = std::min(t.k_per_block / p.out_positions() + 1, p.images() - 1);
+    const int64 channels = std::min<int64>(t.m_per_block, p.out_channels());
+    return (images * image_stride(p.out, p.ndim) + channels * p.out.strides[kChannels] +
+            p.out_positions() * p.out.position_stride(p.ndim)) *
+           t.elem_bytes;
+}
+
 // The largest number of GEMM-K rows, up to `most`, whose elements lie within kMaxChunkBytes in both operands.
 int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
-    int64 rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+    int64 rows = most;
+    if(channels_last(t.order.out, p.ndim))
+        rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
+    else if(planes_reach(t, p) > kMaxChunkBytes)
+        return 0;
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
         return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
     const RowTravel travel(t, p);
     while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
@@ -91,22 +103,22 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
         if(!reason.empty())
             return reason;
         if(p.strides[d] > 8)
-            return refuse("copy-engine", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
-                                             " is more than the 8 a tensor map can describe");
+            return refuse("tma-limits", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
+                                            " is more than the 8 a tensor map can describe");
     }
     for(int index = 0; index < 3 + p.ndim; ++index)
         if(index != 2 && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
-            return refuse("copy-engine", "an input stride of " + number(p.in.strides[index]) +
-                                             " elements is not a multiple of 16 bytes");
+            return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
+                                            " elements is not a multiple of 16 bytes");
     if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
-        return refuse("copy-engine", "an image is not a multiple of 16 bytes");
+        return refuse("tma-limits", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})
         if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)
-            return refuse("copy-engine", kFarGroups);
+            return refuse("tma-limits", kFarGroups);
     if(p.out.position_stride(p.ndim) * t.elem_bytes > INT_MAX)
-        return refuse("copy-engine", "positions of the output are more than 2^31 bytes apart");
+        return refuse("tma-limits", "positions of the output are more than 2^31 bytes apart");
     if(image_stride(p.in, p.ndim) * t.elem_bytes >= int64{1} << 40)
-        return refuse("copy-engine", "images are 2^40 or more bytes apart");
+        return refuse("tma-limits", "images are 2^40 or more bytes apart");
     return {};
 }
 
@@ -161,13 +173,53 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
-        reason = check_strides("input", p.in, p.ndim, t.order.groups_outermost, true);
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
+        reason = check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true);
     if(reason.empty())
         reason = check_vectors(t, p, at);
     if(reason.empty())
         reason = check_sizes(t, p);
     return reason;
+}
+
+// Sets where the kernel finds the output: in the tensor, or in the rows that it is repacked to.
+void set_output_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem& p) {
+    const int64 bytes = t.elem_bytes;
+    a.out_group_bytes = p.out.strides[0] * bytes;
+    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
+    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
+    a.out_channel_bytes = static_cast<int32>(p.out.strides[kChannels] * bytes);
+    a.out_image_bytes = image_stride(p.out, p.ndim) * bytes;
+    a.out_positions = static_cast<int32>(p.out_positions());
+    if(needs_repack(t, p)) {
+        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
+        a.out_group_bytes = copy.pitch * bytes;
+        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
+        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
+    }
+}
+
+// Sets where the kernel finds the input, and the sizes of all dimensions.
+void set_input_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem& p) {
+    const int64 bytes = t.elem_bytes;
+    a.in_group_bytes = p.in.strides[0] * bytes;
+    a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
+    a.in_channel_bytes = static_cast<int32>(p.in.strides[kChannels] * bytes);
+    a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
+    a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
+    a.in_reach_bytes = RowTravel(t, p).back();
+    for(int d = p.ndim - 1; d >= 0; --d) {
+        a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
+        a.dilation[d] = static_cast<int32>(p.dilations[d]);
+        a.pad[d] = static_cast<int32>(p.left_pads[d]);
+        a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
+        a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
+        a.stride[d] = static_cast<int32>(p.strides[d]);
+        a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
+        a.limit[d] = a.out_length[d] * a.stride[d];
+        const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
+        a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
+    }
 }
 
 BwdWeightPlan refused(const std::string& reason) {
@@ -204,7 +256,6 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
 
 BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
     BwdWeightArgs a{};
-    const int64 bytes = t.elem_bytes;
     a.m = static_cast<int32>(p.out_channels());
     a.c = static_cast<int32>(p.in_channels());
     a.n = static_cast<int32>(p.in_channels() * p.taps());
@@ -216,38 +267,13 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.group_tiles = ceil_div(a.groups, a.groups_per_block);
     a.split_k = split_k;
     a.k_tiles = t.is_halo() ? static_cast<int32>(halo_steps(t, p)) : ceil_div(a.k, t.k_per_block);
-    a.out_group_bytes = p.out.strides[0] * bytes;
-    a.out_row_bytes = static_cast<int32>(p.out.position_stride(p.ndim) * bytes);
-    a.out_extent_bytes = extent(p.out, p.ndim) * bytes;
-    if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
-        a.out_group_bytes = copy.pitch * bytes;
-        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
-        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
-    }
-    a.in_group_bytes = p.in.strides[0] * bytes;
-    a.in_image_bytes = image_stride(p.in, p.ndim) * bytes;
-    a.in_extent_bytes = extent(p.in, p.ndim) * bytes;
-    a.in_row_bytes = static_cast<int32>(p.in.position_stride(p.ndim) * bytes);
-    a.in_reach_bytes = RowTravel(t, p).back();
     a.wei_group_elements = int64{a.m} * a.n;
+    set_output_strides(a, t, p);
+    set_input_strides(a, t, p);
 
     const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
     a.k_tiles_per_chunk = static_cast<int32>(t.tma ? summed_tiles(t, p, split_k)
                                                    : std::max<int64>(1, chunk_rows(t, p, all_rows) / t.k_per_block));
-
-    for(int d = p.ndim - 1; d >= 0; --d) {
-        a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
-        a.dilation[d] = static_cast<int32>(p.dilations[d]);
-        a.pad[d] = static_cast<int32>(p.left_pads[d]);
-        a.out_length[d] = static_cast<int32>(p.out.lengths[3 + d]);
-        a.in_length[d] = static_cast<int32>(p.in.lengths[3 + d]);
-        a.stride[d] = static_cast<int32>(p.strides[d]);
-        a.in_stride_bytes[d] = p.in.strides[3 + d] * bytes;
-        a.limit[d] = a.out_length[d] * a.stride[d];
-        const int64 outer = d > 0 ? p.strides[d - 1] * p.in.strides[2 + d] * bytes : a.in_image_bytes;
-        a.wrap_bytes[d] = outer - a.limit[d] * a.in_stride_bytes[d];
-    }
     a.schedule = tile_schedule(t, p, split_k, compute_units);
     const int splits = t.persistent && a.schedule.stream_k_tiles > 0 ? a.schedule.splits : split_k;
     a.k_tiles_per_split = ceil_div(ceil_div(a.k_tiles, splits), t.tiles_per_half) * t.tiles_per_half;

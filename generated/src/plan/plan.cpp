@@ -67,9 +67,9 @@ std::string check_walk(int ndim, int dimension, int64 lowest, int64 highest, int
     const int64 furthest = std::array<int64, 3>{65535, 255, 31}.at(static_cast<std::size_t>(ndim - 1));
     if(std::max({-lowest, lowest, -highest, highest}) <= corner && tap <= furthest)
         return {};
-    return refuse("copy-engine", "padding or the filter's extent of dimension " + number(dimension) +
-                                     " is beyond what a tensor map can describe (" + number(corner) + " and " +
-                                     number(furthest) + ")");
+    return refuse("tma-limits", "padding or the filter's extent of dimension " + number(dimension) +
+                                    " is beyond what a tensor map can describe (" + number(corner) + " and " +
+                                    number(furthest) + ")");
 }
 
 }  // namespace ckgen::conv

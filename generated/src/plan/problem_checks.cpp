@@ -81,28 +81,8 @@ std::string check_agreement(const Problem& p) {
     return {};
 }
 
-// Axes of a tensor from the innermost outwards.
-std::array<int, 6> inside_out(int ndim, const MemoryOrder& order) {
-    std::array<int, 6> axes{};
-    auto next = axes.begin();
-    const auto add = [&](int axis) { *next++ = axis; };
-    if(order.channels_last)
-        add(2);
-    if(order.channels_last && !order.groups_outermost)
-        add(0);
-    for(int d = ndim - 1; d >= 0; --d)
-        add(3 + d);
-    if(!order.channels_last) {
-        add(2);
-        add(0);
-    }
-    add(1);
-    if(order.channels_last && order.groups_outermost)
-        add(0);
-    return axes;
-}
-
-void set_unit_strides(Tensor& t, const std::array<int, 6>& axes, int count) {
+void set_unit_strides(Tensor& t, Axes axes, int count) {
+    std::reverse(axes.begin(), axes.begin() + count);  // from the innermost outwards
     int64 inner = 1;
     for(int at = 0; at < count; ++at) {
         int64& stride = t.strides[axes[at]];
@@ -116,17 +96,31 @@ void set_unit_strides(Tensor& t, const std::array<int, 6>& axes, int count) {
     }
 }
 
-std::string check_weight_strides(const Problem& p) {
-    int64 inner = p.wei.lengths[2];
-    if(p.wei.strides[2] != 1 && p.wei.lengths[2] > 1)
-        return refuse("strides-layout", "weight stride of channels is " + number(p.wei.strides[2]) + ", not 1");
-    for(int index = 2 + p.ndim; index >= 0; --index) {
-        if(index == 2)
-            continue;
-        if(p.wei.lengths[index] > 1 && p.wei.strides[index] != inner)
-            return refuse("strides-layout", "weight must be packed G, K, filter, C: stride of index " + number(index) +
-                                                " is " + number(p.wei.strides[index]) + ", not " + number(inner));
-        inner *= p.wei.lengths[index];
+// The names of a weight's axes, for example "G, K, filter, C".
+std::string weight_axes(const Axes& axes, int ndim) {
+    std::string names;
+    for(int at = 0; at < 3 + ndim; ++at) {
+        const int axis = axes[at];
+        if(axis < 3 || at == 0 || axes[at - 1] < 3)
+            names += (at == 0 ? "" : ", ") +
+                     std::string(std::array<const char*, 4>{"G", "K", "C", "filter"}[std::min(axis, 3)]);
+    }
+    return names;
+}
+
+std::string check_weight_strides(const Problem& p, const Axes& axes) {
+    int64 inner = 1;
+    for(int at = 2 + p.ndim; at >= 0; --at) {
+        const int axis = axes[at];
+        const int64 stride = p.wei.strides[axis];
+        const bool wrong = p.wei.lengths[axis] > 1 && stride != inner;
+        if(wrong && axis == kChannels && inner == 1)
+            return refuse("strides-layout", "weight stride of channels is " + number(stride) + ", not 1");
+        if(wrong)
+            return refuse("strides-layout", "weight must be packed " + weight_axes(axes, p.ndim) +
+                                                ": stride of index " + number(axis) + " is " + number(stride) +
+                                                ", not " + number(inner));
+        inner *= p.wei.lengths[axis];
     }
     return {};
 }
@@ -136,8 +130,8 @@ std::string check_weight_strides(const Problem& p) {
 Problem with_unit_strides(Problem p, const MemoryOrder& order) {
     if(p.ndim < 1 || p.ndim > 3)
         return p;
-    for(Tensor* tensor : {&p.in, &p.out})
-        set_unit_strides(*tensor, inside_out(p.ndim, order), 3 + p.ndim);
+    set_unit_strides(p.in, order.in, 3 + p.ndim);
+    set_unit_strides(p.out, order.out, 3 + p.ndim);
     return p;
 }
 
@@ -207,33 +201,34 @@ int64 sums_of(bool truncates, int64 terms) {
     return truncates ? std::max<int64>(1, static_cast<int64>(std::ceil(root / 90.))) : 1;
 }
 
-std::string check_channels_first(const char* name, const Tensor& t, int ndim) {
+std::string check_axes(const char* name, const Tensor& t, int ndim, const Axes& axes, bool packed_positions) {
     int64 inner = 1;
-    for(int at = 0; at < ndim + 3; ++at) {
-        const int index = at < ndim ? 2 + ndim - at : at == ndim ? 2 : at == ndim + 1 ? 0 : 1;  // spatial, C, G, N
+    for(int at = 0; at < 3 + ndim; ++at) {
+        const int index = axes[2 + ndim - at];
         if(t.lengths[index] == 1)
             continue;
-        if(t.strides[index] < inner || (at == 0 && t.strides[index] != 1))
+        const bool exact = at == 0 || (packed_positions && index > kChannels);
+        if(t.strides[index] < inner || (exact && t.strides[index] != inner))
             return refuse("strides-layout", std::string(name) + " stride " + number(index) + " is " +
                                                 number(t.strides[index]) + ", its layout needs " + number(inner) +
-                                                (at == 0 ? "" : " at least"));
+                                                (exact ? "" : " at least"));
         inner = t.strides[index] * t.lengths[index];
     }
     return {};
 }
 
 std::string invalid_reason(const Problem& p, const MemoryOrder& order) {
-    const auto check = [&](const char* name, const Tensor& t, bool packed) {
-        return order.channels_last ? check_strides(name, t, p.ndim, order.groups_outermost, packed)
-                                   : check_channels_first(name, t, p.ndim);
+    const auto check = [&](const char* name, const Tensor& t, const Axes& axes, bool packed) {
+        return channels_last(axes, p.ndim) ? check_strides(name, t, p.ndim, groups_outermost(axes), packed)
+                                           : check_axes(name, t, p.ndim, axes, packed);
     };
     std::string reason = shapes_reason(p);
     if(reason.empty())
-        reason = check("input", p.in, false);
+        reason = check("input", p.in, order.in, false);
     if(reason.empty())
-        reason = check("output", p.out, order.packed_output);
+        reason = check("output", p.out, order.out, order.packed_output);
     if(reason.empty())
-        reason = check_weight_strides(p);
+        reason = check_weight_strides(p, order.wei);
     return reason;
 }
 

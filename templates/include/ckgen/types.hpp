@@ -40,6 +40,7 @@ using uint32 = __UINT32_TYPE__;
 using int64 = __INT64_TYPE__;
 using uint64 = __UINT64_TYPE__;
 using uint16 = __UINT16_TYPE__;
+using uint8 = __UINT8_TYPE__;
 
 using index_t = int32;
 using long_index_t = int64;
@@ -113,33 +114,5 @@ CKGEN_HD constexpr int min_of(int a, int b) { return a < b ? a : b; }
 CKGEN_HD constexpr int max_of(int a, int b) { return a > b ? a : b; }
 
 enum class ConvSpec { Default, Filter1x1Stride1Pad0 };
-
-namespace dtype {
-// Input, weight and output type of an instance. Accumulation is always f32.
-struct f16 {
-    using In = half_t;
-    using Wei = half_t;
-    using Out = half_t;
-    static constexpr const char* name = "f16";
-};
-struct bf16 {
-    using In = bhalf_t;
-    using Wei = bhalf_t;
-    using Out = bhalf_t;
-    static constexpr const char* name = "bf16";
-};
-struct f32 {
-    using In = float;
-    using Wei = float;
-    using Out = float;
-    static constexpr const char* name = "f32";
-};
-struct bf16_f32_bf16 {
-    using In = bhalf_t;
-    using Wei = float;
-    using Out = bhalf_t;
-    static constexpr const char* name = "bf16_f32_bf16";
-};
-}  // namespace dtype
 
 }  // namespace ckgen

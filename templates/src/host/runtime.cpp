@@ -3,9 +3,7 @@
 #undef _FORTIFY_SOURCE  // its longjmp check takes a jump to another stack for an error
 
 #include <setjmp.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,8 +23,6 @@
 
 namespace ckgen::platform {
 namespace {
-
-constexpr size_t kStackBytes = 256 * 1024;
 
 // Tells AddressSanitizer which stack runs next; nothing in other builds.
 struct StackSwitch {
@@ -55,11 +51,6 @@ uint64 next_random(uint64& state) {  // xorshift64*, Vigna 2016
     return state * 2685821657736338717ull;
 }
 
-Workgroup::~Workgroup() {
-    for(Fiber& fiber : fibers_)
-        munmap(fiber.stack, kStackBytes);
-}
-
 Workgroup& Workgroup::running() { return *running_group; }
 
 void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes,
@@ -70,8 +61,7 @@ void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int 
     threads_ = threads;
     regions_ = &regions;
     random_ = seed;
-    while(static_cast<int>(fibers_.size()) < threads)
-        add_fiber();
+    add_fibers(threads);
     order_.resize(static_cast<size_t>(threads));
     at_collective_.resize(static_cast<size_t>(threads / Agents::kWarp));
     lds.prepare(threads, lds_bytes);
@@ -157,15 +147,14 @@ void Workgroup::out_of_bounds(const std::string& who, const char* address, int b
              " bytes out of bounds (byte offset from each tensor: " + nearest + "), " + who + " at " + text(site));
 }
 
-void Workgroup::add_fiber() {
-    Fiber fiber;
-    void* memory =
-        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if(memory == MAP_FAILED)
-        throw LaunchError("host platform: no memory for a fiber's stack");
-    mprotect(memory, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);  // an overflow faults
-    fiber.stack = static_cast<char*>(memory);
-    fibers_.push_back(fiber);
+void Workgroup::add_fibers(int threads) {
+    const size_t have = fibers_.size();
+    if(have >= static_cast<size_t>(threads))
+        return;
+    char* stack = stacks_.add(static_cast<size_t>(threads) - have);
+    fibers_.resize(static_cast<size_t>(threads));
+    for(size_t i = have; i < fibers_.size(); ++i, stack += FiberStacks::kBytes)
+        fibers_[i].stack = stack;
 }
 
 // Runs every ready fiber once. If none is ready, executes a copy or opens the barrier at which all wait. False when the
@@ -263,7 +252,7 @@ void Workgroup::resume(int id) {
     current_ = id;
     running_group = this;
     void* fake = nullptr;
-    StackSwitch::start(&fake, fiber.stack, kStackBytes);
+    StackSwitch::start(&fake, fiber.stack, FiberStacks::kBytes);
     if(_setjmp(scheduler_) == 0) {
         if(fiber.started)
             _longjmp(fiber.jump, 1);
@@ -271,7 +260,7 @@ void Workgroup::resume(int id) {
         ucontext_t context;
         getcontext(&context);
         context.uc_stack.ss_sp = fiber.stack;
-        context.uc_stack.ss_size = kStackBytes;
+        context.uc_stack.ss_size = FiberStacks::kBytes;
         context.uc_link = nullptr;
         const auto self = reinterpret_cast<uintptr_t>(this);
         makecontext(&context, reinterpret_cast<void (*)()>(&Workgroup::trampoline), 2,
@@ -317,8 +306,8 @@ HostOptions& host_options() {
 
 namespace {
 
-// Workgroup engines keep their fibers' stacks from one launch to the next, but not after a report: each stack and its
-// guard page are two mappings, and a process that loads a library for every planted bug would exhaust them.
+// Workgroup engines keep their fibers' stacks from one launch to the next, except where guard pages would use up the
+// mappings of a process that loads many libraries.
 class EnginePool {
 public:
     std::unique_ptr<Workgroup> take() {
@@ -330,12 +319,10 @@ public:
         return engine;
     }
     void give(std::unique_ptr<Workgroup> engine) {
+        if(!engine->keeps_few_mappings())
+            return;
         const std::lock_guard<std::mutex> lock(process_mutex());
         idle_.push_back(std::move(engine));
-    }
-    void clear() {
-        const std::lock_guard<std::mutex> lock(process_mutex());
-        idle_.clear();
     }
 
 private:
@@ -380,10 +367,8 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     work(0);
     for(std::thread& helper : helpers)
         helper.join();
-    if(error) {
-        engines().clear();
+    if(error)
         std::rethrow_exception(error);
-    }
 }
 
 int compute_units() { return 4; }  // small, so that split_k = -1 stays small where every workgroup is emulated

@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"

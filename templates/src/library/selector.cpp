@@ -40,7 +40,7 @@ struct Neighbour {
     bool exact, predicted;
     int64 distance;
     Sizes sizes;
-    std::vector<MeasuredCandidate> candidates;
+    std::vector<MeasuredCandidate> candidates;  // instance: position in instance_fields()
 };
 
 std::array<int64, 3> spatial(const int64* values, int ndim) {
@@ -153,6 +153,21 @@ const std::vector<int>& registered() {
     return positions;
 }
 
+// Positions in instance_fields() of the instances in measured_names(); both are in the order of names.
+const std::vector<std::size_t>& candidate_positions() {
+    static const std::vector<std::size_t> positions = [] {
+        std::vector<std::size_t> found;
+        std::size_t at = 0;
+        for(const char* name : measured_names()) {
+            while(std::strcmp(instance_fields()[at].name, name) != 0)
+                ++at;
+            found.push_back(at);
+        }
+        return found;
+    }();
+    return positions;
+}
+
 // For each instance by position: true if it may be selected at all.
 std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
     std::vector<bool> result;
@@ -172,12 +187,13 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
             continue;
         const Sizes other = sizes_of(row);
         Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
-        std::copy_if(row.candidates.begin(), row.candidates.end(), std::back_inserter(neighbour.candidates),
-                     [&](const MeasuredCandidate& c) {
-                         const bool measured = neighbour.exact && !row.predicted;
-                         return own[static_cast<std::size_t>(c.instance)] &&
-                                (measured || !instance_fields().data[c.instance].generic);
-                     });
+        for(MeasuredCandidate c : row.candidates) {
+            const std::size_t position = candidate_positions()[static_cast<std::size_t>(c.instance)];
+            c.instance = static_cast<int>(position);
+            const bool measured = neighbour.exact && !row.predicted;
+            if(own[position] && (measured || !instance_fields()[position].generic))
+                neighbour.candidates.push_back(c);
+        }
         const bool near = (other.taps() == 1) == (sizes.taps() == 1) && neighbour.distance <= kFarthest;
         if(!neighbour.candidates.empty() && (neighbour.exact || near))
             found.push_back(std::move(neighbour));
@@ -191,7 +207,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 
 // Sort key of an instance for which nothing was measured. A cost model of the architecture would replace it.
 auto rule_order(int position, const Extents& own, const Sizes& sizes) {
-    const InstanceFields& i = instance_fields().data[position];
+    const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
     const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
     return std::make_tuple(i.generic, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
                            -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
@@ -205,7 +221,7 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
         for(const MeasuredCandidate& c : neighbour.candidates) {
             const auto position = static_cast<std::size_t>(c.instance);
-            const InstanceFields& fields = instance_fields().data[position];
+            const InstanceFields& fields = instance_fields()[position];
             if(!own[position] || (!neighbour.exact && overflows(fields, extents)))
                 continue;
             own[position] = false;
@@ -223,7 +239,9 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
               [&](int a, int b) { return rule_order(a, extents, sizes) < rule_order(b, extents, sizes); });
     for(const int position : rest)
         found.push_back(
-            {position, -1, instance_fields().data[position].generic ? SelectedBy::Generic : SelectedBy::Rule, 0.f});
+            {position, -1,
+             instance_fields()[static_cast<std::size_t>(position)].generic ? SelectedBy::Generic : SelectedBy::Rule,
+             0.f});
     return found;
 }
 
@@ -264,7 +282,7 @@ std::vector<SelectedInstance> SelectInstances(const SelectionQuery& query, std::
             break;
         std::string refused = refusal(candidate, query);
         if(refused.empty())
-            found.push_back({instance_fields().data[candidate.fields].name,
+            found.push_back({instance_fields()[static_cast<std::size_t>(candidate.fields)].name,
                              registered()[static_cast<std::size_t>(candidate.fields)],
                              static_cast<index_t>(candidate.split_k), candidate.source, candidate.microseconds});
         else

@@ -38,9 +38,9 @@ std::string check_strides(const BwdDataTraits& t, const Problem& p, const BwdDat
     if(reason.empty())
         reason = check_strides_multiple("b-vector", "a weight stride", p.wei, p.ndim, t.b_vector);
     if(reason.empty() && a.out_image_bytes >= int64{1} << 40)
-        reason = refuse("copy-engine", "images of the output are 2^40 or more bytes apart");
+        reason = refuse("tma-limits", "images of the output are 2^40 or more bytes apart");
     if(reason.empty() && p.groups() * t.n_per_block > kMostRows)
-        reason = refuse("copy-engine", "groups * channels do not fit 31 bits");
+        reason = refuse("tma-limits", "groups * channels do not fit 31 bits");
     return reason;
 }
 
@@ -65,7 +65,7 @@ std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& 
     if(windows * shares > kMostRows / t.launch_threads)
         return refuse("grid-size", "the grid would hold more than 2^31 threads");
     plan.split_k = a.split_k = 1;
-    a.tapped_blocks = static_cast<uint32>(windows * shares);
+    a.blocks_with_taps = static_cast<uint32>(windows * shares);
     return {};
 }
 

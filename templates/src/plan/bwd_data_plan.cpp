@@ -1,5 +1,6 @@
 // Planning of backward data. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -67,7 +68,25 @@ void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
 }
 
-bool has_tapless(const BwdDataArgs& a, int ndim) {
+// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of all images
+// make one dimension.
+std::string set_lengths(BwdDataArgs& a, const Problem& p, bool pointwise) {
+    a.n = static_cast<int32>(p.in_channels());
+    a.k = static_cast<int32>(p.out_channels());
+    a.groups = static_cast<int32>(p.groups());
+    a.images = static_cast<int32>(pointwise ? 1 : p.images());
+    if(pointwise && p.gemm_k() > kMostRows)
+        return refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+    for(int d = 0; d < (pointwise ? 1 : p.ndim); ++d)
+        set_dimension(a, p, d);
+    if(pointwise) {
+        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
+        a.dilation[0] = a.shift[0] = 1;
+    }
+    return {};
+}
+
+bool has_positions_without_taps(const BwdDataArgs& a, int ndim) {
     for(int d = 0; d < ndim; ++d)
         for(int i = 0; i < std::min(a.stride[d], a.in_length[d]); ++i)
             if(class_of(a, d, i) < 0)
@@ -122,47 +141,48 @@ struct Reach {
 
 // Number of bytes of the weight that a tile may read from its first row on.
 int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
-    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * t.elem_bytes + 16;
+    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * std::max<int64>(a.wei_c_bytes, t.elem_bytes) + 16;
     for(int d = 0; d < ndim; ++d)
         bytes += (a.filter[d] - 1) * a.wei_stride_bytes[d];
     return bytes;
 }
 
-// Sets the tiles that a persistent kernel has for each residue of the stride.
-std::string set_residue_tiles(BwdDataArgs& a, int ndim) {
+// Sets the number of tiles that a persistent kernel has for the positions without a tap: those of every combination of
+// the dimensions' residues modulo the stride, as of_tile() counts them.
+std::string set_tiles_without_taps(BwdDataArgs& a, int ndim) {
     int64 tiles = a.m_tiles;
     bool fits = true;
     for(int d = 0; d < ndim; ++d)
         fits = fits && multiply(tiles, std::min(a.stride[d], a.in_length[d]));
     if(!fits || tiles > kMostRows)
-        return refuse("grid-size", "residues of the strides have too many tiles");
-    a.tapless_tiles = static_cast<int32>(tiles);
+        return refuse("grid-size", "the positions without a tap have too many tiles");
+    a.tiles_without_taps = static_cast<int32>(tiles);
     return {};
 }
 
 // Refuses sizes that exceed 31 bits; sets everything in `a` that does not depend on the split.
 std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
-    int64 rows = a.images, positions = a.images, classes = 1;
+    int64 rows = a.images, positions = a.images, sub_gemms = 1;
     bool fits = true;
     for(int d = 0; d < ndim; ++d) {
         fits = fits && multiply(rows, ceil_div(a.in_length[d], a.stride[d])) && multiply(positions, a.in_length[d]) &&
-               multiply(classes, std::min(a.tilde[d], a.filter[d]));
+               multiply(sub_gemms, std::min(a.tilde[d], a.filter[d]));
     }
-    const bool tapless = has_tapless(a, ndim);
-    if(!fits || rows > kMostRows || (tapless && positions > kMostRows))
+    const bool gaps = has_positions_without_taps(a, ndim);
+    if(!fits || rows > kMostRows || (gaps && positions > kMostRows))
         return refuse("gemm-m-size", "images * input positions = " + number(fits ? positions : -1) +
                                          " of one GEMM do not fit 31 bits");
-    if(classes > kMostRows)
-        return refuse("grid-size", "there are " + number(classes) + " sub-GEMMs");
+    if(sub_gemms > kMostRows)
+        return refuse("grid-size", "there are " + number(sub_gemms) + " sub-GEMMs");
     if(a.n > kMostRows || a.k > kMostRows || most_taps(a, ndim) * a.k_chunks > kMostRows)
         return refuse("k-tiles", "GEMM-K of " + number(a.k) + " channels and " + number(most_taps(a, ndim)) +
                                      " taps has too many tiles");
     a.m_tiles = ceil_div(static_cast<int>(rows), t.m_per_block);
     a.n_tiles = ceil_div(a.n, t.n_per_block);
-    a.classes = static_cast<int32>(classes);
-    a.tapless_tiles = tapless ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
+    a.sub_gemms = static_cast<int32>(sub_gemms);
+    a.tiles_without_taps = gaps ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
     if(t.tma)
-        return tapless ? set_residue_tiles(a, ndim) : "";
+        return gaps ? set_tiles_without_taps(a, ndim) : "";
     const Reach reach(a, t, ndim);
     a.out_back_bytes = reach.back;
     if(reach.back + reach.ahead > kMaxTileBytes || weight_reach(a, t, ndim) > kMaxTileBytes)
@@ -192,6 +212,7 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
     a.out_group_bytes = stride_of(p.out, 0) * bytes;
     a.wei_group_bytes = stride_of(p.wei, 0) * bytes;
     a.wei_k_bytes = stride_of(p.wei, 1) * bytes;
+    a.wei_c_bytes = static_cast<int32>(stride_of(p.wei, kChannels) * bytes);
     a.in.group = stride_of(p.in, 0);
     a.in.channel = position_stride(stride_of(p.in, 2));
     a.out_k_bytes = position_stride(stride_of(p.out, 2) * bytes);
@@ -216,18 +237,18 @@ int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem&
     if(p.split_k > 0)
         return static_cast<int>(std::max<int64>(p.split_k, least));
     int64 tiles = int64{a.m_tiles} * a.n_tiles;
-    if(!multiply(tiles, a.groups) || !multiply(tiles, a.classes))
+    if(!multiply(tiles, a.groups) || !multiply(tiles, a.sub_gemms))
         return static_cast<int>(least);
     return static_cast<int>(std::max(least, fill_twice(tiles, k_tiles, t.tiles_per_half, compute_units)));
 }
 
 constexpr int64 kMaxWorkspace = int64{1} << 46;
 
-// Sets tapped_blocks.
+// Sets blocks_with_taps.
 std::string set_blocks(BwdDataArgs& a, const BwdDataTraits& t) {
     int64 tapped = int64{a.m_tiles} * a.n_tiles;
-    const bool fits = multiply(tapped, a.groups) && multiply(tapped, a.classes) && multiply(tapped, a.split_k);
-    a.tapped_blocks = static_cast<uint32>(fits && tapped < kMaxBlocks ? tapped : 0);
+    const bool fits = multiply(tapped, a.groups) && multiply(tapped, a.sub_gemms) && multiply(tapped, a.split_k);
+    a.blocks_with_taps = static_cast<uint32>(fits && tapped < kMaxBlocks ? tapped : 0);
     if(!fits || tapped >= kMaxBlocks || grid_size(a) > kMaxBlocks / t.launch_threads)
         return refuse("grid-size", "the grid would hold more than 2^32 threads");
     return {};
@@ -238,7 +259,7 @@ std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     BwdDataArgs& a = plan.args;
     plan.split_k = a.split_k = resolve_split_k(t, a, p, ndim, compute_units);
     if(a.split_k > 1)
-        a.tapless_tiles = 0;  // the reduction writes them
+        a.tiles_without_taps = 0;  // the reduction writes them
     const std::string reason = set_blocks(a, t);
     if(!reason.empty() || a.split_k == 1)
         return reason;
@@ -263,7 +284,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     if(!reason.empty())
         return reason;
     const int workgroups = compute_units * t.resident;
-    plan.split_k = split_of_units(t, a, p, workgroups);
+    plan.split_k = persistent_split_k(t, a, p, workgroups);
     plan.units = units_of(t, a, p, plan.split_k, workgroups);
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
@@ -280,6 +301,15 @@ std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& 
     return place_copy(plan.workspace, plan.copy, t.elem_bytes);
 }
 
+// Plans every family but halo.
+std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
+    set_k_tiles(plan.args, t, p);
+    std::string reason = set_sizes(plan.args, t, ndim);
+    if(reason.empty())
+        reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+    return reason.empty() && needs_repack(t, p) ? plan_copy(plan, t, p) : reason;
+}
+
 }  // namespace
 
 int64 most_taps(const BwdDataArgs& a, int ndim) {
@@ -293,41 +323,15 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
                       int compute_units) {
     BwdDataPlan plan;
     const Problem p = with_unit_strides(problem, t.order);
+    const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     plan.reason = problem_reason(t, p, fusion, at);
+    if(plan.reason.empty())
+        plan.reason = set_lengths(plan.args, p, pointwise);
     if(!plan.reason.empty())
         return plan;
-    const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
-    const int ndim = pointwise ? 1 : p.ndim;
-    BwdDataArgs a{};
-    a.n = static_cast<int32>(p.in_channels());
-    a.k = static_cast<int32>(p.out_channels());
-    a.groups = static_cast<int32>(p.groups());
-    a.images = static_cast<int32>(pointwise ? 1 : p.images());
-    if(pointwise && p.gemm_k() > kMostRows) {
-        plan.reason = refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
-        return plan;
-    }
-    for(int d = 0; d < ndim; ++d)
-        set_dimension(a, p, d);
-    if(pointwise) {
-        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
-        a.dilation[0] = a.shift[0] = 1;
-    }
-    set_strides(a, t, p, pointwise);
-    if(t.is_halo()) {
-        plan.args = a;
-        plan.reason = plan_halo(plan, t, p, compute_units);
-    } else {
-        set_k_tiles(a, t, p);
-        plan.reason = set_sizes(a, t, ndim);
-        if(!plan.reason.empty())
-            return plan;
-        plan.args = a;
-        plan.reason =
-            t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
-        if(plan.reason.empty() && needs_repack(t, p))
-            plan.reason = plan_copy(plan, t, p);
-    }
+    set_strides(plan.args, t, p, pointwise);
+    plan.reason = t.is_halo() ? plan_halo(plan, t, p, compute_units)
+                              : plan_tiles(plan, t, p, pointwise ? 1 : p.ndim, compute_units);
     if(!plan.reason.empty())
         return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)
@@ -335,6 +339,8 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     return plan;
 }
 
-int64 grid_size(const BwdDataArgs& a) { return a.tapped_blocks + int64{a.tapless_tiles} * a.n_tiles * a.groups; }
+int64 grid_size(const BwdDataArgs& a) {
+    return a.blocks_with_taps + int64{a.tiles_without_taps} * a.n_tiles * a.groups;
+}
 
 }  // namespace ckgen::conv

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ckgen/plan/bwd_weight_plan.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 namespace ckgen::conv {
 namespace {
@@ -16,7 +17,7 @@ Work work_of(const BwdWeightTraits& t, const Problem& p) {
         return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
                     divide_up(p.groups(), t.groups_per_block),
                 halo_steps(t, p)};
-    // Lengths are below 2^31, so only the last product may exceed 64 bits; so many tiles need no split.
+    // Lengths are below 2^31, so only the last product may exceed 64 bits; with that many tiles no split is needed.
     const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
     const int64 n_tiles = divide_up(p.in_channels() * p.taps(), t.n_per_block);
     int64 tiles = 0;
@@ -44,7 +45,7 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
     if(t.is_halo())
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
-        return static_cast<int>(fill_waves(tile_work(t, work), compute_units));
+        return static_cast<int>(split_to_fill(tile_work(t, work), compute_units));
     return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
                                      std::min(sums(t, p), work.k_tiles)));
 }

@@ -3,7 +3,7 @@
 
 namespace ckgen::functions {
 
-// What the generator makes of `tanh(e * gain) + min(a, b)` with gain 0.5.
+// The struct that the generator makes of `tanh(e * gain) + min(a, b)` with gain 0.5.
 struct Mixture {
     static constexpr const char* name = "Mixture";
     float gain_ = 0.5f;

@@ -1,4 +1,4 @@
-// What tests/support/bwd_data_library.py calls: instances by name, driven by the C API's problem.
+// Functions that tests/support/bwd_data_library.py calls: instances by name, driven by the C API's problem.
 #include <algorithm>
 #include <cstring>
 #include <map>

@@ -39,7 +39,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
     *found = cudaDriverEntryPointSuccess;
     return cudaSuccess;
 }
-// What nvcc's own part of every object calls.
+// Functions that the code which nvcc adds to every object calls.
 void** __cudaRegisterFatBinary(void*) { return nullptr; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}

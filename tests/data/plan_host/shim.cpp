@@ -1,4 +1,5 @@
-// What tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does nothing.
+// Functions that tests/kernels/test_plans.py calls: the shared host code of backward weight with a kernel that does
+// nothing.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@ void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream
 // f16 in NHWGC by TMA, persistent. tile: m, n and k per block.
 Kernel kernel_of(const int* tile) {
     conv::BwdWeightTraits traits{};
+    traits.order = conv::MemoryOrder::of<layout::NHWGC_GKYXC_NHWGK>(/*packed_output=*/true);
     traits.ndim = 2;
     traits.roles = BwdWeight::roles;
     traits.conv_spec = ConvSpec::Default;
@@ -144,7 +146,7 @@ int summed_tiles(const ckgen_problem* problem, const int* tile) {
     return make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr)->plan.args.k_tiles_per_chunk;
 }
 
-// What -1 comes to for a kernel that is not persistent.
+// The split_k that -1 stands for in a kernel that is not persistent.
 int plain_split_k(const ckgen_problem* problem, const int* tile, int compute_units) {
     conv::BwdWeightTraits traits = kernel_of(tile).traits;
     traits.persistent = traits.tma = false;
@@ -178,10 +180,11 @@ int overlap(const int64_t* begin, const int64_t* lengths, const int64_t* strides
     return conv::overlap(placed[0], placed[1]);
 }
 
-// Strides of the input and then of the output after with_unit_strides(). order: groups outermost, channels last.
-void unit_strides(const ckgen_problem* problem, const int* order, int64_t* strides) {
-    const conv::Problem given =
-        conv::with_unit_strides(problem_of(*problem), {order[0] != 0, order[1] != 0, /*packed_output=*/true});
+// Strides of the input and then of the output after with_unit_strides(). axes: of each tensor, the slowest first.
+void unit_strides(const ckgen_problem* problem, const int* axes, int64_t* strides) {
+    conv::Axes order{};
+    std::copy(axes, axes + order.size(), order.begin());
+    const conv::Problem given = conv::with_unit_strides(problem_of(*problem), {order, order, order});
     std::copy(given.in.strides.begin(), given.in.strides.end(), strides);
     std::copy(given.out.strides.begin(), given.out.strides.end(), strides + 6);
 }

@@ -23,7 +23,7 @@ struct SlotCopy {
     static_assert(Threads % planes == 0 && slice_columns * Slices == Layout::columns, "the slots cover the tile");
     static_assert(Layout::vector == 1, "slots are columns");
 
-    using GlobalVector = typename WordsOrHalf<Vector* static_cast<int>(sizeof(T))>::type;
+    using GlobalVector = typename WordsOrLess<Vector* static_cast<int>(sizeof(T))>::type;
     struct Registers {
         GlobalVector data[Slices][parts];
     };
@@ -43,8 +43,12 @@ private:
         Vec<uint32, 4> slot;
         CKGEN_UNROLL
         for(int word = 0; word < 4; ++word) {
-            if constexpr(sizeof(GlobalVector) == 2) {
-                slot[word] = pieces[2 * word][0] | static_cast<uint32>(pieces[2 * word + 1][0]) << 16;
+            if constexpr(sizeof(GlobalVector) < 4) {
+                constexpr int in_word = 4 / sizeof(GlobalVector);
+                slot[word] = pieces[in_word * word][0];
+                CKGEN_UNROLL
+                for(int i = 1; i < in_word; ++i)
+                    slot[word] |= static_cast<uint32>(pieces[in_word * word + i][0]) << (32 / in_word * i);
             } else {
                 constexpr int words = sizeof(GlobalVector) / 4;
                 slot[word] = pieces[word / words][word % words];

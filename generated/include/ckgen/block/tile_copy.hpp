@@ -12,13 +12,18 @@
 
 namespace ckgen::block {
 
+// The registers of an access: whole words, or one narrower unit.
 template <int Bytes>
-struct WordsOrHalf {
+struct WordsOrLess {
     using type = Vec<uint32, Bytes / 4>;
 };
 template <>
-struct WordsOrHalf<2> {
+struct WordsOrLess<2> {
     using type = Vec<uint16, 1>;
+};
+template <>
+struct WordsOrLess<1> {
+    using type = Vec<uint8, 1>;
 };
 
 template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads>
@@ -41,7 +46,7 @@ struct TileCopy {
 
     // Registers hold whole words if an access has them, because the transposition works on words.
     static constexpr int row_bytes = column_vector * static_cast<int>(sizeof(T));
-    using GlobalVector = typename WordsOrHalf<row_bytes>::type;
+    using GlobalVector = typename WordsOrLess<row_bytes>::type;
     using LdsVector = Vec<uint32, RowVector* static_cast<int>(sizeof(T)) / 4>;
     struct Registers {
         GlobalVector data[Slices][RowVector];
@@ -86,9 +91,9 @@ struct TileCopy {
     }
 
 private:
-    // The RowVector elements of one column. A word holds one element of f32, or elements of two rows of a narrower
-    // type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to wait for
-    // them.
+    // The RowVector elements of one column. A word holds one element of f32, or elements of two or four rows of a
+    // narrower type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to
+    // wait for them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;
@@ -96,6 +101,11 @@ private:
         for(int word = 0; word < RowVector * static_cast<int>(sizeof(T)) / 4; ++word) {
             if constexpr(sizeof(T) == 4) {
                 line[word] = column_vector > 1 ? thread.pin(rows[word][column]) : rows[word][column];
+            } else if constexpr(sizeof(T) == 1) {
+                line[word] = 0;
+                CKGEN_UNROLL
+                for(int row = 0; row < 4; ++row)
+                    line[word] |= byte_of(rows[4 * word + row], column) << (8 * row);
             } else {
                 const uint32 even = rows[2 * word][column / 2];
                 const uint32 odd = rows[2 * word + 1][column / 2];
@@ -104,6 +114,12 @@ private:
             }
         }
         return line;
+    }
+
+    // Element `column` of a row of 8-bit elements.
+    static CKGEN_DEVICE uint32 byte_of(const GlobalVector& row, int column) {
+        constexpr int unit = min_of(4, row_bytes);
+        return static_cast<uint32>(row[column / unit]) >> (8 * (column % unit)) & 0xffu;
     }
 };
 

@@ -11,68 +11,68 @@ namespace ckgen {
 
 // grouped_conv_bwd_weight, family xdl or wavelet.
 template <class Config>
-using DerivedOf = Derived<Config, operations::BwdWeight>;
+using BwdWeightDerivedOf = Derived<Config, operations::BwdWeight>;
 template <class Config>
-struct Checked : DerivedOf<Config> {
-    static_assert(sizeof(Rules<DerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightRules<BwdWeightDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
-using TmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
+using BwdWeightTmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
 template <class Config>
-struct CheckedTma : TmaDerivedOf<Config> {
-    static_assert(sizeof(TmaRules<TmaDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightTmaRules<BwdWeightTmaDerivedOf<Config>>) > 0, "instantiates the rules");
     // For one architecture, where LDS size and matrix instruction are known.
-    static_assert(sizeof(TmaArchRules<TmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+    static_assert(sizeof(BwdWeightTmaArchRules<BwdWeightTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
-using HaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
+using BwdWeightHaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
 template <class Config>
-struct CheckedHalo : HaloDerivedOf<Config> {
-    static_assert(sizeof(HaloRules<HaloDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightHaloRules<BwdWeightHaloDerivedOf<Config>>) > 0, "instantiates the rules");
     // For one architecture, where LDS size and matrix instruction are known.
-    static_assert(sizeof(HaloArchRules<HaloDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+    static_assert(sizeof(BwdWeightHaloArchRules<BwdWeightHaloDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family xdl or wavelet.
 template <class Config>
-using DataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
+using BwdDataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
 template <class Config>
-struct CheckedData : DataDerivedOf<Config> {
-    static_assert(sizeof(DataRules<DataDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdData : BwdDataDerivedOf<Config> {
+    static_assert(sizeof(BwdDataRules<BwdDataDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family wavelet_tma.
 template <class Config>
-using DataTmaDerivedOf = WithFunction<TmaDerived<Config, operations::BwdData>>;
+using BwdDataTmaDerivedOf = WithFunction<TmaDerived<Config, operations::BwdData>>;
 template <class Config>
-struct CheckedDataTma : DataTmaDerivedOf<Config> {
-    static_assert(sizeof(DataTmaRules<DataTmaDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdDataTma : BwdDataTmaDerivedOf<Config> {
+    static_assert(sizeof(BwdDataTmaRules<BwdDataTmaDerivedOf<Config>>) > 0, "instantiates the rules");
     // For one architecture, where LDS size and matrix instruction are known.
-    static_assert(sizeof(DataTmaArchRules<DataTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+    static_assert(sizeof(BwdDataTmaArchRules<BwdDataTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family stationary.
 template <class Config>
-using DataStationaryDerivedOf = WithFunction<StationaryDerived<Config, operations::BwdData>>;
+using BwdDataStationaryDerivedOf = WithFunction<StationaryDerived<Config, operations::BwdData>>;
 template <class Config>
-struct CheckedDataStationary : DataStationaryDerivedOf<Config> {
-    static_assert(sizeof(DataStationaryRules<DataStationaryDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdDataStationary : BwdDataStationaryDerivedOf<Config> {
+    static_assert(sizeof(BwdDataStationaryRules<BwdDataStationaryDerivedOf<Config>>) > 0, "instantiates the rules");
     // For one architecture, where LDS size and matrix instruction are known.
-    static_assert(sizeof(DataStationaryArchRules<DataStationaryDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+    static_assert(sizeof(BwdDataStationaryArchRules<BwdDataStationaryDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family halo.
 template <class Config>
-using DataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;
+using BwdDataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;
 template <class Config>
-struct CheckedDataHalo : DataHaloDerivedOf<Config> {
-    static_assert(sizeof(DataHaloRules<DataHaloDerivedOf<Config>>) > 0, "instantiates the rules");
+struct CheckedBwdDataHalo : BwdDataHaloDerivedOf<Config> {
+    static_assert(sizeof(BwdDataHaloRules<BwdDataHaloDerivedOf<Config>>) > 0, "instantiates the rules");
     // For one architecture, where LDS size and matrix instruction are known.
-    static_assert(sizeof(DataHaloArchRules<DataHaloDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+    static_assert(sizeof(BwdDataHaloArchRules<BwdDataHaloDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
 }  // namespace ckgen

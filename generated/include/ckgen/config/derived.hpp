@@ -12,7 +12,7 @@ namespace ckgen {
 // Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct Derived : Config {
-    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
+    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -26,6 +26,9 @@ struct Derived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
@@ -42,15 +45,15 @@ struct Derived : Config {
     static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
     static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile a copy thread moves.
-    static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile a copy thread moves.
-    static constexpr int a_dst_vector = (a_rows ? k1 : max_of(1, min_of(k1, a_elems / a_vector)));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers where A is not a_rows.
+    static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : max_of(1, min_of(k1, a_elems / a_vector)));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
     static constexpr int b_dst_vector = max_of(1, min_of(k1, b_elems / b_vector));  // Elements along GEMM-K that one LDS write of B stores.
-    static constexpr int a_slices = a_elems / (a_rows ? a_dst_vector : a_vector * a_dst_vector);  // How many pieces of A a copy thread moves: a_vector x a_dst_vector, or slots of one row.
-    static constexpr int b_slices = b_elems / (b_vector * b_dst_vector);  // How many b_vector x b_dst_vector pieces of B a copy thread moves.
-    static constexpr int a_pad = (a_rows ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
+    static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
+    static constexpr int b_slices = b_elems / (b_vector * b_dst_vector);  // Pieces of B, b_vector x b_dst_vector, that a copy thread moves.
+    static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
     static constexpr int b_pad = (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0);  // Empty slots after each plane of B.
-    static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.
+    static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int epilogue_rows = m_waves * (256 / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
     static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
@@ -61,7 +64,7 @@ struct Derived : Config {
 // Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct TmaDerived : Config {
-    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
+    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -73,6 +76,9 @@ struct TmaDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -80,9 +86,9 @@ struct TmaDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
-    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.
+    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
-    static constexpr int lds_store_bytes = (a_rows ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
+    static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
@@ -92,7 +98,7 @@ struct TmaDerived : Config {
 // Family stationary. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct StationaryDerived : Config {
-    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
+    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -104,6 +110,9 @@ struct StationaryDerived : Config {
     using Config::n_per_block;
     using Config::stages;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -111,9 +120,9 @@ struct StationaryDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int weight_rows = 65536 / n_per_block;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
-    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and one of B, where that does not stay.
+    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
-    static constexpr int lds_store_bytes = (a_rows ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
+    static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
@@ -123,7 +132,7 @@ struct StationaryDerived : Config {
 // Family halo. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct HaloDerived : Config {
-    static constexpr bool a_rows = Operation::a_rows;  // A is contiguous along GEMM-K, else along GEMM-M
+    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -134,19 +143,22 @@ struct HaloDerived : Config {
     using Config::math_waves;
     using Config::n_per_block;
     static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_rows ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_k_major ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int lds_bytes = 232448;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int groups_per_block = 64 / n_per_block;  // Groups whose channels one workgroup of family halo has beside each other.
-    static constexpr int unit_channels = (a_rows ? 32 : max_of(1, min_of(n_per_block, 16)));  // Input channels of one warp.
+    static constexpr int unit_channels = (a_k_major ? 32 : max_of(1, min_of(n_per_block, 16)));  // Input channels of one warp.
     static constexpr int units = 64 / unit_channels;  // Warps that a workgroup's channels need.
     static constexpr int shares = k_per_block / 16;  // Parts into which the positions of a step are dealt: units x shares warps do the matrix work.
     static constexpr int out_pitch = groups_per_block * m_per_block * 2;  // Bytes of an output position in shared memory.
-    static constexpr int lds_products_bytes = ((a_rows || m_per_xdl == 64) ? 0 : shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4);  // Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in backward data.
+    static constexpr int lds_products_bytes = ((a_k_major || m_per_xdl == 64) ? 0 : shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4);  // Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in backward data.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
 };
 

@@ -20,7 +20,14 @@ struct BwdWeight {
     static constexpr const char* name = "grouped_conv_bwd_weight";
     static constexpr const char* words = "grouped convolution backward weight";
     static constexpr Roles roles{TensorName::out, TensorName::in, TensorName::wei};
-    static constexpr bool a_rows = false;  // where channels come last, A is contiguous along GEMM-K
+    static constexpr bool a_k_major = false;  // where channels come last, A is contiguous along GEMM-K
+    // The tensors' layouts.
+    template <class Layout>
+    using A = typename Layout::Out;
+    template <class Layout>
+    using B = typename Layout::In;
+    template <class Layout>
+    using C = typename Layout::Wei;
     template <class DataType>
     using Operand = typename DataType::Out;
     template <class DataType>
@@ -31,7 +38,14 @@ struct BwdData {
     static constexpr const char* name = "grouped_conv_bwd_data";
     static constexpr const char* words = "grouped convolution backward data";
     static constexpr Roles roles{TensorName::out, TensorName::wei, TensorName::in};
-    static constexpr bool a_rows = true;  // where channels come last, A is contiguous along GEMM-K
+    static constexpr bool a_k_major = true;  // where channels come last, A is contiguous along GEMM-K
+    // The tensors' layouts.
+    template <class Layout>
+    using A = typename Layout::Out;
+    template <class Layout>
+    using B = typename Layout::Wei;
+    template <class Layout>
+    using C = typename Layout::In;
     template <class DataType>
     using Operand = typename DataType::Out;
     template <class DataType>

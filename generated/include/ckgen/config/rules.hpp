@@ -9,7 +9,7 @@ namespace ckgen {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family xdl or wavelet.
 template <class D>
-struct Rules {
+struct BwdWeightRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto launch_threads = D::launch_threads;
@@ -38,6 +38,9 @@ struct Rules {
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
@@ -57,11 +60,12 @@ struct Rules {
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct ArchRules {
+struct BwdWeightArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static constexpr auto generic = D::generic;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
@@ -71,7 +75,7 @@ struct ArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family wavelet_tma.
 template <class D>
-struct TmaRules {
+struct BwdWeightTmaRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -95,22 +99,22 @@ struct TmaRules {
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct TmaArchRules {
+struct BwdWeightTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family halo.
 template <class D>
-struct HaloRules {
+struct BwdWeightHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -134,7 +138,7 @@ struct HaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
@@ -144,16 +148,16 @@ struct HaloRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct HaloArchRules {
+struct BwdWeightHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family xdl or wavelet.
 template <class D>
-struct DataRules {
+struct BwdDataRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto launch_threads = D::launch_threads;
@@ -181,6 +185,9 @@ struct DataRules {
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -199,13 +206,13 @@ struct DataRules {
     static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert(D::Layout::channels_last || (a_vector == 1 && c_vector == 1), "channels-first-vectors: where channels do not come last, output and input are accessed one element at a time");
+    static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");
     static_assert(a_slices >= 1 && a_slices * k1 * copy_threads == m_per_block * k_per_block && copy_threads % planes == 0, "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataArchRules {
+struct BwdDataArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static constexpr auto generic = D::generic;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
@@ -215,7 +222,7 @@ struct DataArchRules {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family wavelet_tma.
 template <class D>
-struct DataTmaRules {
+struct BwdDataTmaRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -239,22 +246,22 @@ struct DataTmaRules {
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataTmaArchRules {
+struct BwdDataTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family stationary.
 template <class D>
-struct DataStationaryRules {
+struct BwdDataStationaryRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -279,22 +286,22 @@ struct DataStationaryRules {
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
     static_assert(k_per_block == 64, "tma-k: k_per_block is 64");
-    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles by turns");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataStationaryArchRules {
+struct BwdDataStationaryArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family halo.
 template <class D>
-struct DataHaloRules {
+struct BwdDataHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -318,7 +325,7 @@ struct DataHaloRules {
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
-    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions and the channels last, the groups beside them, as in NHWGC");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
     static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
@@ -330,9 +337,9 @@ struct DataHaloRules {
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
 template <class D, int lds_limit, bool has_atom>
-struct DataHaloArchRules {
+struct BwdDataHaloArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "tma-atom: the architecture has wgmma and bulk tensor copies");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 }  // namespace ckgen

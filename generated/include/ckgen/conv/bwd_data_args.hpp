@@ -16,7 +16,7 @@
 namespace ckgen::conv {
 
 // The most sub-GEMMs of a kernel that has one tensor map per sub-GEMM: stride 2 in three dimensions.
-inline constexpr int kMostClasses = 8;
+inline constexpr int kMostSubGemms = 8;
 
 // Strides of a tensor of the input's shape, in elements: from one group, image, position or channel to the next. A
 // stride is 0 where a D tensor has the same value along a dimension. With channels last the channel stride is 1 and is
@@ -35,13 +35,14 @@ struct BwdDataArgs {
 
     int32 n, k;  // channels C and K per group
     int32 images, groups, split_k;
-    int32 n_tiles, m_tiles;  // m_tiles: of the largest sub-GEMM
-    int32 classes;           // number of sub-GEMMs
-    int32 tapless_tiles;     // tiles over all positions, which write the positions without a tap; 0 if there are none
-    uint32 tapped_blocks;    // workgroups before those of tapless_tiles
-    int32 k_chunks;          // tiles of GEMM-K per tap; 1 for short taps,
-    int32 tile_taps;         // of which a tile has several
-    int32 tap_rows;          // rows of GEMM-K per tap in a tile: k_per_block / tile_taps
+    int32 n_tiles, m_tiles;    // m_tiles: of the largest sub-GEMM
+    int32 sub_gemms;           // number of sub-GEMMs
+    int32 tiles_without_taps;  // tiles over all positions, which write the positions without a tap; 0 if there are none
+    uint32 blocks_with_taps;   // workgroups before those of tiles_without_taps
+    int32 k_chunks;            // tiles of GEMM-K per tap; 1 for short taps,
+    int32 tile_taps;           // of which a tile has several
+    int32 tap_rows;            // rows of GEMM-K per tap in a tile: k_per_block / tile_taps
+    int32 wei_c_bytes;         // bytes from one channel C to the next, where they are not last
 
     int64 out_group_bytes, out_image_bytes, out_stride_bytes[3];
     int32 out_k_bytes;     // bytes from one channel to the next
@@ -75,9 +76,9 @@ struct BwdDataUnits {
     int32 first;              // first tile index of the schedule; after the last tile it continues with tile 0
     int32 tiles;              // of all sub-GEMMs
     int32 k_tiles_per_chunk;  // tiles of GEMM-K per sum of the matrix unit
-    int32 class_count;        // sub-GEMMs, including those without a tap
-    Divider n_tiles, groups, m_tiles, all_classes;
-    SubGemm classes[kMostClasses];
+    int32 sub_gemm_count;     // sub-GEMMs, including those without a tap
+    Divider n_tiles, groups, m_tiles, all_sub_gemms;
+    SubGemm sub_gemms[kMostSubGemms];
 };
 
 struct BwdDataTensor {

@@ -27,9 +27,11 @@ struct BwdWeightArgs {
     // Number of consecutive tiles whose offsets fit 31 bits. With TMA: tiles per sum of the matrix unit; after them the
     // sum is added to the partials, and the next sum begins at zero.
     int32 k_tiles_per_chunk;
+    int32 in_channel_bytes;  // from one channel to the next, where channels are not last
 
     int64 out_group_bytes, out_extent_bytes;  // extent: bytes from a group's first element to the end of its last
     int32 out_row_bytes;                      // bytes from one output position to the next
+    int32 out_channel_bytes;                  // and from one channel to the next, where channels are not last
     int64 in_group_bytes, in_image_bytes, in_extent_bytes;
     int64 in_stride_bytes[kMaxDims];
     int64 in_reach_bytes;  // how far the taps of a position may lie before it
@@ -43,6 +45,8 @@ struct BwdWeightArgs {
     int32 limit[kMaxDims];       // out_length * stride
     int64 wrap_bytes[kMaxDims];  // added to an offset when this dimension carries into the next
     TileSchedule schedule;       // persistent kernels only
+    int64 out_image_bytes;       // where channels are not last
+    int32 out_positions;         // of an image
 };
 
 }  // namespace ckgen::conv

@@ -57,15 +57,41 @@ private:
     }
 };
 
-// Memory order of the input and the output.
+// The dimensions of a tensor from the slowest to the fastest, as indices of lengths and strides. Entries after them are
+// not read.
+using Axes = std::array<int, 6>;
+
+// The axes of a layout tag.
+template <class Tag>
+Axes axes_of() {
+    Axes axes{};
+    int rank = 0;
+    for(const int axis : Tag::axes)
+        axes[static_cast<std::size_t>(rank++)] = axis;
+    return axes;
+}
+
+inline constexpr int kChannels = 2;  // the index of C or K of the input and the output, and of C of the weight
+
+// Memory order of the tensors.
 struct MemoryOrder {
-    bool groups_outermost;      // GNHWC, else NHWGC
-    bool channels_last = true;  // else NGCHW
+    Axes in, wei, out;
     bool packed_output = true;  // the output's positions follow each other without gaps
+
+    template <class Layout>
+    static MemoryOrder of(bool packed_output) {
+        return {axes_of<typename Layout::In>(), axes_of<typename Layout::Wei>(), axes_of<typename Layout::Out>(),
+                packed_output};
+    }
 };
 
+// True if neighbouring channels are contiguous.
+inline bool channels_last(const Axes& axes, int ndim) { return axes[static_cast<std::size_t>(2 + ndim)] == kChannels; }
+// True if the groups are the slowest dimension.
+inline bool groups_outermost(const Axes& axes) { return axes[0] == 0; }
+
 // Empty if the problem is valid for every kernel with this order; else one sentence with the rule in brackets and the
-// numbers. The weight is G, K, filter, C without gaps.
+// numbers. The weight has no gaps.
 std::string invalid_reason(const Problem& problem, const MemoryOrder& order);
 
 }  // namespace ckgen::conv

@@ -99,7 +99,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
                        const conv::BwdDataTile<D::kernel_ndim>& tile) {
     constexpr int ndim = D::kernel_ndim;
     constexpr int vectors = D::n_per_block / D::c_vector;
-    if(!tile.tapless)
+    if(!tile.without_taps)
         return tile.m_first >= tile.rows;
     const typename D::KernelArgs& args = thread.reload_kernel_args(all_args);
     for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {

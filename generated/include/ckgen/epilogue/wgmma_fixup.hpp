@@ -47,17 +47,17 @@ struct WgmmaFixup {
 
     // Adds the splits of the stream-K tiles and stores the results. Each workgroup processes a part of every tile.
     // Cache latency bounds it, so each thread has eight loads in flight.
-    static CKGEN_DEVICE void finish(const platform::Thread& thread, const Args& args, int id) {
+    static CKGEN_DEVICE void fixup(const platform::Thread& thread, const Args& args, int id) {
         if(View::schedule(args).splits < 8)
-            finish_parts<View::Store::blocks_at_once>(thread, args, id);
+            fixup_parts<View::Store::blocks_at_once>(thread, args, id);
         else
-            finish_parts<1>(thread, args, id);
+            fixup_parts<1>(thread, args, id);
     }
 
 private:
     // A part is PartBlocks blocks of the 64 rows of a warpgroup.
     template <int PartBlocks>
-    static CKGEN_DEVICE void finish_parts(const platform::Thread& thread, const Args& args, int id) {
+    static CKGEN_DEVICE void fixup_parts(const platform::Thread& thread, const Args& args, int id) {
         constexpr int parts = blocks / PartBlocks;
         const conv::TileSchedule& schedule = View::schedule(args);
         const int items = schedule.stream_k_tiles * parts * rows;

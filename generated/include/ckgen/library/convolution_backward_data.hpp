@@ -3,6 +3,7 @@
 // instances of the grouped operation for one group.
 #pragma once
 
+#include "ckgen/config/operations.hpp"
 #include "ckgen/library/grouped_convolution_backward_data.hpp"
 #include "ckgen/op/device_conv_bwd_data.hpp"
 
@@ -35,10 +36,10 @@ struct DeviceOperationInstanceFactory<
 
     static auto GetInstances() {
         std::vector<std::unique_ptr<DeviceOp>> instances;
-        add<dtype::f16>(instances);
-        add<dtype::bf16>(instances);
-        add<dtype::f32>(instances);
-        return instances;
+#define CKGEN_ADD_DENSE(DTYPE) add<dtype::DTYPE>(instances);
+        CKGEN_DATA_TYPES_OF_BwdData(CKGEN_ADD_DENSE)
+#undef CKGEN_ADD_DENSE
+            return instances;
     }
 
 private:

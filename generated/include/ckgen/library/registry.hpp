@@ -1,11 +1,13 @@
 // Copied by ckgen from templates/include/ckgen/library/registry.hpp. Do not edit; run: ckgen generate
-// Every instance of a library by identity. The table itself is generated (src/library/registry.cpp).
+// Every instance of a library by identity. Each factory has a table of its instances; src/library/registry.cpp, which
+// is generated, names the factories.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "ckgen/library/factory.hpp"
+#include "ckgen/library/measured.hpp"
 #include "ckgen/op/device_base.hpp"
 
 namespace ckgen {
@@ -15,15 +17,35 @@ struct RegistryEntry {
     std::unique_ptr<tensor_operation::device::BaseOperator> (*make)();
 };
 
-// In the order of names.
+struct InstanceFields {
+    const char *name, *operation, *layout, *dtype, *function;
+    const char* archs;                         // separated by blanks; empty: all
+    int tile_rows, tile_columns, k_per_block;  // of the result, and of a step along GEMM-K
+    int values;                                // read per term of a tile's sums
+    int macs;                                  // per term and tap, if they may take longer than reading; else 0
+    int a_vector, b_vector, c_vector;
+    int weight_rows;  // rows of GEMM-K that stay in LDS: family stationary, else 0
+    bool any_filter;  // its conv_spec is Default
+    bool all_taps;    // a tile's columns are those of every tap
+    bool all_groups;  // a tile's columns run over the groups
+    bool generic;
+};
+
+// One instance in the table of a factory; `make` is null if the library leaves the instance out on its platform.
+struct FactoryRow {
+    InstanceFields fields;
+    std::unique_ptr<tensor_operation::device::BaseOperator> (*make)();
+};
+
+// Both are in the order of names. Only instance_fields() has the instances that the library leaves out on its platform.
 const std::vector<RegistryEntry>& registry();
+const std::vector<InstanceFields>& instance_fields();
 
 }  // namespace ckgen
 
-// Use after CKGEN_DECLARE_INSTANCE in namespace ckgen.
-#define CKGEN_REGISTRY_ENTRY(NAME)                                                                                     \
-    ::ckgen::RegistryEntry {                                                                                           \
-        #NAME, []() -> std::unique_ptr<::ckgen::tensor_operation::device::BaseOperator> {                              \
-            return ::ckgen::instances::make_##NAME();                                                                  \
-        }                                                                                                              \
-    }
+// A row of a factory's table: the name, then the other fields. Use the first after CKGEN_DECLARE_INSTANCE.
+#define CKGEN_INSTANCE_ROW(NAME, ...)                                                                                  \
+    {{#NAME, __VA_ARGS__}, []() -> std::unique_ptr<::ckgen::tensor_operation::device::BaseOperator> {                  \
+         return ::ckgen::instances::make_##NAME();                                                                     \
+     }}
+#define CKGEN_LEFT_OUT_ROW(NAME, ...) {{#NAME, __VA_ARGS__}, nullptr}

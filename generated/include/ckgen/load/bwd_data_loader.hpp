@@ -137,18 +137,20 @@ private:
     uint32 offset_[Copy::slices];
 };
 
-// B: the weight as a matrix of taps and output channels by input channels.
-template <class Copy, int NDim, int KPerBlock>
+// B: the weight as a matrix of taps and output channels by input channels. ChannelsLast: input channels are contiguous.
+template <class Copy, int NDim, int KPerBlock, bool ChannelsLast>
 class WeightSource {
+    static_assert(ChannelsLast || Copy::column_vector == 1, "several channels at once lie side by side");
+
 public:
     CKGEN_DEVICE WeightSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
                               const TapTiles<NDim>& taps) {
-        int64 offset = tile.group * args.wei_group_bytes + tile.n_first * element_bytes;
+        int64 offset = tile.group * args.wei_group_bytes + tile.n_first * c_bytes(args);
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             offset += tile.first[d] * args.wei_stride_bytes[d];
         base_ = args.wei + offset + taps.chunk * (KPerBlock * args.wei_k_bytes);
-        column_bytes_ = Copy::column_of(id) * element_bytes;
+        column_bytes_ = Copy::column_of(id) * c_bytes(args);
         end_ = tile.n_first + Copy::column_of(id) < args.n ? tile.taps[0] : 0;
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice) {
@@ -194,7 +196,11 @@ public:
     }
 
 private:
-    static constexpr int element_bytes = sizeof(typename Copy::T);
+    // Bytes from one input channel to the next.
+    static CKGEN_DEVICE int c_bytes(const BwdDataArgs& args) {
+        return ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.wei_c_bytes;
+    }
+
     const char* base_;
     int column_bytes_;
     int end_;  // number of taps in the first dimension; 0 for a thread past the last column
@@ -266,8 +272,8 @@ private:
     const BwdDataTile<ndim>& tile_;
     TapTiles<ndim> taps_;
     int change_ = 0;  // the chunk at which offsets are recomputed
-    PositionSource<CopyA, ndim, k_per_block, layout::channels_last<typename D::Layout::Out>> a_;
-    WeightSource<CopyB, ndim, k_per_block> b_;
+    PositionSource<CopyA, ndim, k_per_block, D::a_channels_last> a_;
+    WeightSource<CopyB, ndim, k_per_block, D::b_channels_last> b_;
 };
 
 }  // namespace ckgen::conv

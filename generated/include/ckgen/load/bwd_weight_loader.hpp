@@ -41,8 +41,7 @@ public:
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
         : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
-          a_(id, args.out + tile.group * args.out_group_bytes, args.k, args.out_row_bytes,
-             tile.k_tile_first * D::k_per_block, tile.m_first, args.m),
+          a_(id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block, tile.m_first),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.n_first) {}
 
@@ -70,8 +69,8 @@ public:
 private:
     int id_;
     int wave_first_;  // id of this wave's first thread
-    LinearSource<CopyA> a_;
-    InputSource<CopyB, D::Layout::ndim, D::conv_spec> b_;
+    OutputSource<CopyA, D::a_channels_last> a_;
+    InputSource<CopyB, D::Layout::ndim, D::conv_spec, D::b_channels_last> b_;
 };
 
 }  // namespace ckgen::conv

@@ -89,4 +89,58 @@ private:
     uint32 offset_;  // of the thread's first row and column in a tile
 };
 
+// dOut where channels are not last: rows of one image are at a constant distance, and so are columns. The window begins
+// at the first row of a tile.
+template <class Copy>
+class PlaneSource {
+    static_assert(Copy::column_vector == 1, "several channels at once lie side by side");
+
+public:
+    CKGEN_DEVICE PlaneSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column)
+        : args_(args), base_(base + static_cast<int64>(first_column) * args.out_channel_bytes), first_row_(first_row),
+          thread_row_(Copy::row_of(id, 0)), column_bytes_(Copy::column_of(id) * args.out_channel_bytes),
+          rows_(first_column + Copy::column_of(id) < args.m ? args.k : 0) {}
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const int image = first_row_ / args_.out_positions;
+        const int position = first_row_ - image * args_.out_positions;
+        const platform::GlobalBuffer window(base_ + image * args_.out_image_bytes +
+                                                static_cast<int64>(position) * args_.out_row_bytes,
+                                            platform::kMaxWindowBytes);
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::slices; ++slice)
+            CKGEN_UNROLL
+        for(int row = 0; row < Copy::rows; ++row) {
+            const int at = thread_row_ + slice * Copy::slice_rows + row;
+            const int ahead = (position + at) / args_.out_positions;  // images
+            const int along = at - ahead * args_.out_positions;       // positions; may be negative
+            const uint32 offset = static_cast<uint32>(column_bytes_) +
+                                  static_cast<uint32>(ahead) * static_cast<uint32>(args_.out_image_bytes) +
+                                  static_cast<uint32>(along) * static_cast<uint32>(args_.out_row_bytes);
+            Copy::fetch(thread, window, first_row_ + at < rows_ ? offset : platform::kInvalidOffset, registers, slice,
+                        row);
+        }
+    }
+    CKGEN_DEVICE void advance(const platform::Thread&) { first_row_ += Copy::k_per_block; }
+
+private:
+    const BwdWeightArgs& args_;
+    const char* base_;  // of the group's first image, at the tile's first column
+    int first_row_;     // of the next tile
+    int thread_row_;
+    int column_bytes_;
+    int rows_;  // GEMM-K; 0 for a thread past the last column
+};
+
+// A: dOut of one group.
+template <class Copy, bool ChannelsLast>
+struct OutputSource : PlaneSource<Copy> {
+    using PlaneSource<Copy>::PlaneSource;
+};
+template <class Copy>
+struct OutputSource<Copy, true> : LinearSource<Copy> {
+    CKGEN_DEVICE OutputSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column)
+        : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column, args.m) {}
+};
+
 }  // namespace ckgen::conv

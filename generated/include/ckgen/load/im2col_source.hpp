@@ -130,7 +130,8 @@ struct RowTable {
     }
 };
 
-template <class Copy, int NDim>
+// ChannelsLast: channels are contiguous.
+template <class Copy, int NDim, bool ChannelsLast>
 class Im2colSource {
 public:
     // `base`: the group's first element.
@@ -151,8 +152,8 @@ public:
         const int column = first_column + Copy::column_of(id);
         tap_ = column / args.c;
         const int channel = column - tap_ * args.c;
-        column_offset_ = Tap<NDim>(args, tap_).offset(args) +
-                         static_cast<uint32>(channel * static_cast<int>(sizeof(typename Copy::T)));
+        const int channel_bytes = ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.in_channel_bytes;
+        column_offset_ = Tap<NDim>(args, tap_).offset(args) + static_cast<uint32>(channel * channel_bytes);
         tap_ -= first_tap_number_;
         fill(thread, args);
         if constexpr(Table::ahead)
@@ -274,12 +275,12 @@ private:
     Entry others_[max_of(1, Table::tables - 1)];  // tables after the first
 };
 
-template <class Copy, int NDim, ConvSpec Spec>
-struct InputSource : Im2colSource<Copy, NDim> {
-    using Im2colSource<Copy, NDim>::Im2colSource;
+template <class Copy, int NDim, ConvSpec Spec, bool ChannelsLast>
+struct InputSource : Im2colSource<Copy, NDim, ChannelsLast> {
+    using Im2colSource<Copy, NDim, ChannelsLast>::Im2colSource;
 };
 template <class Copy, int NDim>
-struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0> : LinearSource<Copy> {
+struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, true> : LinearSource<Copy> {
     CKGEN_DEVICE InputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
                              int first_row, int first_column)
         : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column, args.n) {}

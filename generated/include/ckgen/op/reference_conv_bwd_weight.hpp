@@ -2,9 +2,10 @@
 // CPU reference of grouped convolution backward weight: plain loops, sums in double. Host memory, any ndim and strides.
 #pragma once
 
+#include "ckgen/config/dtypes.hpp"
 #include "ckgen/conv/problem.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 
 // Writes every element of wei. Throws std::invalid_argument if the sizes are not those of a convolution, or if the
 // weight overlaps tensors that are read.
@@ -16,4 +17,4 @@ struct ReferenceConvBwdWeight {
     static void Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out);
 };
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

@@ -143,24 +143,30 @@ private:
                     inputs[n] = next[n];
                 read_all<Stride>(cells, next);
             }
-            Rows there;
-            CKGEN_UNROLL
-            for(int r = 0; r < rounds; ++r) {
-                // Lanes before or after the step's cells read some of these and write nothing.
-                const int cell = min_of(max_of(now.at + r * 16 + lane_ % 16, first), last);
-                const uint32 in = bytes((ring_row * g.plane + cell) * conv::kHaloPitch);
-                CKGEN_UNROLL
-                for(int y = 0; y < side; ++y) {
-                    const uint32 place = in + row_shift_[y];
-                    there.at[r][y] = places_.ring + (place < ring_bytes ? place : place - ring_bytes);
-                }
-            }
+            const Rows there = rows_of(now, ring_row, ring_bytes);
             // If registers are short, D is read one position ahead.
             if constexpr(fused && !read_ahead<Stride>)
                 read<Position<Stride, 0>>(now, inputs[0]);
             positions<Stride, 0>(there, now, inputs);
         }
         return (cells.at - end) / cells_at_once;
+    }
+
+    // The rows of a step's cells. `ring_row`: the row of the ring in which cell 0 is.
+    CKGEN_DEVICE Rows rows_of(const Cells& cells, int ring_row, uint32 ring_bytes) const {
+        Rows there;
+        CKGEN_UNROLL
+        for(int r = 0; r < rounds; ++r) {
+            // Lanes before or after the step's cells read some of these and write nothing.
+            const int cell = min_of(max_of(cells.at + r * 16 + lane_ % 16, cells.first), cells.last);
+            const uint32 in = bytes((ring_row * args_.ring.plane + cell) * conv::kHaloPitch);
+            CKGEN_UNROLL
+            for(int y = 0; y < side; ++y) {
+                const uint32 place = in + row_shift_[y];
+                there.at[r][y] = places_.ring + (place < ring_bytes ? place : place - ring_bytes);
+            }
+        }
+        return there;
     }
 
     // Multiplies and stores the positions of each cell from number `Index` on.

@@ -56,9 +56,9 @@ void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataT
 // Family halo: checks the problem and sets its workgroups.
 std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int compute_units);
 
-// For persistent kernels: the split_k that a run uses (the problem's own, or for -1 that of fill_waves()), and the
+// For persistent kernels: the split_k that a run uses (the problem's own, or for -1 that of split_to_fill()), and the
 // units of work.
-int split_of_units(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units);
+int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units);
 BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units);
 
 }  // namespace ckgen::conv

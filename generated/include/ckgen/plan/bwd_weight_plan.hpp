@@ -22,7 +22,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, c
 // sum get at least sums() splits. The planner chooses
 //   for most kernels fill_twice(),
 //   for family halo enough splits to give every compute unit one workgroup,
-//   for persistent kernels fill_waves().
+//   for persistent kernels split_to_fill().
 int resolve_split_k(const BwdWeightTraits& traits, const Problem& problem, int compute_units);
 
 // share_tiles() of a persistent kernel.

@@ -48,8 +48,7 @@ template <class D, class Operation>
 InstanceTraits common_traits() {
     InstanceTraits traits{};
     traits.ndim = D::Layout::ndim;
-    traits.order = {D::Layout::groups_outermost, layout::channels_last<typename D::Layout::In>,
-                    Operation::packed_output};
+    traits.order = MemoryOrder::of<typename D::Layout>(Operation::packed_output);
     traits.roles = Operation::roles;
     traits.conv_spec = D::conv_spec;
     traits.m_per_block = D::m_per_block;
@@ -62,7 +61,7 @@ InstanceTraits common_traits() {
     traits.elem_bytes = D::elem_bytes;
     traits.written_bytes = D::c_bytes;
     traits.launch_threads = D::launch_threads;
-    traits.truncates = kTruncates && D::elem_bytes == 2;
+    traits.truncates = kTruncates && D::elem_bytes < 4;
     return traits;
 }
 
@@ -70,7 +69,7 @@ InstanceTraits common_traits() {
 template <class Args_>
 struct Plan {
     using Args = Args_;
-    std::string reason;  // empty if the instance takes the problem; else nothing below is set
+    std::string reason;  // empty if the instance takes the problem; else the rest has no meaning
     int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
     Args args{};        // without pointers

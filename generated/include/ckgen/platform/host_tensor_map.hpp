@@ -70,7 +70,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
 }
 
 template <class T>
-TensorMap image_map(const void* base, const ImageMap& image, int pixels) {
+TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     TensorMap map{static_cast<const char*>(base),
                   image.ndim + 2,
                   {image.channels},

@@ -94,7 +94,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
 
 // An image tensor, copied as `pixels` positions of 64 channels with 128-byte swizzle; padding reads as zero.
 template <class T>
-TensorMap image_map(const void* base, const ImageMap& image, int pixels) {
+TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
     cuuint64_t sizes[5] = {static_cast<cuuint64_t>(image.channels)};
     cuuint64_t strides[4] = {};

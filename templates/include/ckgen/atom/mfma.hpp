@@ -13,6 +13,10 @@ namespace ckgen::atom {
 
 #if CKGEN_HAS_MFMA
 
+// True for types of which mfma() multiplies fragments. Kernels multiply others with the portable atom.
+template <class T>
+inline constexpr bool kMatrixOperand = IsSame<T, float>::value || IsSame<T, half_t>::value || IsSame<T, bhalf_t>::value;
+
 template <int N>
 using F32Lanes = float __attribute__((ext_vector_type(N)));
 using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
@@ -98,6 +102,9 @@ CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], 
 #endif  // CKGEN_HAS_MFMA
 
 #else  // host
+
+template <class T>
+inline constexpr bool kMatrixOperand = true;
 
 // The operands of one lane in the wave's collective multiply.
 template <int Size, class T, int MR, int NR>

@@ -8,6 +8,10 @@
 
 namespace ckgen::atom {
 
+// True for types that mma.sync multiplies at full precision; kernels multiply others with the portable atom.
+template <class T>
+inline constexpr bool kMatrixOperand = IsSame<T, half_t>::value || IsSame<T, bhalf_t>::value;
+
 // `b`: two registers.
 CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, half_t) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "

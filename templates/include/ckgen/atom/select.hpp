@@ -10,8 +10,9 @@
 
 namespace ckgen::atom {
 
-// f32 has no mma.sync of full precision, so NVIDIA uses the portable atom for it; AMD architectures without MFMA always
-// use the portable atom. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM selects the portable atom.
+// Types that no instruction of the architecture multiplies at full precision take the portable atom: f32 on NVIDIA, all
+// types on AMD architectures without MFMA. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM selects
+// the portable atom.
 template <bool Portable, class T, int Size>
 struct SelectAtom {
     using type = FmaAtom<Size>;
@@ -22,7 +23,7 @@ struct SelectAtom<false, T, Size> {
     using type = MmaSyncAtom<Size>;
 };
 template <class T>
-inline constexpr bool portable = sizeof(T) == 4;
+inline constexpr bool portable = !kMatrixOperand<T>;
 #else
 #if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
 template <class T, int Size>
@@ -35,7 +36,7 @@ template <class T>
 inline constexpr bool portable = true;
 #else
 template <class T>
-inline constexpr bool portable = false;
+inline constexpr bool portable = !kMatrixOperand<T>;
 #endif
 #endif
 

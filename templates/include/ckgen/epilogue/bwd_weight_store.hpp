@@ -35,7 +35,19 @@ private:
             const int m = tile_.m_first + Shape::row_of_line(pass, line);
             const int n = tile_.n_first + column;
             if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n)
-                write(thread, base + Shape::byte_of(line, column), target + static_cast<int64>(m) * args_.n + n);
+                write(thread, base + Shape::byte_of(line, column), target + static_cast<int64>(m) * args_.n + place(n));
+        }
+    }
+
+    // The place of column n, which is tap n / c and channel n % c, among the weights of one output channel.
+    CKGEN_DEVICE int place(int n) const {
+        using Axes = typename D::Layout::Wei;
+        if constexpr(D::c_channels_last) {
+            return n;
+        } else {
+            static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
+            const int tap = n / args_.c;
+            return (n - tap * args_.c) * (args_.n / args_.c) + tap;
         }
     }
 

@@ -48,7 +48,7 @@ private:
                 return false;
         return true;
     }
-    static_assert(constants_apart(), "a thread's columns lie alike wherever its first is");
+    static_assert(constants_apart(), "a thread's columns are the same distances apart for every first column");
 };
 
 // Parts: types of the operation. Parts::Store takes the lines of all passes from LDS, in order.

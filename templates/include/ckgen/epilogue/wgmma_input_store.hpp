@@ -88,9 +88,9 @@ private:
     static constexpr int64 kNone = -1;  // for a row past the last
 
     static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
-        if(tile.tapless)
+        if(tile.without_taps)
             return {tile.count, row};
-        return {tile.count, units.classes[tile.class_number].by, row};
+        return {tile.count, units.sub_gemms[tile.sub_gemm].by, row};
     }
     CKGEN_DEVICE int32 of_lane(int lane, int32 value) const {
         constexpr int exchanging = platform::kExchangeLanes;  // the host exchanges several warps at once
@@ -166,28 +166,37 @@ private:
         }
         CKGEN_UNROLL
         for(int part = 0; part < 2 * Lines; ++part) {
-            platform::sync_warp();
-            CKGEN_UNROLL
-            for(int i = 0; i < 8; ++i)
-                thread_.lds_store(lds_ + Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
-                                  Vec<float, 2>{acc[16 * part + 2 * i], acc[16 * part + 2 * i + 1]});
-            platform::sync_warp();
+            transpose_sums(acc + 16 * part);
             CKGEN_UNROLL
             for(int half = 0; half < 2; ++half) {
                 float sums[8];
-                CKGEN_UNROLL
-                for(int i = 0; i < 2; ++i) {
-                    const auto four = thread_.template lds_load<Vec<float, 4>>(
-                        lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
-                    CKGEN_UNROLL
-                    for(int e = 0; e < 4; ++e)
-                        sums[4 * i + e] = four[e];
-                }
+                read_sums(half, sums);
                 const int at_column = column + 32 * part + own_column;
                 if(offset[half] != kNone && at_column < columns_)
                     write_fused<D>(thread_, args_.function, inputs[part][half],
                                    reinterpret_cast<typename D::In*>(args_.target) + offset[half] + at_column, sums);
             }
+        }
+    }
+
+    // Writes the f32 sums of 32 columns, 16 per lane, to the warp's memory after all lanes have read its previous sums.
+    CKGEN_DEVICE void transpose_sums(const float* acc) const {
+        platform::sync_warp();
+        CKGEN_UNROLL
+        for(int i = 0; i < 8; ++i)
+            thread_.lds_store(lds_ + Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                              Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
+        platform::sync_warp();
+    }
+    // Reads eight adjacent sums of the lane's row in the upper or lower half of the 16 rows.
+    CKGEN_DEVICE void read_sums(int half, float (&sums)[8]) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < 2; ++i) {
+            const auto four =
+                thread_.template lds_load<Vec<float, 4>>(lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
+            CKGEN_UNROLL
+            for(int e = 0; e < 4; ++e)
+                sums[4 * i + e] = four[e];
         }
     }
 

@@ -51,9 +51,9 @@ struct BwdDataTile {
     int m_first, n_first, group, split;
     int k_tile_first, k_tiles;
     int rows;                       // M
-    int class_number;               // number of the sub-GEMM; only persistent kernels set it
+    int sub_gemm;                   // number of the sub-GEMM; only persistent kernels set it
     int weight;                     // number of B in kernels with stationary B: sub-GEMM, columns and group
-    bool tapless;                   // rows are all positions; those without a tap are written
+    bool without_taps;              // rows are all positions; those without a tap are written
     int32 count[NDim + 1];          // images, positions
     int32 start[NDim], step[NDim];  // position t of a dimension is input position start + step * t
     int32 origin[NDim];
@@ -68,9 +68,9 @@ struct BwdDataTile {
         int kind = 0;  // sub-GEMMs with a tap come first
         int m_tile = 0;
         if constexpr(D::weight_rows > 0) {  // B changes as rarely as possible; sub-GEMMs without a tap need none
-            kind = take(block, units.all_classes, units.class_count);
+            kind = take(block, units.all_sub_gemms, units.sub_gemm_count);
             m_tile = take(block, units.m_tiles, args.m_tiles);
-            tile.weight = block * args.classes + kind;
+            tile.weight = block * args.sub_gemms + kind;
         }
         tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
         tile.group = take(block, units.groups, args.groups);
@@ -80,12 +80,12 @@ struct BwdDataTile {
         }
         tile.m_first = m_tile * D::m_per_block;
         tile.count[0] = args.images;
-        tile.tapless = kind >= args.classes;
-        tile.class_number = tile.tapless ? kind - args.classes : kind;
-        if(tile.tapless)
-            tile.set_residues(args, tile.class_number);
+        tile.without_taps = kind >= args.sub_gemms;
+        tile.sub_gemm = tile.without_taps ? kind - args.sub_gemms : kind;
+        if(tile.without_taps)
+            tile.set_without_taps(args, tile.sub_gemm);
         else
-            tile.set_classes(args, units.classes[kind]);
+            tile.set_sub_gemm(args, units.sub_gemms[kind]);
         tile.k_tiles = tile.m_first < tile.rows ? tile.k_tiles * args.k_chunks : 0;
         return tile;
     }
@@ -107,17 +107,17 @@ struct BwdDataTile {
     template <class D>
     static CKGEN_DEVICE BwdDataTile of_block(const BwdDataArgs& args, uint32 block) {
         BwdDataTile tile;
-        tile.tapless = block >= args.tapped_blocks;
-        block -= tile.tapless ? args.tapped_blocks : 0;
+        tile.without_taps = block >= args.blocks_with_taps;
+        block -= tile.without_taps ? args.blocks_with_taps : 0;
         tile.n_first = take(block, args.n_tiles) * D::n_per_block;
         tile.group = take(block, args.groups);
-        tile.m_first = take(block, tile.tapless ? args.tapless_tiles : args.m_tiles) * D::m_per_block;
-        tile.split = static_cast<int>(block / static_cast<uint32>(args.classes));
-        int number = static_cast<int>(block) - tile.split * args.classes;
+        tile.m_first = take(block, tile.without_taps ? args.tiles_without_taps : args.m_tiles) * D::m_per_block;
+        tile.split = static_cast<int>(block / static_cast<uint32>(args.sub_gemms));
+        int number = static_cast<int>(block) - tile.split * args.sub_gemms;
         tile.count[0] = tile.rows = args.images;
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d)
-            number = tile.set_class(args, d, number);
+            number = tile.set_axis(args, d, number);
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             tile.rows *= tile.count[d + 1];
@@ -141,7 +141,7 @@ private:
         return index;
     }
 
-    CKGEN_DEVICE void set_classes(const BwdDataArgs& args, const SubGemm& seen) {
+    CKGEN_DEVICE void set_sub_gemm(const BwdDataArgs& args, const SubGemm& seen) {
         rows = seen.rows;
         k_tiles = seen.all_taps;
         CKGEN_UNROLL
@@ -155,8 +155,9 @@ private:
         }
     }
 
-    // Selects the positions of one residue of the stride per dimension; none if all of them have taps.
-    CKGEN_DEVICE void set_residues(const BwdDataArgs& args, int number) {
+    // Selects the positions with one residue modulo the stride per dimension, as combination `number`; no position if
+    // they have taps.
+    CKGEN_DEVICE void set_without_taps(const BwdDataArgs& args, int number) {
         bool tapped = true;
         rows = args.images;
         CKGEN_UNROLL
@@ -173,10 +174,10 @@ private:
         rows = tapped ? 0 : rows;
     }
 
-    // Returns the number of the classes of the dimensions outside d.
-    CKGEN_DEVICE int set_class(const BwdDataArgs& args, int d, int number) {
+    // Sets dimension d of sub-GEMM `number`; returns the number of its other dimensions.
+    CKGEN_DEVICE int set_axis(const BwdDataArgs& args, int d, int number) {
         const int stride = args.stride[d];
-        if(tapless || stride == 1) {  // every position; with stride 1 there is one class
+        if(without_taps || stride == 1) {  // every position; with stride 1 there is one class
             first[d] = start[d] = 0;
             step[d] = 1;
             origin[d] = args.pad[d];
@@ -203,7 +204,7 @@ private:
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             all *= taps[d];
-        const int tiles = tapless ? 0 : args.tile_taps > 1 ? ceil_div(all, args.tile_taps) : all * args.k_chunks;
+        const int tiles = without_taps ? 0 : args.tile_taps > 1 ? ceil_div(all, args.tile_taps) : all * args.k_chunks;
         const int share = args.split_k > 1 ? ceil_div(ceil_div(tiles, args.split_k), unit) * unit : tiles;
         k_tile_first = split * share;
         k_tiles = max_of(0, min_of(share, tiles - k_tile_first));

@@ -1,6 +1,7 @@
 // CPU reference of grouped convolution backward data: plain loops, sums in double. Host memory, any ndim and strides.
 #pragma once
 
+#include "ckgen/config/dtypes.hpp"
 #include "ckgen/conv/problem.hpp"
 
 namespace ckgen::reference {

@@ -13,7 +13,7 @@ namespace ckgen::pipeline {
 
 template <class D>
 struct WaveletTmaBwdDataArgs {
-    platform::TensorMap out[conv::kMostClasses];  // per sub-GEMM
+    platform::TensorMap out[conv::kMostSubGemms];  // per sub-GEMM
     platform::TensorMap wei;
     typename D::KernelArgs problem;
     conv::BwdDataUnits units;
@@ -38,7 +38,7 @@ struct WaveletTmaBwdDataLoadRole {
             const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
             if(tile.k_tiles == 0)
                 continue;
-            const platform::TensorMap& out = args.out[tile.class_number];
+            const platform::TensorMap& out = args.out[tile.sub_gemm];
             const bool changes = D::weight_rows > 0 && weight.changes(tile);
             if(changes && weight.changed > 1)
                 platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
@@ -60,7 +60,7 @@ private:
         int position[ndim], image;
 
         CKGEN_DEVICE Rows(const Args& args, const Tile& tile) {
-            const conv::Walk<ndim + 1> first(tile.count, args.units.classes[tile.class_number].by, tile.m_first);
+            const conv::Walk<ndim + 1> first(tile.count, args.units.sub_gemms[tile.sub_gemm].by, tile.m_first);
             image = first.at[0];
             CKGEN_UNROLL
             for(int d = 0; d < ndim; ++d)

@@ -71,7 +71,7 @@ struct TmaRoles {
     static CKGEN_HD bool needs_fixup(const Args& args) { return View::schedule(args).stream_k_tiles > 0; }
     static CKGEN_DEVICE void fixup(const Args& args, const platform::Thread& thread) {
         if(thread.thread_id() >= 128)
-            epilogue::WgmmaFixup<D, View>::finish(thread, args, thread.thread_id() - 128);
+            epilogue::WgmmaFixup<D, View>::fixup(thread, args, thread.thread_id() - 128);
     }
 
 private:

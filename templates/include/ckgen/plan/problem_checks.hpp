@@ -45,8 +45,9 @@ std::string shapes_reason(const Problem& problem);
 // (GNHWC).
 std::string check_strides(const char* name, const Tensor& t, int ndim, bool groups_outermost, bool packed_positions);
 
-// The same for NGCHW.
-std::string check_channels_first(const char* name, const Tensor& t, int ndim);
+// Refuses strides that do not belong to a tensor with these axes, of which the fastest is contiguous. With
+// packed_positions, positions of an image follow each other without gaps.
+std::string check_axes(const char* name, const Tensor& t, int ndim, const Axes& axes, bool packed_positions);
 
 // True for filter 1 (with any dilation), stride 1 and pad 0 in every dimension.
 bool is_pointwise(const Problem& p);

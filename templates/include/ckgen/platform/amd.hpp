@@ -24,10 +24,12 @@ namespace ckgen::platform {
 
 using I32x2 = int32 __attribute__((ext_vector_type(2)));
 using I32x4 = int32 __attribute__((ext_vector_type(4)));
+using I8 = char;
 using I16 = short;
 using I16x4 = short __attribute__((ext_vector_type(4)));
 
 // The intrinsics have the names of their LLVM symbols because clang 15 has no builtins for them.
+__attribute__((device)) I8 raw_buffer_load_i8(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i8");
 __attribute__((device)) I16 raw_buffer_load_i16(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i16");
 __attribute__((device)) int32 raw_buffer_load_i32(I32x4, int32, int32, int32) __asm("llvm.amdgcn.raw.buffer.load.i32");
 __attribute__((device)) I32x2 raw_buffer_load_i32x2(I32x4, int32, int32,
@@ -221,9 +223,11 @@ public:
             return __builtin_bit_cast(V, raw_buffer_load_i32x2(words_, offset, 0, 0));
         } else if constexpr(sizeof(V) == 4) {
             return __builtin_bit_cast(V, raw_buffer_load_i32(words_, offset, 0, 0));
-        } else {
-            static_assert(sizeof(V) == 2, "a buffer access is 2, 4, 8 or 16 bytes");
+        } else if constexpr(sizeof(V) == 2) {
             return __builtin_bit_cast(V, raw_buffer_load_i16(words_, offset, 0, 0));
+        } else {
+            static_assert(sizeof(V) == 1, "a buffer access is 1, 2, 4, 8 or 16 bytes");
+            return __builtin_bit_cast(V, raw_buffer_load_i8(words_, offset, 0, 0));
         }
     }
 

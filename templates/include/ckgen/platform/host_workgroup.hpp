@@ -7,6 +7,7 @@
 #include "ckgen/platform/host_bank_conflicts.hpp"
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_matrix_units.hpp"
+#include "ckgen/platform/host_stacks.hpp"
 #include "ckgen/platform/host_tma_unit.hpp"
 #include "ckgen/platform/platform.hpp"
 
@@ -17,7 +18,6 @@ uint64 next_random(uint64& state);
 class Workgroup {
 public:
     Workgroup() = default;
-    ~Workgroup();
     Workgroup(const Workgroup&) = delete;
     Workgroup& operator=(const Workgroup&) = delete;
 
@@ -31,6 +31,7 @@ public:
     // The workgroup whose fiber this OS thread runs, and the fiber's number.
     static Workgroup& running();
     int current() const { return current_; }
+    bool keeps_few_mappings() const { return stacks_.guards_are_free(); }
 
     void barrier(int id, Site site) { wait(id, State::at_barrier, site, 0); }
     // Waits until `threads` threads are at the barrier of this number.
@@ -71,7 +72,7 @@ private:
         void (*execute)(void* const*) = nullptr;
     };
 
-    void add_fiber();
+    void add_fibers(int threads);
     bool round();
     bool run_ready();
     bool open_barrier();
@@ -92,6 +93,7 @@ private:
     int current_ = 0;
     uint64 random_ = 0;
     std::string failure_;
+    FiberStacks stacks_;
     std::vector<Fiber> fibers_;
     std::vector<int> order_;
     std::vector<int> at_collective_;  // number of threads per warp that wait for their lanes

@@ -1,5 +1,5 @@
 // Tensor maps (descriptions of tensors for TMA), on the platforms that have TMA. matrix_map(), box_map() and
-// image_map() make a TensorMap on the host side, or throw TensorMapRefused.
+// im2col_map() make a TensorMap on the host side, or throw TensorMapRefused.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

@@ -20,7 +20,7 @@ struct BoxMap {
 };
 
 // A channels-last image tensor, read in the order of a convolution's positions. Spatial arrays are innermost first.
-struct ImageMap {
+struct Im2colMap {
     int ndim;
     int64 channels, images;
     int64 length[3], stride_bytes[3], image_bytes;

@@ -37,7 +37,7 @@ struct DTraitsOf<Tuple<Types...>, Tuple<Layouts...>> {
 };
 
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
+class PlannedBwdDataOperator final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
     using Function = typename D::Function;
@@ -81,8 +81,7 @@ struct BwdDataFamily {
                                                                 typename Config::Function, typename Config::DsLayout,
                                                                 typename Config::DsDataType>;
     template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-    using Operator =
-        tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<D, Family, Entry, ReduceEntry>;
+    using Operator = tensor_operation::device::PlannedBwdDataOperator<D, Family, Entry, ReduceEntry>;
     using Launch = tensor_operation::device::PlannedLaunch<Operation>;
 
     template <class D>

@@ -15,7 +15,7 @@ namespace ckgen::instances {
 struct BwdDataXdl : MfmaFamily<BwdDataFamily> {
     static constexpr const char* type_suffix = "_Xdl_CShuffle_v1";
     template <class Config>
-    using Checked = CheckedData<Config>;
+    using Checked = CheckedBwdData<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdDataParts>;
     template <class D>
@@ -25,7 +25,7 @@ struct BwdDataXdl : MfmaFamily<BwdDataFamily> {
 struct BwdDataWavelet : MfmaFamily<BwdDataFamily> {
     static constexpr const char* type_suffix = "_Xdl_WaveletModel_CShuffle";
     template <class Config>
-    using Checked = CheckedData<Config>;
+    using Checked = CheckedBwdData<Config>;
     template <class D>
     using Kernel = pipeline::WaveletKernel<D, conv::BwdDataParts>;
     template <class D>

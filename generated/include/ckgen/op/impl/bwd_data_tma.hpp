@@ -40,9 +40,9 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         args.units = plan.units;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
-        for(int number = 0; number < p.classes; ++number)
-            if(const conv::SubGemm& seen = plan.units.classes[number]; seen.rows > 0)
-                args.out[number] = platform::image_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
+        for(int number = 0; number < p.sub_gemms; ++number)
+            if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
+                args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
         return args;
     }
     template <class Kernel>
@@ -74,9 +74,9 @@ private:
 
     // The output in the order in which the positions of a sub-GEMM read it under the sub-GEMM's last tap.
     template <class Kernel>
-    static platform::ImageMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
+    static platform::Im2colMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
-        platform::ImageMap image{};
+        platform::Im2colMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
         // Reads outside a tensor take TMA longer. A copy of the output has zeros at the end of each row instead.
         if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 64 * bytes)
@@ -99,12 +99,12 @@ private:
 
 struct BwdDataWaveletTma : BwdDataTma {
     template <class Config>
-    using Checked = CheckedDataTma<Config>;
+    using Checked = CheckedBwdDataTma<Config>;
 };
 
 struct BwdDataStationary : BwdDataTma {
     template <class Config>
-    using Checked = CheckedDataStationary<Config>;
+    using Checked = CheckedBwdDataStationary<Config>;
 };
 
 }  // namespace ckgen::instances

@@ -19,7 +19,7 @@ struct BwdWeightFamily {};
 namespace ckgen::tensor_operation::device {
 
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-class DeviceGroupedConvBwdWeight_Xdl_CShuffle final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
+class PlannedBwdWeightOperator final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
     using Lengths = typename Base::LongLengths;
@@ -50,7 +50,7 @@ struct BwdWeightFamily {
     template <class Config>
     using Interface = tensor_operation::device::BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
     template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-    using Operator = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<D, Family, Entry, ReduceEntry>;
+    using Operator = tensor_operation::device::PlannedBwdWeightOperator<D, Family, Entry, ReduceEntry>;
     using Launch = tensor_operation::device::PlannedLaunch<Operation>;
 
     template <class D>

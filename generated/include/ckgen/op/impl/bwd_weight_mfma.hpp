@@ -14,7 +14,7 @@ namespace ckgen::instances {
 struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
     static constexpr const char* type_suffix = "_Xdl_CShuffle";
     template <class Config>
-    using Checked = ckgen::Checked<Config>;
+    using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
 };
@@ -22,7 +22,7 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
 struct BwdWeightWavelet : MfmaFamily<BwdWeightFamily> {
     static constexpr const char* type_suffix = "_Xdl_WaveletModel_CShuffle";
     template <class Config>
-    using Checked = ckgen::Checked<Config>;
+    using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::WaveletKernel<D, conv::BwdWeightParts>;
 };

@@ -17,7 +17,7 @@ namespace ckgen::instances {
 // Starts at most one workgroup per multiprocessor.
 struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     template <class Config>
-    using Checked = CheckedTma<Config>;
+    using Checked = CheckedBwdWeightTma<Config>;
     template <class D>
     using Kernel = pipeline::WaveletTmaKernel<D>;
 
@@ -40,7 +40,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
         args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
                                            Kernel::rows_per_copy);
-        args.in = platform::image_map<T>(p.in, image_of<Kernel::ndim>(p), Kernel::rows_per_copy);
+        args.in = platform::im2col_map<T>(p.in, image_of<Kernel::ndim>(p), Kernel::rows_per_copy);
         int rows = Kernel::rows_per_copy;
         for(int i = 0; i < Kernel::ndim; ++i) {
             args.advance[i] = rows % p.out_length[Kernel::ndim - 1 - i];
@@ -58,8 +58,8 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
 
 private:
     template <int NDim>
-    static platform::ImageMap image_of(const conv::BwdWeightArgs& p) {
-        platform::ImageMap image{};
+    static platform::Im2colMap image_of(const conv::BwdWeightArgs& p) {
+        platform::Im2colMap image{};
         image.ndim = NDim;
         image.channels = (p.groups - 1) * p.in_group_bytes / 2 + p.c;
         image.images = p.k;

@@ -10,7 +10,7 @@ namespace ckgen::instances {
 
 struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     template <class Config>
-    using Checked = CheckedDataHalo<Config>;
+    using Checked = CheckedBwdDataHalo<Config>;
     template <class D>
     using Kernel = pipeline::HaloBwdDataKernel<D>;
 

@@ -43,7 +43,7 @@ namespace ckgen::instances {
 
 struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
     template <class Config>
-    using Checked = CheckedHalo<Config>;
+    using Checked = CheckedBwdWeightHalo<Config>;
     template <class D>
     using Kernel = pipeline::AnyHaloKernel<D>;
 

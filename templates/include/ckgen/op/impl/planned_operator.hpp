@@ -92,7 +92,8 @@ class PlannedOperator : public Family::template Interface<D>, public ConvRunner 
     };
 
 protected:
-    // By value: g++ merges the statics of templates across all libraries of a process, even those loaded by dlopen.
+    // Returned by value, not kept in a static: g++ merges the statics of templates across all libraries of a process,
+    // even those loaded by dlopen.
     static PlannedKernel<Op> kernel() {
         return {Family::template traits<D>(), Entry(), Kernel::lds_bytes, &launch, &map_reason, reduction(), &argument};
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ck/ck.hpp"
+#include "ck/tensor_operation/gpu/device/impl/data_types.hpp"
 #include "ck/utility/sequence.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/op/device_base.hpp"
@@ -54,12 +55,11 @@ struct DataTypeOf<In, Wei, Out, First, Others...>
                              std::is_same_v<Out, typename First::Out>,
                          std::common_type<First>, DataTypeOf<In, Wei, Out, Others...>> {};
 template <class In, class Wei, class Out>
-using data_type_of = typename DataTypeOf<In, Wei, Out, dtype::f16, dtype::bf16, dtype::f32, dtype::bf16_f32_bf16>::type;
+using data_type_of = typename with_data_types<DataTypeOf, In, Wei, Out>::type;
 
 template <index_t NDim, class In, class Wei, class Out>
 struct LayoutOf {
-    static constexpr bool groups_outermost = In::name[0] == 'G';
-    using type = layout::Triple<NDim, groups_outermost, In, Wei, Out>;
+    using type = layout::Triple<NDim, In, Wei, Out>;
 };
 
 // The vector of a tile's reads: as given, or narrower where a write to LDS would have less than 4 bytes.

@@ -1,6 +1,6 @@
 """Run hand-made instances of backward data on a few problems.
 
-test_bwd_data_sanitized.py starts `python -m tests.support.sanitized_bwd_data_run LIBRARY` with the sanitizers' runtime
+test_bwd_data_sanitized.py starts `python -m tests.support.sanitized.run_bwd_data LIBRARY` with the sanitizers' runtime
 preloaded.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ckgen.conv.problem import make_problem
 from ckgen.elementwise.function import BUILTINS
-from tests.support.bwd_data_library import DataLibrary, Fused, Given, check, random_storage
+from tests.support.bwd_data_library import BwdDataLibrary, Fused, Given, check, random_storage
 
 ODD = make_problem(groups=2, batch=2, k=9, c=5, filter=[2, 3], input=[6, 9], dilation=[2, 1], stride=[3, 2], pad=[1, 2])
 WHOLE = make_problem(groups=2, batch=2, k=40, c=24, filter=[3, 3], input=[7, 6], pad=1, stride=2)
@@ -23,7 +23,7 @@ DEEP = make_problem(batch=2, k=8, c=8, filter=[2, 1, 3], input=[4, 3, 5], pad=[1
 
 
 def main(path: str) -> None:
-    library, rng = DataLibrary(Path(path)), random.Random(1)
+    library, rng = BwdDataLibrary(Path(path)), random.Random(1)
     for split_k in (1, 3):
         for name, dtype in (("generic_2d_f16", "f16"), ("generic_2d_f32", "f32"), ("generic_ngchw_f16", "f16")):
             layout = "NGCHW/GKYXC/NGKHW" if "ngchw" in name else ""

@@ -1,4 +1,4 @@
-"""Run every instance of a library on a few problems: `python -m tests.support.sanitized_run LIBRARY`, started by
+"""Run every instance of a library on a few problems: `python -m tests.support.sanitized.run LIBRARY`, started by
 test_sanitizers.py with the sanitizers' runtime preloaded."""
 
 from __future__ import annotations

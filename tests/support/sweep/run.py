@@ -1,6 +1,6 @@
 """Run random instances that validate on the host, on small problems, against the float64 reference.
 
-    python -m tests.support.run_sweep --seed 3 --count 40 [--like gfx950]
+    python -m tests.support.sweep.run --seed 3 --count 40 [--like gfx950]
 
 The host can imitate an architecture (LIKE). Prints the instances that failed or that no problem suited, and exits with
 1 if one failed.
@@ -21,9 +21,9 @@ from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
 from ckgen.verify.plan import Plan, make_plan
 from ckgen.verify.smoke import OK, Row, run_plan
-from tests.support.compile_sweep import write_tree
 from tests.support.cxx import link
-from tests.support.random_instances import random_instances
+from tests.support.sweep.compile import write_tree
+from tests.support.sweep.random_instances import random_instances
 
 _FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-w")
 # gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes.

@@ -1,5 +1,5 @@
 // Distribution of the tiles of persistent kernels over workgroups.
-#include "ckgen/conv/tile_schedule.hpp"
+#include "ckgen/plan/tile_work.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -12,10 +12,10 @@ namespace {
 constexpr int64 kMostSplits = 128;
 constexpr int64 kMostStreamKSplits = 8;
 
-double units_ns(const TileWork& work, int64 waves, int64 k_tiles) {
+double units_ns(const TileWork& work, int64 rounds, int64 k_tiles) {
     const double blocks =
         static_cast<double>(int64{work.m_per_block} * work.n_per_block * work.k_per_block) / (64 * 64 * 64);
-    return static_cast<double>(waves) * (static_cast<double>(k_tiles) * (40. + 75. * blocks) + 700. + 220. * blocks);
+    return static_cast<double>(rounds) * (static_cast<double>(k_tiles) * (40. + 75. * blocks) + 700. + 220. * blocks);
 }
 
 double split_ns(const TileWork& work, int64 tiles, int64 units, int64 split) {
@@ -43,15 +43,15 @@ double persistent_ns(const TileWork& work, int64 units, int64 split_k) {
 
 }  // namespace
 
-int64 fill_waves(const TileWork& work, int64 compute_units) {
+int64 split_to_fill(const TileWork& work, int64 compute_units) {
     if(work.tiles >= compute_units * 32)  // so many rounds that the idle part of the last is negligible
         return 1;
     int64 best = 1;
-    double least = persistent_ns(work, compute_units, 1);
+    double shortest = persistent_ns(work, compute_units, 1);
     for(int64 split_k = 2; split_k <= std::min(work.k_tiles, kMostSplits); ++split_k) {
         const double ns = persistent_ns(work, compute_units, split_k);
-        if(ns < least) {
-            least = ns;
+        if(ns < shortest) {
+            shortest = ns;
             best = split_k;
         }
     }

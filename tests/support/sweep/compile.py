@@ -1,6 +1,6 @@
 """Compile random instances that validate, for the host and as AMD device code, many in each translation unit.
 
-    python -m tests.support.compile_sweep --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
+    python -m tests.support.sweep.compile --seed 3 --count 600 [--codegen] [--hipcc] [--arch host --arch gfx90a ...]
 
 prints each instance that a compiler refuses, with its first error, and exits with 1 if there is one. A syntax check
 instantiates every template, which reveals missing rules; `--codegen` also produces machine code.
@@ -20,12 +20,13 @@ from pathlib import Path
 
 from ckgen.build.cmake import DEVICE_FLAGS, is_built
 from ckgen.build.toolchain import Command, find_toolchain, need
+from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.spec.expand import Expansion
-from tests.support.random_instances import random_instances
+from tests.support.sweep.random_instances import random_instances
 
 HOST = "host"
 _SHARD = 12  # instances per translation unit
@@ -52,7 +53,7 @@ class Way:
 def write_tree(expansion: Expansion, folder: Path) -> Path:
     """The rendered tree of an expansion, with a config.h that leaves all settings to macros."""
     tree = folder / "tree"
-    context = load_context("random.yaml", "", "ckgen generate", {}, expansion.spec.own_functions)
+    context = load_context(GenerateCommand("random.yaml"), "", {}, expansion.spec.own_functions)
     for path, text in render_tree(expansion.instances, context).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ def _is_built(instance: Instance, arch: str) -> bool:
 
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:
-    """Run one compiler for all sources; if it reports an error, one for each."""
+    """Compile all sources in one run; after an error, compile each by itself to find out which one it is in."""
     if complaint(tree, arch, sources, way) == "":
         return []
     said = {source: complaint(tree, arch, [source], way) for source in sources}
@@ -126,8 +127,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--arch", action="append", help="host, or an architecture; by default host and AMD's")
-    parser.add_argument("--hipcc", action="store_true", help="take hipcc for device code, not the newest clang")
-    parser.add_argument("--codegen", action="store_true", help="make machine code too, which takes minutes")
+    parser.add_argument(
+        "--hipcc", action="store_true", help="compile device code with hipcc, not with the newest clang"
+    )
+    parser.add_argument("--codegen", action="store_true", help="also generate machine code, which takes minutes")
     arguments = parser.parse_args()
     expansion = random_instances(arguments.seed, arguments.count)
     archs = arguments.arch or (HOST, *ARCHES)
