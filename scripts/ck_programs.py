@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -196,16 +196,15 @@ def run_profiler(work: Work, program: Path) -> str:
 RUNS = {"test": run_test, "example": run_example, "ckProfiler": run_profiler}
 
 
-def host(work: Work) -> None:
-    """Build all programs for the host and run them."""
-    prefix = library(work, "")
-    for name, path in built(work, prefix, "", work.ck).items():
-        row = work.row(name)
-        row.host = "yes" if path else "no"
-        if path and not name.startswith("client_"):
-            row.run = RUNS[name.partition("_")[0]](work, path)
+def runs(work: Work, prefix: Path, programs: Mapping[str, Path | None]) -> Iterator[None]:
+    """Run the programs on the host, one per step; clients as copies with small problems."""
     for name, path in built(work, prefix, "", small_copy(work), small=True).items():
         work.row(name).run = run_client(work, path) if path else ""
+        yield
+    for name, path in programs.items():
+        if path and not name.startswith("client_"):
+            work.row(name).run = RUNS[name.partition("_")[0]](work, path)
+            yield
 
 
 def page(work: Work, arch: str) -> str:
@@ -243,14 +242,17 @@ def main(filters: Sequence[str], folder: Path, arch: str, gtest: Path | None, li
     if not ck or not (Path(ck) / "client_example").is_dir():
         raise click.UsageError("set CK_SRC to a checkout of composable_kernel")
     work = Work(Path(ck).resolve(), folder.resolve(), tuple(filters), gtest and gtest.resolve(), limit)
-    host(work)
+    prefix = library(work, "")
+    programs = built(work, prefix, "", work.ck)
+    for name, path in programs.items():
+        work.row(name).host = "yes" if path else "no"
     if arch:
         for name, path in built(work, library(work, arch), arch, work.ck).items():
             work.row(name).amd = "yes" if path else "no"
-    text = page(work, arch)
-    click.echo(text)
-    if write:
-        PAGE.write_text(text, encoding="utf-8")
+    for _ in runs(work, prefix, programs):
+        if write:
+            PAGE.write_text(page(work, arch), encoding="utf-8")
+    click.echo(page(work, arch))
 
 
 if __name__ == "__main__":

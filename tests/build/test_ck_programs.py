@@ -75,3 +75,20 @@ def test_names_that_no_instance_has_give_empty_lists(programs: Path) -> None:
     assert lines[0] == "1 0 0 0 0 1"
     assert lines[1].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<256, 64, 64")
     assert lines[3] == "1.00781" or lines[3] == "1"
+
+
+@pytest.mark.compiles
+def test_class_templates_run_the_kernel_of_their_arguments(programs: Path) -> None:
+    lines = run(programs / "class_templates").splitlines()
+    assert lines[0].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 8")
+    assert lines[1] == "weight 1, grouped 1, dense 1"
+
+
+@pytest.mark.compiles
+def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path) -> None:
+    cmake = find_toolchain().cmake
+    assert cmake is not None
+    command = [*map(str, cmake), "--build", str(programs), "--target", "refused"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode != 0
+    assert "ckgen computes in the types of the tensors" in done.stdout
