@@ -53,9 +53,8 @@ def cli_table() -> str:
     from ckgen.cli import COMMANDS, cli
 
     lines = ["| command | what it does |", "| --- | --- |"]
-    context = click.Context(cli)
     for name in COMMANDS:
-        command = cli.get_command(context, name)
+        command = cli.get_command(click.Context(cli), name)
         assert command is not None
         lines.append(f"| `ckgen {name}` | {command.get_short_help_str(WIDTH).rstrip('.')} |")
     return "\n".join(lines) + "\n"
@@ -184,8 +183,7 @@ def measured_table(operation: str) -> str:
 
     summary, file = _measured(operation)
     origin = summary.origin
-    folder = file.rsplit("/", 1)[0]
-    where = f"{origin.device}, {origin.started[:10]}, {origin.software}"
+    folder, where = file.rsplit("/", 1)[0], f"{origin.device}, {origin.started[:10]}, {origin.software}"
     lines = [
         f"{where}; geometric means over the shapes, every result verified.",
         f"Raw rows, the full page and comments: [{folder}]({folder}).\n",
@@ -242,6 +240,8 @@ def spliced(text: str, name: str, table: str) -> str:
 
 def pages() -> dict[str, str]:
     """Texts of all generated pages by path, and README.md with its tables updated."""
+    from zoo_page import zoo_page
+
     from ckgen.cli.schema import schema_text
     from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
@@ -263,6 +263,7 @@ def pages() -> dict[str, str]:
         "docs/rules.md": rules_page(),
         "docs/support.md": support_page(),
         "docs/instances.md": instances_page(),
+        "docs/zoo.md": zoo_page(NOTICE.format(source="ckgen/problems/zoo.yaml")),
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
         "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),
@@ -283,8 +284,7 @@ def drift(wanted: Mapping[str, str]) -> str:
 
 
 def main() -> int:
-    wanted = pages()
-    found = drift(wanted)
+    found = drift(wanted := pages())
     if "--check" in sys.argv[1:]:
         sys.stdout.write(found or "docs: up to date\n")
         return 1 if found else 0

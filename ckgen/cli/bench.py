@@ -28,6 +28,7 @@ def bench_command(options: BenchOptions) -> int:
       ckgen bench --library libckgen_conv.so --platform nvidia --batch 32
       ckgen bench '*wavelet*' dtype=f16 --platform nvidia --split-k 1,4
       ckgen bench operation=grouped_conv_bwd_data function=PassThrough,AddResidual --platform nvidia
+      ckgen bench --problems zoo --only part=fitted --only class=depthwise,grouped_tiny --sample 100 1
       ckgen bench --set ci --platform host --max-macs 1000000 --samples 1 3
     """
     from ckgen.cli.bench_run import bench

@@ -44,6 +44,25 @@ class BenchOptions:
         ),
     ]
     problems: Annotated[tuple[str, ...], problems_option("retinanet")]
+    terms: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--only",
+            "terms",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Only problems with this part, class, model or name (a glob, or several with commas).",
+        ),
+    ]
+    sample: Annotated[
+        tuple[int, int] | None,
+        click.option(
+            "--sample",
+            type=(click.IntRange(1), click.IntRange(0)),
+            metavar="COUNT SEED",
+            help="A random sample of so many problems, with an equal share of each class and part.",
+        ),
+    ]
     batch: Annotated[
         int | None,
         click.option("--batch", type=click.IntRange(1), help="Batch size of all problems, instead of their own."),

@@ -24,6 +24,7 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import Manifest, load_manifest
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
+from ckgen.problems.choice import chosen, sample
 from ckgen.problems.sets import NamedProblem, load_problems
 from ckgen.report.summary import Summary, summarise
 
@@ -77,8 +78,8 @@ def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
         tree = options.tree or options.library.absolute().parent.parent / "tree"
         return options.library, load_manifest(tree)
     selection = Selection(options.spec, options.set_name, (), options.out)
-    chosen = asked_for(click.get_current_context(), ("spec", "set_name"))
-    place = workplace(selection, chosen=chosen, platform=options.platform, archs=options.archs)
+    asked = asked_for(click.get_current_context(), ("spec", "set_name"))
+    place = workplace(selection, chosen=asked, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return path, load_manifest(place.tree)
 
@@ -88,14 +89,20 @@ def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, re
     for record in manifest.instances if manifest else ():
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
-    chosen = filtered(library.instances, options.filters, sets=sets)
-    names = [instance.name for instance in chosen]
-    problems = [_fitted(options, problem) for name in options.problems for problem in load_problems(name)]
+    instances = filtered(library.instances, options.filters, sets=sets)
+    names = [instance.name for instance in instances]
+    problems = [_fitted(options, problem) for problem in _problems(options)]
     jobs = make_jobs(library, problems, names=names, split_ks=_split_ks(options.split_ks), references=references)
     if not jobs:
-        message = f"none of {len(chosen)} instances takes any of {len(problems)} problems"
+        message = f"none of {len(instances)} instances takes any of {len(problems)} problems"
         raise CkgenError([Diagnostic(None, "empty-selection", message, "choose other --problems or FILTERs")])
     return jobs
+
+
+def _problems(options: BenchOptions) -> tuple[NamedProblem, ...]:
+    every = [problem for name in options.problems for problem in load_problems(name)]
+    kept = chosen(every, options.terms)
+    return kept if options.sample is None else sample(kept, *options.sample)
 
 
 def _fitted(options: BenchOptions, problem: NamedProblem) -> NamedProblem:

@@ -49,9 +49,9 @@ def type_rows() -> dict[str, Any]:
 
 
 def _weight_gradients() -> tuple[Element, ...]:
-    """The element types that the second kernel of split-K writes, for operations that write the weight."""
-    dtypes = [DTYPES[name] for row in OPERATIONS.values() if row.written == "wei" for name in row.dtypes]
-    found = {dtype.wei_type for dtype in dtypes}
+    """The element types that the second kernel of split-K writes, for operations whose result has no function."""
+    results = (DTYPES[name].element(row.written) for row in OPERATIONS.values() if not row.fused for name in row.dtypes)
+    found = {element.name for element in results}
     return tuple(element for element in ELEMENTS.values() if element.name in found)
 
 

@@ -1,3 +1,4 @@
-"""Named problems: the bundled problem sets (the YAML files of this folder) and users' own files."""
+"""Named problems: the bundled problem sets (the YAML files of this folder) and users' own files, the networks that have
+the problems, and choices among them."""
 
-__all__ = ["sets"]
+__all__ = ["choice", "sets"]

@@ -21,7 +21,17 @@ FACTORS = ("published_wavelet_uplift",)
 
 _FIELDS = dict.fromkeys(COUNTS, "a number") | dict.fromkeys(EDGES, "a number or a list of numbers")
 _FIELDS |= dict.fromkeys(FACTORS, "a fraction")
-_FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "problems": "a list"}
+_FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "problems": "a list", "models": "a list"}
+_MODEL = {
+    "name": "text",
+    "domain": "text",
+    "source": "text",
+    "held_out": "true or false",
+    "transposed": "a number",
+    "batches": "a list of numbers",
+    "images": "a list",
+    "convolutions": "a mapping",
+}
 
 
 def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, Any]]]:
@@ -30,17 +40,20 @@ def entries(document: Document) -> tuple[str, tuple[str, ...], list[dict[str, An
 
     Raises CkgenError with the place of every unknown or missing key and of every value of a wrong type.
     """
-    found = list(_mapping(document, (), _FILE, required=("channels", "problems")))
     root = document.root.plain()
+    found = list(_mapping(document, (), _FILE, required=("channels", *(() if "models" in root else ("problems",)))))
+    root.setdefault("problems", [])
     if not found:
         found += _one_of(document, "channels", root["channels"], CHANNELS)
         found += _one_of(document, "operation", root.get("operation", DEFAULT_OPERATION), tuple(OPERATIONS))
         found += _mapping(document, ("defaults",), _FIELDS) if "defaults" in root else ()
-        if not root["problems"]:
+        if not root["problems"] and not root.get("models"):
             found.append(Diagnostic(document.place("problems"), "wrong-value", "`problems` is empty"))
         kinds = {"name": "text", **_FIELDS}
         for index in range(len(root["problems"])):
             found += _mapping(document, ("problems", index), kinds, required=("name",))
+        for index in range(len(root.get("models", ()))):
+            found += _model(document, index)
     if found:
         raise CkgenError(found)
     defaults = root.get("defaults", {})
@@ -56,6 +69,16 @@ def _one_of(document: Document, key: str, value: str, known: tuple[str, ...]) ->
     if value not in known:
         message = f"`{key}` is {value}, it must be {' or '.join(map(repr, known))}"
         yield Diagnostic(document.place(key), "wrong-value", message, f"write {one_of(known)}")
+
+
+def _model(document: Document, index: int) -> Iterator[Diagnostic]:
+    path = ("models", index)
+    yield from _mapping(document, path, _MODEL, required=tuple(key for key in _MODEL if key != "transposed"))
+    rows = document.node(*path, "convolutions")
+    for row, count in rows.value.items() if rows and isinstance(rows.value, dict) else ():
+        if not _is(count.value, "a number") or count.plain() < 1:
+            message = f"`{row}` must have a number of at least 1, the number of its occurrences"
+            yield Diagnostic(count.place, "wrong-type", message)
 
 
 def _mapping(
@@ -83,8 +106,12 @@ def _mapping(
 
 
 def _is(value: object, kind: str) -> bool:
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or kind == "true or false":
+        return isinstance(value, bool) and kind == "true or false"
+    if value is None:
         return False
+    if kind == "a list of numbers":
+        return isinstance(value, list) and _is(value, "a number or a list of numbers")
     if kind == "a number or a list of numbers":
         numbers = value if isinstance(value, list) else [value]
         return bool(numbers) and all(_is(number, "a number") for number in numbers)

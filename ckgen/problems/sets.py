@@ -8,12 +8,13 @@
 
 Keys of an entry: name, groups, batch, out_channels, in_channels, filter, input, stride, dilation, pad (both sides),
 right_pad, output (only checked) and published_wavelet_uplift (shown in reports beside measured values). A single
-number for stride, dilation or a pad holds for every dimension.
+number for stride, dilation or a pad holds for every dimension. Instead of `problems` or besides, a file may list whole
+networks with `models`: see `ckgen.problems.models`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,23 +24,34 @@ from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.operations.operation import OPERATIONS
 from ckgen.paths import PACKAGE
 from ckgen.problems.file import entries
+from ckgen.problems.models import Model, Setting, occurrences
 from ckgen.text.source import Document, load
 
 # The bundled sets whose problems every instance is checked and ranked on.
 STANDARD_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
+PARTS = ("fitted", "held_out")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedProblem:
     """A problem with a name, for some ``operations``. ``original`` is the full-size problem if this one was scaled down
     to fit a run. ``published_uplift`` is the published speed of a wavelet kernel relative to the best other kernel, on
-    the hardware that the problem set names."""
+    the hardware that the problem set names. ``models`` are the names of the models of the set that have the problem.
+    ``held_out`` is true if there are such models and all of them are held out: the problem is for validation only.
+    """
 
     name: str
     problem: ConvProblem
     original: ConvProblem | None = None
     published_uplift: float | None = None
     operations: tuple[str, ...] = tuple(OPERATIONS)
+    models: tuple[str, ...] = ()
+    held_out: bool = False
+
+    @property
+    def part(self) -> str:
+        """`held_out` if the problem is for validation only, else `fitted`."""
+        return PARTS[self.held_out]
 
     def fitted(self, max_macs: int) -> NamedProblem:
         """Return this problem scaled down to at most ``max_macs`` multiply-accumulates where possible, see
@@ -70,10 +82,22 @@ def load_problems(name: str) -> tuple[NamedProblem, ...]:
 
     Raises CkgenError with the place of every error in the file, or with the nearest names if there is no such set.
     """
+    return _read(_document(name))
+
+
+def load_models(name: str) -> tuple[Model, ...]:
+    """Load the models of a set or file; a set of single problems has none. Raises CkgenError as `load_problems`
+    does."""
+    document = _document(name)
+    entries(document)
+    return _models(document)[0]
+
+
+def _document(name: str) -> Document:
     if name in bundled_sets():
-        return _read(load(PACKAGE / "problems" / f"{name}.yaml"))
+        return load(PACKAGE / "problems" / f"{name}.yaml")
     if Path(name).is_file():
-        return _read(load(name))
+        return load(name)
     message = f"{name!r} is neither a problem set nor a file"
     raise CkgenError([Diagnostic(None, "problem-set", message, did_you_mean(name, bundled_sets()))])
 
@@ -97,7 +121,46 @@ def _read(document: Document) -> tuple[NamedProblem, ...]:
         found += [replace(finding, place=place) for finding in findings]
     if found:
         raise CkgenError(found)
-    return tuple(problems.values())
+    of_models = _models(document)[1]
+    return (*problems.values(), *(replace(named, operations=operations) for named in of_models))
+
+
+def _models(document: Document) -> tuple[tuple[Model, ...], tuple[NamedProblem, ...]]:
+    """The models of a file and their distinct problems, each named after its first occurrence."""
+    rows = document.root.plain().get("models", ())
+    names: dict[ConvProblem, str] = {}
+    users: dict[ConvProblem, dict[int, None]] = {}
+    uses: list[dict[Setting, dict[str, int]]] = [{} for _ in rows]
+    for found in occurrences(document):
+        name = names.setdefault(found.problem, found.name)
+        users.setdefault(found.problem, {})[found.model] = None
+        counts = uses[found.model].setdefault(found.setting, {})
+        counts[name] = counts.get(name, 0) + found.count
+    _refuse_namesakes(document, rows)
+    models = tuple(
+        Model(
+            *(row["name"], row["domain"], row["source"], row["held_out"]),
+            *(tuple(row["batches"]), tuple(map(str, row["images"])), counts),
+        )
+        for row, counts in zip(rows, uses, strict=True)
+    )
+    problems = []
+    for problem, name in names.items():
+        having = [models[index] for index in users[problem]]
+        held_out = all(model.held_out for model in having)
+        problems.append(NamedProblem(name, problem, models=tuple(model.name for model in having), held_out=held_out))
+    return models, tuple(problems)
+
+
+def _refuse_namesakes(document: Document, rows: Sequence[Mapping[str, Any]]) -> None:
+    names = [row["name"] for row in rows]
+    found = [
+        Diagnostic(document.place("models", index, "name"), "duplicate-name", f"there are two models named {name}")
+        for index, name in enumerate(names)
+        if name in names[:index]
+    ]
+    if found:
+        raise CkgenError(found)
 
 
 def _missing_or_uneven(values: Mapping[str, Any], channels: str) -> Iterator[Diagnostic]:

@@ -228,6 +228,18 @@ def test_the_command_measures_then_finds_all_stored(
     assert "8 rows measured" in capsys.readouterr().err
 
 
+def test_the_command_measures_the_chosen_problems(
+    tmp_path: Path, stub: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = arguments(Path(stub.path), tmp_path, "dtype=f16", "--split-k", "1", "--platform", "host", "--json")
+    assert main([*words, "--only", "name=ev*", "--only", "class=few_channels"]) == 0
+    assert {row["problem_name"] for row in json.loads(capsys.readouterr().out)} == {"even"}
+    assert main([*words, "--sample", "1", "3"]) == 0
+    assert len({row["problem_name"] for row in json.loads(capsys.readouterr().out)}) == 1
+    assert main([*words, "--only", "part=held_out"]) == 2
+    assert "no problem has part=held_out" in capsys.readouterr().err
+
+
 @pytest.mark.compiles
 @pytest.mark.quick
 def test_the_command_fails_when_an_instance_does(
