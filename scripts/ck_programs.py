@@ -5,18 +5,20 @@ CK_SRC=/path/to/composable_kernel python scripts/ck_programs.py [--amd gfx90a] [
 
 The programs are CK's clients, examples, GTests and profiler. Nothing is downloaded. The host platform executes kernels
 much more slowly than a GPU, so a client runs as a copy in which the constants of its problem are smaller; tests run
-case by case, each up to --limit seconds. GTest is taken from --gtest, a folder with include/ and lib/.
+case by case, each up to --limit seconds. Results stay in rows.json in the folder --work, where the next run finds them.
+GTest is taken from --gtest, a folder with include/ and lib/.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
@@ -65,6 +67,16 @@ class Work:
     gtest: Path | None
     limit: int
     rows: dict[str, Row] = field(default_factory=dict)
+
+    def load(self) -> None:
+        """Read the rows of an earlier run in this folder."""
+        file = self.folder / "rows.json"
+        if file.exists():
+            self.rows = {row["program"]: Row(**row) for row in json.loads(file.read_text(encoding="utf-8"))}
+
+    def save(self) -> None:
+        text = json.dumps([asdict(row) for row in self.rows.values()], indent=1)
+        (self.folder / "rows.json").write_text(text, encoding="utf-8")
 
     def row(self, program: str) -> Row:
         return self.rows.setdefault(program, Row(program))
@@ -199,10 +211,11 @@ RUNS = {"test": run_test, "example": run_example, "ckProfiler": run_profiler}
 def runs(work: Work, prefix: Path, programs: Mapping[str, Path | None]) -> Iterator[None]:
     """Run the programs on the host, one per step; clients as copies with small problems."""
     for name, path in built(work, prefix, "", small_copy(work), small=True).items():
-        work.row(name).run = run_client(work, path) if path else ""
-        yield
+        if path and not work.row(name).run:
+            work.row(name).run = run_client(work, path)
+            yield
     for name, path in programs.items():
-        if path and not name.startswith("client_"):
+        if path and not name.startswith("client_") and not work.row(name).run:
             work.row(name).run = RUNS[name.partition("_")[0]](work, path)
             yield
 
@@ -242,6 +255,7 @@ def main(filters: Sequence[str], folder: Path, arch: str, gtest: Path | None, li
     if not ck or not (Path(ck) / "client_example").is_dir():
         raise click.UsageError("set CK_SRC to a checkout of composable_kernel")
     work = Work(Path(ck).resolve(), folder.resolve(), tuple(filters), gtest and gtest.resolve(), limit)
+    work.load()
     prefix = library(work, "")
     programs = built(work, prefix, "", work.ck)
     for name, path in programs.items():
@@ -250,9 +264,12 @@ def main(filters: Sequence[str], folder: Path, arch: str, gtest: Path | None, li
         for name, path in built(work, library(work, arch), arch, work.ck).items():
             work.row(name).amd = "yes" if path else "no"
     for _ in runs(work, prefix, programs):
-        if write:
-            PAGE.write_text(page(work, arch), encoding="utf-8")
-    click.echo(page(work, arch))
+        work.save()
+    work.save()
+    text = page(work, arch)
+    click.echo(text)
+    if write:
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
