@@ -49,6 +49,7 @@ def test_check_uses_the_recorded_style(tmp_path: Path, capsys: pytest.CaptureFix
     out = str(tmp_path / "tree")
     assert main(["generate", "generic=true", "dtype=f32", "--namespace", "deep", "--out", out]) == 0
     assert main(["check", "--out", out]) == 0
+    assert main(["check", "generic=true", "dtype=f32", "--out", out]) == 0
     header = tmp_path / "tree" / "include/ckgen/types.hpp"
     header.write_text(header.read_text(encoding="utf-8").replace("deep", "ckgen"), encoding="utf-8")
     assert main(["check", "--out", out]) == 1

@@ -26,6 +26,12 @@ def recorded(selection: Selection) -> Selection:
     return replace(chosen, root=_nearer(roots[0]) if roots else Path())
 
 
+def in_recorded_style(selection: Selection) -> Selection:
+    """Return the selection with the C++ names that the manifest of the tree at `selection.out` records."""
+    command = load_command(selection.out)
+    return replace(selection, style=command.style) if command else selection
+
+
 def _nearer(folder: Path) -> Path:
     """Return the empty path for the current folder, else the folder unchanged."""
     return Path() if folder == Path.cwd() else folder
