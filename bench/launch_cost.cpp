@@ -64,6 +64,7 @@ double microseconds(const Kernel& kernel, const conv::Problem& problem) {
         const auto argument = make_argument(kernel, problem, {}, memory, memory, memory);
         if(!unsupported_reason(kernel, argument.get()).empty())
             return -1;
+        workspace_size(kernel, argument.get());
         argument->p_workspace_ = memory;
         run_planned(kernel, argument.get(), StreamConfig{});
         times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());

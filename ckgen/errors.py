@@ -31,7 +31,7 @@ _OTHER_WORDS = {
 MAX_SHOWN = 50  # diagnostics of one run: who has more, has made one mistake many times
 MAX_TEXT = 1000  # characters of a message, a help or a note: a word of megabytes is no help
 # What the search for the nearest name looks at.
-_LONGEST_NAME, _MOST_NAMES, _MOST_CHARACTERS = 200, 2500, 5_000
+_LONGEST_NAME, _MOST_NAMES, _MOST_CHARACTERS = 200, 5_000, 5_000
 # A line longer than this is cut around the caret, so that a minified file cannot flood the terminal.
 _EXCERPT_WIDTH = 100
 

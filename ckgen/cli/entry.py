@@ -25,6 +25,8 @@ COMMANDS = (
     "list",
     "explain",
     "diff",
+    "import",
+    "export",
     "generate",
     "check",
     "build",

@@ -14,15 +14,15 @@ from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.filters import Term, matching
-from ckgen.instance.instance import CONV_SPECS, Instance
+from ckgen.instance.instance import BY_RULE, CONV_SPECS, Instance
 from ckgen.operations.operation import LAYOUTS
 from ckgen.spec.checks import WAVE_KEYS
 from ckgen.spec.expand import Expansion
 from ckgen.spec.models import AXES
 from ckgen.spec.nearest_valid import repairs
 from ckgen.spec.products import Kind, Product, build, kind_of, products, values_of
-from ckgen.spec.provenance import Provenance, show
-from ckgen.spec.types import MAX_EXTENT, Tile, Vector
+from ckgen.spec.provenance import OPERAND_FIELDS, Provenance, show
+from ckgen.spec.types import MAX_EXTENT, Operands, Tile, Vector
 
 MAX_REASONS = 5
 _TABLES = {"layout": LAYOUTS, "dtype": tuple(DTYPES), "conv_spec": tuple(CONV_SPECS)}
@@ -172,6 +172,13 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
         yield key, _number(text)
     elif key == "vector":
         yield key, Vector.model_validate(dict(zip("abc", map(int, text.split("x")), strict=True)))
+    elif key in OPERAND_FIELDS:
+        a, b = map(int, text.split("x"))
+        yield key, Operands(a=a, b=b)
+    elif key in BY_RULE and text != "0":  # 0 is the rule's
+        axis = next(axis for axis, fields in OPERAND_FIELDS.items() if key in fields)
+        given = values.get(axis) or Operands()
+        yield axis, Operands(**{**given.model_dump(), key[0]: _number(text)})
     elif key in ("a_vector", "b_vector", "c_vector"):
         old = values.get("vector") or Vector()
         yield "vector", Vector.model_validate({**old.model_dump(), key[0]: _number(text)})

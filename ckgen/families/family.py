@@ -26,6 +26,7 @@ REASONS = {
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
+    **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
     "small": "small: the fewest elements that CK's rows access at once",
 }
 
@@ -68,6 +69,8 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)

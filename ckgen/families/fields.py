@@ -30,6 +30,10 @@ class Fields:
     stages: int
     generic: bool
     operation: str
+    a_write: int
+    b_write: int
+    a_k1: int
+    b_k1: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")

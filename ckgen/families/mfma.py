@@ -69,15 +69,17 @@ DERIVED = (
     ),
     Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
     Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    Value("ak1", "CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.", "a_k1 if a_k1 > 0 else k1"),
+    Value("bk1", "CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.", "b_k1 if b_k1 > 0 else k1"),
     Value(
         "a_dst_vector",
         "Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.",
-        "k1 if a_k_major else max(1, min(k1, a_elems // a_vector))",
+        "k1 if a_k_major else a_write if a_write > 0 else max(1, min(k1, a_elems // a_vector))",
     ),
     Value(
         "b_dst_vector",
         "Elements along GEMM-K that one LDS write of B stores.",
-        "max(1, min(k1, b_elems // b_vector))",
+        "b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
     ),
     Value(
         "a_slices",
@@ -139,6 +141,10 @@ REASONS = {
     "slot": "by rule: 16 bytes, a slot of LDS",
     "wavelet": "by rule: 32 load threads read a row of the tile",
     "wavelet-c": "by rule: two weights, as in CK's rows",
+    "a_write": "by rule: the widest LDS write for which a thread has elements, a_dst_vector",
+    "b_write": "by rule: the widest LDS write for which a thread has elements, b_dst_vector",
+    "a_k1": "by rule: 16 bytes, ak1",
+    "b_k1": "by rule: 16 bytes, bk1",
     "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
 }
 
@@ -152,6 +158,7 @@ class Mfma(Family):
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     struct: str = ""
+    lds_keys: bool = True
     header: str = "mfma"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
@@ -229,7 +236,7 @@ class Mfma(Family):
         return full_write(shape)
 
 
-XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",))
+XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

@@ -1,18 +1,13 @@
 """The rules of families xdl and wavelet, in the order in which they are reported.
 
-Where A is contiguous along GEMM-K it is copied slot by slot. No rule says that whole reads fill a slot, because this
-follows from vector-width.
+The rules about copies to LDS are in ckgen.families.mfma_copy_rules.
 """
 
 from __future__ import annotations
 
+from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import OPERATIONS
-
-# A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
-SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
-TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -56,11 +51,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="vector-width",
         scope="domain",
-        condition="16 % (a_vector * elem_bytes) == 0 and 16 % (b_vector * elem_bytes) == 0",
-        sentence="a global read of A or B is a power of two of elements and at most 16 bytes",
+        condition=(
+            "(16 % (a_vector * elem_bytes) == 0 or a_vector * elem_bytes == 32)"
+            " and (16 % (b_vector * elem_bytes) == 0 or b_vector * elem_bytes == 32)"
+            " and (elem_bytes == 4 or (a_vector * elem_bytes <= 16 and b_vector * elem_bytes <= 16))"
+        ),
+        sentence="a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements",
         message="vectors of {a_vector} (A) and {b_vector} (B) elements of {elem_bytes} bytes",
         help="use powers of two up to 16 bytes",
-        reason="The widest vector memory instruction moves 16 bytes per lane, and the widths are powers of two.",
+        reason="An instruction moves at most 16 bytes per lane; only CK's widest row of f32 takes two of them.",
         blame=("vector", "tile"),
     ),
     Rule(
@@ -125,86 +124,7 @@ RULES: tuple[Rule, ...] = (
         reason="A lane reads 16 bytes of GEMM-K from LDS at once; a wave's lane groups lie side by side along it.",
         blame=("k_per_block", "tile", "m_per_xdl"),
     ),
-    Rule(
-        id="a-copy-cover",
-        scope="instance",
-        condition="a_slices >= 1 and a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block",
-        sentence="the copy threads move the whole tile of A in equal pieces",
-        message="{copy_threads} threads x {a_vector}x{a_dst_vector} do not cover A's {m_per_block}x{k_per_block}",
-        help="use a smaller a vector, fewer copy waves or a larger tile",
-        reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
-        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=TRANSPOSED,
-    ),
-    Rule(
-        id="b-copy-cover",
-        scope="instance",
-        condition="b_slices >= 1 and b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block",
-        sentence="the copy threads move the whole tile of B in equal pieces",
-        message="{copy_threads} threads x {b_vector}x{b_dst_vector} do not cover B's {n_per_block}x{k_per_block}",
-        help="use a smaller b vector, fewer copy waves or a larger tile",
-        reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
-        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-    ),
-    Rule(
-        id="a-tile-vector",
-        scope="instance",
-        condition="m_per_block % a_vector == 0 and k_per_block % a_dst_vector == 0",
-        sentence="pieces of a_vector x a_dst_vector tile m_per_block x k_per_block",
-        message="pieces of {a_vector}x{a_dst_vector} do not tile {m_per_block}x{k_per_block}",
-        help="a_vector must divide m_per_block, a_dst_vector k_per_block",
-        reason="A piece that crossed the edge of the tile would need a branch for each element.",
-        blame=("vector", "tile", "k_per_block"),
-        operations=TRANSPOSED,
-    ),
-    Rule(
-        id="b-tile-vector",
-        scope="instance",
-        condition="n_per_block % b_vector == 0 and k_per_block % b_dst_vector == 0",
-        sentence="pieces of b_vector x b_dst_vector tile n_per_block x k_per_block",
-        message="pieces of {b_vector}x{b_dst_vector} do not tile {n_per_block}x{k_per_block}",
-        help="b_vector must divide n_per_block, b_dst_vector k_per_block",
-        reason="A piece that crossed the edge of the tile would need a branch for each element.",
-        blame=("vector", "tile", "k_per_block"),
-    ),
-    Rule(
-        id="a-copy-planes",
-        scope="instance",
-        condition="(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0",
-        sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1",
-        message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
-        ),
-        help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
-        reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
-        blame=("tile", "vector", "block_size", "wave_ratio"),
-        operations=TRANSPOSED,
-    ),
-    Rule(
-        id="b-copy-planes",
-        scope="instance",
-        condition="(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0",
-        sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1",
-        message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
-        ),
-        help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
-        reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
-        blame=("tile", "vector", "block_size", "wave_ratio"),
-    ),
-    Rule(
-        id="lds-write-width",
-        scope="instance",
-        condition=(
-            "a_dst_vector * elem_bytes >= 4 and b_dst_vector * elem_bytes >= 4"
-            " and k1 % a_dst_vector == 0 and k1 % b_dst_vector == 0"
-        ),
-        sentence="an LDS write is 4, 8 or 16 bytes",
-        message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {elem_bytes} bytes",
-        help="use a smaller vector or fewer copy waves, so that a thread has enough of GEMM-K to write",
-        reason="A write narrower than a 4-byte bank wastes it; one that does not divide a slot straddles two.",
-        blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-    ),
+    *COPY_RULES,
     Rule(
         id="c-tile-cover",
         scope="instance",
@@ -255,17 +175,5 @@ RULES: tuple[Rule, ...] = (
         reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
         blame=("vector", "layout"),
     ),
-    Rule(
-        id="a-slot-cover",
-        scope="instance",
-        condition=(
-            "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % planes == 0"
-        ),
-        sentence="the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time",
-        message="{copy_threads} threads x {k1} elements do not cover A's {m_per_block}x{k_per_block}",
-        help="use fewer copy waves or a larger tile",
-        reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
-        blame=("tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=SLOT_BY_SLOT,
-    ),
+    SLOT_COVER,
 )

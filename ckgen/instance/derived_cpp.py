@@ -45,9 +45,10 @@ class CppValue:
 
 @dataclass(frozen=True, slots=True)
 class DerivedStruct:
-    """The struct of the families that share their derived values; `fields` are the members of Config that it reads."""
+    """The struct of the families that share their derived values; `fields` are the members of `base` that it reads."""
 
     name: str
+    base: str
     families: tuple[str, ...]
     fields: tuple[str, ...]
     values: tuple[CppValue, ...]
@@ -105,7 +106,8 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
         if name in formulas.names
     )
     fields = tuple(sorted(name for name in ordered if name not in (*formulas.names, "a_k_major")))
-    return DerivedStruct(f"{prefix}Derived", tuple(family.name for family in families), fields, values)
+    base = "WithOptionalKeys<Config>" if families[0].lds_keys else "Config"
+    return DerivedStruct(f"{prefix}Derived", base, tuple(family.name for family in families), fields, values)
 
 
 def _text(node: ast.expr) -> str:

@@ -39,6 +39,8 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     ),
     "wave_ratio": lambda i: (f"{i.load_waves}x{i.math_waves}", f"{i.load_waves}:{i.math_waves}"),
     "vector": lambda i: (f"{i.a_vector}x{i.b_vector}x{i.c_vector}",),
+    "lds_write": lambda i: (f"{i.a_dst_vector}x{i.b_dst_vector}",) if FAMILIES[i.family].lds_keys else (),
+    "copy_k1": lambda i: (f"{i.ak1}x{i.bk1}",) if FAMILIES[i.family].lds_keys else (),
     "name": lambda i: (i.name,),
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),

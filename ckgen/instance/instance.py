@@ -22,6 +22,7 @@ from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 # YAML and Python use CK's names, instance names use the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
+BY_RULE = ("a_write", "b_write", "a_k1", "b_k1")  # fields that are 0 if a rule gives the value
 _DERIVED_NAMES = frozenset(DERIVED_NAMES)
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _LONGEST = 500  # characters of a name: more than file systems allow; it bounds the backtracking of the pattern
@@ -30,7 +31,8 @@ _NAME = re.compile(
     r"(?:_(?P<function>[a-z0-9_]+?))?_(?P<layout>[a-z]+_[a-z]+_[a-z]+)"
     rf"_(?P<dtype>{'|'.join(sorted(DTYPES, key=len, reverse=True))})_(?P<conv_spec>default|1x1s1p0)"
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
-    r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)_s(?P<stages>\d+)"
+    r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
+    r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?_s(?P<stages>\d+)"
     r"(?P<generic>_generic)?",
     re.ASCII,
 )
@@ -38,7 +40,10 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Instance(Fields):
-    """A kernel as a record. All fields except `archs` form its identity and are part of the name."""
+    """A kernel as a record. All fields except `archs` form its identity and are part of the name.
+
+    `a_write`, `b_write`, `a_k1` and `b_k1` are 0 if a rule gives the value.
+    """
 
     family: str
     layout: str
@@ -56,6 +61,10 @@ class Instance(Fields):
     stages: int
     generic: bool = False
     operation: str = DEFAULT_OPERATION
+    a_write: int = 0
+    b_write: int = 0
+    a_k1: int = 0
+    b_k1: int = 0
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
@@ -75,7 +84,10 @@ class Instance(Fields):
         return (
             f"{self._prefix}_{CONV_SPECS[self.conv_spec]}"
             f"_{self.m_per_block}x{self.n_per_block}x{self.k_per_block}_w{self.load_waves}x{self.math_waves}"
-            f"_xdl{self.m_per_xdl}_v{self.a_vector}x{self.b_vector}x{self.c_vector}_s{self.stages}"
+            f"_xdl{self.m_per_xdl}_v{self.a_vector}x{self.b_vector}x{self.c_vector}"
+            + (f"_lds{self.a_write}x{self.b_write}" if self.a_write or self.b_write else "")
+            + (f"_k{self.a_k1}x{self.b_k1}" if self.a_k1 or self.b_k1 else "")
+            + f"_s{self.stages}"
             + ("_generic" if self.generic else "")
         )
 
@@ -94,6 +106,21 @@ class Instance(Fields):
         """The C++ type of the layouts in namespace ckgen::layout, with the layout of the input first:
         `NHWGC_GKYXC_NHWGK`."""
         return tensors_first_to_last(self.layout).replace("/", "_")
+
+    @property
+    def given_copy(self) -> bool:
+        """True if the spec gives LDS writes or K1, as for CK's rows; those by rule are at least as wide."""
+        return self.given_write or self.given_k1
+
+    @property
+    def given_write(self) -> bool:
+        """True if the spec gives the LDS writes."""
+        return self.a_write > 0
+
+    @property
+    def given_k1(self) -> bool:
+        """True if the spec gives K1."""
+        return self.a_k1 > 0
 
     @property
     def uses_tma(self) -> bool:
@@ -152,6 +179,7 @@ def parse(name: str) -> Instance:
     words: dict[str, Any] = match.groupdict()
     operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
+    words.update((key, 0) for key in BY_RULE if words[key] is None)
     words["operation"] = operation.name
     words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
     words["layout"] = words["layout"].upper().replace("_", "/")

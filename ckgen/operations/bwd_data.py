@@ -14,7 +14,7 @@ from typing import Any
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
-from ckgen.operations.record import Extents, Gemm, Operation
+from ckgen.operations.record import CkRows, Extents, Gemm, Operation
 
 
 def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
@@ -109,4 +109,11 @@ BWD_DATA = Operation(
     own_derived="WithFunction",
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
+    ck=CkRows(
+        "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1",
+        (
+            *("block_size", "m", "n", "k", "ak1", "bk1", "conv_spec", "m_per_xdl", "n_per_xdl"),
+            *("m_xdl_per_wave", "n_xdl_per_wave", "a", "b", "shuffle_m", "shuffle_n"),
+        ),
+    ),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import Extents, Operation
+from ckgen.operations.record import CkRows, Extents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -96,4 +96,19 @@ BWD_WEIGHT = Operation(
     own_derived="",
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
+    ck=CkRows(
+        "DeviceGroupedConvBwdWeight_Xdl_CShuffle",
+        (
+            *("block_size", "m", "n", "k0", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+            *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
+        ),
+        (
+            *("ndim", "in_layout", "wei_layout", "out_layout", "in_type", "wei_type", "out_type", "acc_type"),
+            *("in_op", "wei_op", "out_op", "conv_spec", "block_size", "m", "n", "k0", "k1", "m_per_xdl", "n_per_xdl"),
+            *("m_xdl_per_wave", "n_xdl_per_wave"),
+            *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
+            *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
+            *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
+        ),
+    ),
 )

@@ -24,6 +24,16 @@ class Extents(NamedTuple):
     k: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class CkRows:
+    """The class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
+    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings."""
+
+    name: str
+    type_string: tuple[str, ...]
+    serialised: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """One operation, as matrix products C = A x B.
@@ -69,6 +79,7 @@ class Operation:
     own_derived: str
     c_reference: str
     problem_set: str
+    ck: CkRows = field(repr=False)
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:

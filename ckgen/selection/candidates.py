@@ -183,7 +183,7 @@ def _overflows(instance: Instance, problem: ConvProblem) -> bool:
     return 0 < FAMILIES[instance.family].kept_rows(instance) < _terms(instance, problem)
 
 
-def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, str]:
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, bool, int, bool, str]:
     """The sort key of instances without measurements. A cost model of an architecture would replace this function."""
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
@@ -192,6 +192,7 @@ def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, i
         instance.generic,
         _overflows(instance, problem),
         read,
+        instance.given_copy,
         -vectors,
         instance.conv_spec == "Default",
         instance.name,

@@ -39,6 +39,7 @@ from ckgen.spec.types import (
     Many,
     Model,
     OneOrMany,
+    Operands,
     OperationName,
     SetName,
     Tile,
@@ -59,6 +60,8 @@ AXES = (
     "k_per_block",
     "m_per_xdl",
     "vector",
+    "lds_write",
+    "copy_k1",
     "stages",
 )
 
@@ -86,6 +89,14 @@ class Axes(Model):
         None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
     )
     vector: Axis[Vector] | None = Field(None, description="Elements per global access; by rule if absent.")
+    lds_write: Axis[Operands] | None = Field(
+        None,
+        description="Elements of GEMM-K per LDS write of A and of B; by rule what a thread has (xdl, wavelet).",
+    )
+    copy_k1: Axis[Operands] | None = Field(
+        None,
+        description="CK's AK1 and BK1, elements of GEMM-K that a copy treats as one; by rule 16 bytes (xdl, wavelet).",
+    )
     stages: Axis[Count] | None = Field(
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
     )
@@ -199,6 +210,8 @@ MODELS: dict[str, type[Model]] = {
     "exclude": Axes,
     "tile": Tile,
     "vector": Vector,
+    "lds_write": Operands,
+    "copy_k1": Operands,
 }
 
 

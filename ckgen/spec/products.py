@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import Place
 from ckgen.families.registry import FAMILIES
-from ckgen.families.vectors import Shape, Width
+from ckgen.families.vectors import BANK_BYTES, Shape, Width
 from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.instance import Instance
 from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.provenance import Choice
 from ckgen.spec.translate import Path, find_place
-from ckgen.spec.types import Tile, Vector
+from ckgen.spec.types import Operands, Tile, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice per axis of AXES, None if the value is given by rule
 CONV_SPEC = "Default"  # by rule
@@ -142,9 +142,25 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         operation=kind.operation,
         function=values.get("function") or PASS_THROUGH,
     )
+    if family.lds_keys:
+        instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
     if "stages" in values or not load_waves:
         return instance
     return replace(instance, stages=family.stages(instance))
+
+
+def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | None) -> Instance:
+    """The instance with CK's K1 and LDS writes; values that a rule gives stay 0, so that each kernel has one name."""
+    if k1 is not None:
+        given = (k1.a or instance.ak1, k1.b or instance.bk1)
+        if given != (instance.ak1, instance.bk1):
+            instance = replace(instance, a_k1=given[0], b_k1=given[1])
+    if write is not None:
+        by_rule = (instance.a_dst_vector, instance.b_dst_vector)
+        given = (write.a or by_rule[0], write.b or by_rule[1])
+        if given != by_rule or min(given) * instance.elem_bytes < BANK_BYTES:
+            instance = replace(instance, a_write=given[0], b_write=given[1])
+    return instance
 
 
 def _widths(vector: Vector | None) -> tuple[Width, Width, Width]:
@@ -187,6 +203,8 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         )
     if axis == "wave_ratio":
         return bool(value == (instance.load_waves, instance.math_waves))
+    if axis in ("lds_write", "copy_k1"):
+        return FAMILIES[instance.family].lds_keys and _matches_operands(axis, value, instance)
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
         copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
@@ -196,3 +214,8 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         wanted = zip(_widths(value), by_rule, widths, strict=True)
         return all(given is None or expected == actual for given, expected, actual in wanted)
     return bool(getattr(instance, axis) == value)
+
+
+def _matches_operands(axis: str, value: Operands, instance: Instance) -> bool:
+    writes = (instance.a_dst_vector, instance.b_dst_vector) if axis == "lds_write" else (instance.ak1, instance.bk1)
+    return value.a in (None, writes[0]) and value.b in (None, writes[1])

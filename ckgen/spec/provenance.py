@@ -11,6 +11,8 @@ from ckgen.instance.checker import Violation
 from ckgen.instance.instance import Instance
 from ckgen.spec.types import Tile, Vector
 
+OPERAND_FIELDS = {"lds_write": ("a_write", "b_write"), "copy_k1": ("a_k1", "b_k1")}
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -66,6 +68,8 @@ class Provenance:
         found.append(self._origin(instance, "m_per_xdl", "m_per_xdl"))
         found += self._waves(instance, group)
         found += [self._vector(instance, which) for which in "abc"]
+        for axis, fields in OPERAND_FIELDS.items():
+            found += [self._origin(instance, field, axis) for field in fields]
         found.append(self._origin(instance, "stages", "stages"))
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))

@@ -246,6 +246,32 @@ class Vector(Model):
         return "{" + ", ".join(parts) + "}"
 
 
+class Operands(Model):
+    """Elements of GEMM-K for A and B of the matrix product: one number for both, or a map."""
+
+    a: Annotated[int, Field(ge=1, le=64)] | None = None
+    b: Annotated[int, Field(ge=1, le=64)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
+        if type(value) is not int:
+            message = f"{_shown(value)} is not a number of elements"
+            raise refuse("bad-operands", message, "write a number, or a map such as {a: 8, b: 2}")
+        return {"a": value, "b": value}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 64}, handler(schema)]}
+
+    def __str__(self) -> str:
+        if self.a == self.b:
+            return str(self.a)
+        return "{" + ", ".join(f"{name}: {value}" for name, value in (("a", self.a), ("b", self.b)) if value) + "}"
+
+
 def describe_type(value: Any) -> str:
     """A description of the kind of a value in the file, for use in a sentence."""
     if value is None:

@@ -5,7 +5,8 @@ A predicted table has the form of a measured one and is used in the same way, bu
 the architecture replace it.
 
 The generic instance is ranked only for problems that no other instance takes. The model counts bytes, not accesses, so
-an instance that loads one element at a time would rank as high as one that loads eight.
+an instance that loads one element at a time would rank as high as one that loads eight. For the same reason instances
+with LDS writes of the spec, which are narrower than those by rule, are not ranked.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
     table = read_table(root / code)
     book = CodeBook(table.arch, table)
     every = expand_document(source.load(root / spec)).instances
-    instances = [i for i in every if i.operation == operation and table.arch in i.archs and i.function == PASS_THROUGH]
+    known = [i for i in every if i.operation == operation and table.arch in i.archs and i.function == PASS_THROUGH]
+    instances = [i for i in known if not i.given_copy]
     rows = tuple(
         row
         for problem in _problems(operation)

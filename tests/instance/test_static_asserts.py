@@ -51,10 +51,11 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "Layout::vector == 1": "BwdDataLayouts gives A's layout this vector",
     },
     "block/tile_copy.hpp": {
-        "Slices * Threads == plane_threads * (KPerBlock / Layout::k1)": (
+        "Slices * Threads * RowVector * column_vector == Layout::columns * KPerBlock": (
             *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
         ),
-        "Threads % plane_threads == 0": (
+        "sizeof(V) == 2 * sizeof(Half)": ("vector-width",),
+        "Threads % run == 0 && parts % run_parts == 0": (
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },

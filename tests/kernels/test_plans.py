@@ -236,6 +236,13 @@ def test_one_launch_checks_the_problem_once(core: ctypes.CDLL) -> None:
     assert core.launch_twice(c_problem(problem, 2), tiles((128, 256, 64))) == 1
 
 
+def test_a_workspace_of_unknown_size_is_not_used(core: ctypes.CDLL) -> None:
+    """A caller that never asks for the size computed it for CK's kernels, which need less or none."""
+    problem = c_problem(make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1), 2)
+    assert core.split_with_workspace(problem, tiles((128, 256, 64)), 1) == 2
+    assert core.split_with_workspace(problem, tiles((128, 256, 64)), 0) == 1
+
+
 def test_an_argument_of_another_operator_is_planned_anew(core: ctypes.CDLL) -> None:
     """The first kernel takes the problem; the second, with wider vectors, does not."""
     problem = make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1)

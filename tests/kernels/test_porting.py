@@ -71,7 +71,7 @@ def test_the_row_of_the_page_is_its_entry() -> None:
                 if value.isdecimal() or name in ("conv_spec", "function") and value != "Empty_Tuple":
                     assert value == str(getattr(made, name)), name
                     compared.append(name)
-    assert len(compared) == 16 and {"function", "conv_spec", "k1", "m_xdl_per_wave", "c_vector"} <= set(compared)
+    assert len(compared) == 16 and {"function", "conv_spec", "ak1", "m_xdl_per_wave", "c_vector"} <= set(compared)
 
 
 @pytest.mark.compiles
@@ -95,12 +95,12 @@ def type_string(made: Instance) -> str:
     atoms = [made.m_xdl_per_wave, made.n_xdl_per_wave]
     if made.operation == BWD_WEIGHT:
         name = f"DeviceGroupedConvBwdWeight_Xdl_{wavelet}CShuffle"
-        front = [*tile, made.k_per_block // made.k1]
+        front = [*tile, made.k_per_block // made.ak1]
         copies = [made.a_vector, made.a_dst_vector, made.b_vector, made.b_dst_vector]
-        back = [made.k1, *atoms, *copies, 1, 1, made.c_vector]
+        back = [made.ak1, *atoms, *copies, 1, 1, made.c_vector]
     else:
         name = f"DeviceGroupedConvBwdDataMultipleD_Xdl_{wavelet}CShuffle{'' if wavelet else '_v1'}"
-        front = [*tile, made.k_per_block, made.k1, made.k1]
+        front = [*tile, made.k_per_block, made.ak1, made.bk1]
         back = [made.m_per_xdl, made.m_per_xdl, *atoms, made.a_vector, made.b_vector, 1, 1]
     return f"{name}<{', '.join(map(str, (*front, made.conv_spec, *back)))}>"
 

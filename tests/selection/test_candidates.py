@@ -202,3 +202,9 @@ def test_architectures() -> None:
     assert runs_on(ARCHS, "gfx942") and not runs_on(ARCHS, "gfx1100")
     assert runs_on(ARCHS, "sm_80") and runs_on(ARCHS, "host") and runs_on(ARCHS, "")
     assert not runs_on(("sm_90a",), "") and runs_on((), "gfx1100")
+
+
+def test_copies_by_rule_come_before_those_that_the_spec_gives() -> None:
+    """CK's rows write less to LDS at once, although they read more from memory at once."""
+    narrow = replace(SMALL, b_write=1, a_write=8, a_vector=8)
+    assert names(PLANE, own=(narrow, SMALL)) == [SMALL.name, narrow.name]

@@ -48,7 +48,9 @@ def test_list_records_hold_everything() -> None:
 def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     rows = [dict(zip(MATRIX_HEADERS, row, strict=True)) for row in support_matrix(instances_of(BWD_WEIGHT))]
     assert len(rows) == 24
-    assert all(row["generic"] == "yes" and row["xdl"] == "32" for row in rows)
+    for row in rows:
+        more = 0 if row["layout"] == "NWGC/GKXC/NWGK" else 4 if row["dtype"] == "f32" else 14  # set ck_rows
+        assert row["generic"] == "yes" and row["xdl"] == str(32 + more)
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
     assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"6"}
@@ -199,9 +201,9 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("generic=true a_vector=8 dtype=f16", ["generic-vectors", "why: Only single elements divide"]),
         (
             "set=ci tile=256x128",
-            ["120 such instances exist", "selects none of them", "add the line `tile=256x128`"],
+            ["132 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
-        ("set=nightly family=xdl", ["there is no set `nightly`; sets are full, default, ci"]),
+        ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, full, default, ci"]),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),
         ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
         ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),
@@ -211,6 +213,18 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("block_size=100", ["`100` is not a valid value of block_size"]),
         ("tile=huge", ["`huge` is not a valid value of tile"]),
         ("block_size=512 tile=64x64 family=xdl", ["tile-n-waves", "nearest change"]),
+        (
+            "lds_write=4x4 tile=128x128 block_size=256 family=xdl dtype=f16 operation=grouped_conv_bwd_weight",
+            ["a-copy-cover: 256 threads x 8x4"],
+        ),
+        (
+            "copy_k1=4x8 dtype=f16 family=xdl operation=grouped_conv_bwd_data",
+            ["k1-divides: copy_k1 of 4 (A) and 8 (B)"],
+        ),
+        (
+            "b_k1=4 dtype=f16 tile=128x256 operation=grouped_conv_bwd_data",
+            ["`copy_k1: {b: 4}`"],
+        ),
     ],
 )
 def test_explain_of_what_is_absent(words: str, expected: list[str]) -> None:

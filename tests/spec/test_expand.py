@@ -72,12 +72,18 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    full = weight + data + fused
+    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17))
+    full = weight + data + fused + ck_rows
     default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5
-    chosen = {"default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
     assert sizes == {"full": full, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
+
+
+def is_ck_row(instance: Instance) -> bool:
+    """True if an instance is in set ck_rows: a row with CK's numbers where ours differ."""
+    return instance.name in frozenset(default_expansion().sets["ck_rows"])
 
 
 def is_cks_wavelet(instance: Instance) -> bool:
@@ -167,7 +173,7 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
     made = [
         as_ck_row(instance)
         for instance in default_expansion().instances
-        if instance.family == "xdl" and not instance.generic
+        if instance.family == "xdl" and not instance.generic and not is_ck_row(instance)
         if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
     ]
     assert len(made) == 16
@@ -190,6 +196,7 @@ def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layou
             as_ck_row(instance)
             for instance in instances_of(BWD_DATA)
             if instance.family == "xdl" and not instance.generic and instance.function == function
+            if not is_ck_row(instance)
             if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
         ]
         assert sorted(key({name: row[name] for name in BWD_DATA_FACTS["rows"][0]}) for row in made) == sorted(wanted)
@@ -241,7 +248,7 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expected = [
         i.name
         for i in instances_of(BWD_WEIGHT)
-        if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC)
+        if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
     ]
     weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
     assert [name for name in expansion.sets["default"] if name in weights] == expected

@@ -21,7 +21,7 @@ std::vector<BankCount> all_counts;
 
 int phase_of(const BankRules& rules, int lane, int bytes, bool write) {
     if(write || bytes != kWidestBytes)
-        return lane * bytes / kPhaseBytes;
+        return lane * std::max(bytes, kWordBytes) / kPhaseBytes;
     return lane / kHalfWave * kWaveSize + rules.wide_read_phase[lane % kHalfWave / 4];
 }
 
@@ -57,7 +57,7 @@ BankCycles bank_cycles(const BankRules& rules, const LaneOffsets& offsets, int b
     std::vector<std::vector<int>> phases(2 * kWaveSize);
     for(int lane = 0; lane < kWaveSize; ++lane) {
         const int offset = offsets[static_cast<size_t>(lane)];
-        for(int word = offset / kWordBytes; offset >= 0 && word < (offset + bytes) / kWordBytes; ++word)
+        for(int word = offset / kWordBytes; offset >= 0 && word <= (offset + bytes - 1) / kWordBytes; ++word)
             phases[static_cast<size_t>(phase_of(rules, lane, bytes, write))].push_back(word);
     }
     BankCycles cycles;

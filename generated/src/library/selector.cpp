@@ -211,7 +211,7 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 auto rule_order(int position, const Extents& own, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
     const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
-    return std::make_tuple(i.generic, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
+    return std::make_tuple(i.generic, overflows(i, own), saturated(tiles(i, own, sizes.groups), values), i.given_copy,
                            -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
 }
 

@@ -198,8 +198,10 @@ std::string unsupported_reason(const PlannedKernel<Operation>& kernel, const Bas
 
 template <class Operation>
 std::size_t workspace_size(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+    const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
+    a.size_asked = true;
     typename Operation::Plan own;
-    return static_cast<std::size_t>(plan_of(kernel, argument_of<Operation>(argument), own).workspace.bytes());
+    return static_cast<std::size_t>(plan_of(kernel, a, own).workspace.bytes());
 }
 
 template <class Operation>
@@ -212,13 +214,15 @@ LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgumen
 }
 
 // A caller may give no workspace, as CK's callers do: the run then uses split_k 1, and allocates memory itself if even
-// that needs some.
+// that needs some. A workspace does not count if the caller never asked for its size: its size is then one that the
+// caller computed for CK's kernels, which take less or none.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const PlannedArgument<Operation>& given = argument_of<Operation>(argument);
     typename Operation::Plan own;
     const typename Operation::Plan& plan = plan_of(kernel, given, own);
-    if(!plan.reason.empty() || plan.workspace.bytes() == 0 || given.p_workspace_ != nullptr)
+    const bool usable = given.p_workspace_ != nullptr && given.size_asked;
+    if(!plan.reason.empty() || plan.workspace.bytes() == 0 || usable)
         return run_with(kernel, plan, given, config);
     PlannedArgument<Operation> a = given;
     a.problem.split_k = 1;

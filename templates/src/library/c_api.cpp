@@ -254,6 +254,7 @@ int32_t ckgen_split_k(int32_t index, const ckgen_problem* problem, int32_t* spli
 int32_t ckgen_run(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                   void* stream, int32_t time_kernel, float* milliseconds) {
     return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->GetWorkSpaceSize(&argument);  // callers know it from ckgen_workspace_size
         instance.op->SetWorkSpacePointer(&argument, workspace);
         StreamConfig config;
         config.stream_id_ = static_cast<platform::Stream>(stream);

@@ -93,6 +93,7 @@ int used_split_k(const char* name, const ckgen_problem* p) {
 
 int run(const char* name, const ckgen_problem* p, void* in, void* wei, const void* out, void* workspace) {
     return with_argument(name, *p, in, wei, out, [&](BaseOperator& op, ConvRunner& runner, BaseArgument& argument) {
+        op.GetWorkSpaceSize(&argument);
         op.SetWorkSpacePointer(&argument, workspace);
         runner.MakeInvoker()->Run(&argument);
         return 0;

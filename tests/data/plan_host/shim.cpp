@@ -46,6 +46,12 @@ using Kernel = PlannedKernel<BwdWeight>;
 using Launch = PlannedLaunch<BwdWeight>;
 
 void launch(uint32, const Launch&, const std::vector<Touched>&, platform::Stream) {}
+const float* partials = nullptr;
+int splits = 0;
+void note(uint32, const Launch& launch, const std::vector<Touched>&, platform::Stream) {
+    partials = launch.args.partial;
+    splits = launch.plan.split_k;
+}
 std::string no_maps(uint32, const Launch&) { return {}; }
 void reduce_nothing(const Launch&, const std::vector<Touched>&, platform::Stream) {}
 
@@ -165,6 +171,21 @@ int launch_twice(const ckgen_problem* problem, const int* tile) {
         run_planned(kernel, argument.get(), StreamConfig{});
     return unsupported_reason(kernel, argument.get()).empty() && size > 0 &&
            workspace_size(kernel, argument.get()) == size;
+}
+
+// The split_k of a run with a workspace whose size was asked for or not; 0 if the partial sums do not lie where they
+// must.
+int split_with_workspace(const ckgen_problem* problem, const int* tile, int asked) {
+    Kernel kernel = kernel_of(tile);
+    kernel.launch = &note;
+    alignas(16) static char memory[4][1 << 20];
+    const auto argument = make_argument(kernel, problem_of(*problem), {}, memory[0], memory[1], memory[2]);
+    argument->p_workspace_ = memory[3];
+    if(asked != 0)
+        workspace_size(kernel, argument.get());
+    run_planned(kernel, argument.get(), StreamConfig{});
+    const bool inside = reinterpret_cast<const char*>(partials) == memory[3];
+    return inside == (asked != 0) ? splits : 0;
 }
 
 // 1 if two tensors of bytes overlap. lengths and strides: 6 of one and 6 of the other; begin: two addresses.

@@ -16,11 +16,11 @@ from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
 from ckgen.families.registry import FAMILIES, FAMILIES_OF
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.spec.expand import Expansion, expand_document
 from ckgen.spec.models import AXES
 from ckgen.spec.products import Kind, build
-from ckgen.spec.types import Tile, Vector
+from ckgen.spec.types import Operands, Tile, Vector
 from ckgen.text.source import loads
 
 # Functions of the spec: D tensors of each kind, scalars, every function of expressions.
@@ -121,6 +121,10 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["vector"] = {part: width for part, width in values["vector"].items() if width is not None}
         if not values["vector"]:
             del values["vector"]
+    if not kind.generic and rng.random() < 0.4:
+        values["lds_write"] = {part: rng.choice((1, 2, 4, 8)) for part in ("a", "b") if rng.random() < 0.7} or {"b": 1}
+    if kind.operation == BWD_DATA and rng.random() < 0.3:
+        values["copy_k1"] = {"a": rng.choice((4, 8, 16)), "b": rng.choice((2, 4, 8, 16))}
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]
@@ -146,4 +150,6 @@ def _as_read(axis: str, value: Any) -> Any:
         return Tile(**value)
     if axis == "vector":
         return Vector(**value)
+    if axis in ("lds_write", "copy_k1"):
+        return Operands(**value)
     return tuple(value) if axis == "wave_ratio" else value

@@ -4,7 +4,7 @@
 //
 // A thread copies `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector elements,
 // transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first the parts
-// of a slot, then neighbouring columns, then planes.
+// of a slot, then neighbouring columns, then planes. With few threads, a slice fills only some parts of each slot.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -26,6 +26,26 @@ struct WordsOrLess<1> {
     using type = Vec<uint8, 1>;
 };
 
+// A load of at most 32 bytes; no instruction loads more than 16.
+template <class V, class Window>
+CKGEN_DEVICE V load_vector(const platform::Thread& thread, const Window& window, uint32 offset) {
+    if constexpr(sizeof(V) <= 16) {
+        return window.template load<V>(thread, offset);
+    } else {
+        using Half = Vec<uint32, 4>;
+        static_assert(sizeof(V) == 2 * sizeof(Half), "two loads");
+        const auto low = window.template load<Half>(thread, offset);
+        const auto high = window.template load<Half>(thread, offset + sizeof(Half));
+        V value;
+        CKGEN_UNROLL
+        for(int word = 0; word < 4; ++word) {
+            value[word] = low[word];
+            value[word + 4] = high[word];
+        }
+        return value;
+    }
+}
+
 template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads>
 struct TileCopy {
     using T = T_;
@@ -33,21 +53,23 @@ struct TileCopy {
     static constexpr int rows = RowVector;
     static constexpr int slices = Slices;
     static constexpr int column_vector = Layout::vector;
-    static constexpr int parts = Layout::k1 / RowVector;               // threads that fill one slot
-    static constexpr int threads_x = Layout::columns / column_vector;  // threads across the columns
-    static constexpr int plane_threads = parts * threads_x;
-    static_assert(Slices * Threads == plane_threads * (KPerBlock / Layout::k1), "the blocks cover the tile exactly");
-    static_assert(Threads % plane_threads == 0, "a thread has the same columns in every slice");
+    static constexpr int parts = Layout::k1 / RowVector;                  // threads that fill one slot
+    static constexpr int threads_x = Layout::columns / column_vector;     // threads across the columns
+    static constexpr int run_parts = min_of(parts, Threads / threads_x);  // parts of a slot that a slice fills
+    static constexpr int run = run_parts * threads_x;                     // threads in one plane
+    static_assert(Slices * Threads * RowVector * column_vector == Layout::columns * KPerBlock,
+                  "the blocks cover the tile exactly");
+    static_assert(Threads % run == 0 && parts % run_parts == 0, "a thread has the same columns in every slice");
 
     // A slice of a wave has this many groups of RowVector neighbouring rows, one group per thread.
     static constexpr int k_per_block = KPerBlock;
-    static constexpr int wave_groups = parts * runs_in_wave(Threads, plane_threads);
-    static constexpr int slice_rows = Threads / plane_threads * Layout::k1;  // from one slice to the next
+    static constexpr int wave_groups = run_parts * runs_in_wave(Threads, run);
+    static constexpr int slice_rows = Threads / threads_x * RowVector;  // from one slice to the next
 
     // Registers hold whole words if an access has them, because the transposition works on words.
     static constexpr int row_bytes = column_vector * static_cast<int>(sizeof(T));
     using GlobalVector = typename WordsOrLess<row_bytes>::type;
-    using LdsVector = Vec<uint32, RowVector* static_cast<int>(sizeof(T)) / 4>;
+    using LdsVector = typename WordsOrLess<RowVector* static_cast<int>(sizeof(T))>::type;
     struct Registers {
         GlobalVector data[Slices][RowVector];
     };
@@ -56,24 +78,25 @@ struct TileCopy {
     template <class Window>
     static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
                                    Registers& registers, int slice, int row) {
-        registers.data[slice][row] = window.template load<GlobalVector>(thread, offset);
+        registers.data[slice][row] = load_vector<GlobalVector>(thread, window, offset);
     }
 
     // Tile row and tile column of the first element of a slice.
     static CKGEN_HD constexpr int row_of(int thread, int slice) {
-        return thread / plane_threads * Layout::k1 + thread % parts * RowVector + slice * slice_rows;
+        return thread / run * Layout::k1 + thread % run_parts * RowVector + slice * slice_rows;
     }
-    static CKGEN_HD constexpr int column_of(int thread) { return thread / parts % threads_x * column_vector; }
+    static CKGEN_HD constexpr int column_of(int thread) { return thread / run_parts % threads_x * column_vector; }
     static CKGEN_HD constexpr int wave_row(int thread) {
         return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
     }
     static CKGEN_HD constexpr int group_of(int thread) { return (row_of(thread, 0) - wave_row(thread)) / RowVector; }
 
-    // LDS byte of a thread's slice, element 0: slices are whole planes apart.
+    // LDS byte of a thread's slice, element 0: slices are whole planes apart, or parts of a slot.
     static CKGEN_HD constexpr int lds_byte(int thread, int slice) {
         const int row = row_of(thread, 0);
         return Layout::byte_of(row / Layout::k1, Layout::slot_of_column(column_of(thread))) +
-               row % Layout::k1 * static_cast<int>(sizeof(T)) + slice * (Threads / plane_threads) * Layout::plane_bytes;
+               row % Layout::k1 * static_cast<int>(sizeof(T)) + slice * slice_rows / Layout::k1 * Layout::plane_bytes +
+               slice * slice_rows % Layout::k1 * static_cast<int>(sizeof(T));
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
@@ -97,6 +120,11 @@ private:
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const GlobalVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;
+        if constexpr(sizeof(LdsVector) == 2) {
+            const uint32 word = rows[0][column / 2];
+            line[0] = static_cast<uint16>(column % 2 == 0 ? word : word >> 16);
+            return line;
+        }
         CKGEN_UNROLL
         for(int word = 0; word < RowVector * static_cast<int>(sizeof(T)) / 4; ++word) {
             if constexpr(sizeof(T) == 4) {

@@ -4,6 +4,7 @@
 
 #include "ckgen/config/layout.hpp"
 #include "ckgen/config/operations.hpp"
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/types.hpp"
 
 // clang-format off: one value per line
@@ -11,20 +12,24 @@ namespace ckgen {
 
 // Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
-struct Derived : Config {
+struct Derived : WithOptionalKeys<Config> {
     static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
-    using Config::a_vector;
-    using Config::b_vector;
-    using Config::k_per_block;
-    using Config::load_waves;
-    using Config::m_per_block;
-    using Config::m_per_xdl;
-    using Config::math_waves;
-    using Config::n_per_block;
-    using Config::stages;
+    using WithOptionalKeys<Config>::a_k1;
+    using WithOptionalKeys<Config>::a_vector;
+    using WithOptionalKeys<Config>::a_write;
+    using WithOptionalKeys<Config>::b_k1;
+    using WithOptionalKeys<Config>::b_vector;
+    using WithOptionalKeys<Config>::b_write;
+    using WithOptionalKeys<Config>::k_per_block;
+    using WithOptionalKeys<Config>::load_waves;
+    using WithOptionalKeys<Config>::m_per_block;
+    using WithOptionalKeys<Config>::m_per_xdl;
+    using WithOptionalKeys<Config>::math_waves;
+    using WithOptionalKeys<Config>::n_per_block;
+    using WithOptionalKeys<Config>::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
@@ -47,8 +52,10 @@ struct Derived : Config {
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
-    static constexpr int a_dst_vector = (a_k_major ? k1 : max_of(1, min_of(k1, a_elems / a_vector)));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
-    static constexpr int b_dst_vector = max_of(1, min_of(k1, b_elems / b_vector));  // Elements along GEMM-K that one LDS write of B stores.
+    static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
+    static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int b_dst_vector = (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector)));  // Elements along GEMM-K that one LDS write of B stores.
     static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
     static constexpr int b_slices = b_elems / (b_vector * b_dst_vector);  // Pieces of B, b_vector x b_dst_vector, that a copy thread moves.
     static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.

@@ -34,6 +34,10 @@ struct BwdWeightRules {
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
     static constexpr auto k1 = D::k1;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
     static constexpr auto epilogue_rows = D::epilogue_rows;
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
@@ -44,7 +48,7 @@ struct BwdWeightRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
-    static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
     static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
@@ -55,9 +59,10 @@ struct BwdWeightRules {
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0, "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0, "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1");
-    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
-    static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
+    static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert(ak1 == k1 && bk1 == k1, "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
     static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");
@@ -181,6 +186,10 @@ struct BwdDataRules {
     static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
     static constexpr auto epilogue_rows = D::epilogue_rows;
     static constexpr auto block_size = D::block_size;
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
@@ -193,7 +202,7 @@ struct BwdDataRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
-    static_assert(16 % (a_vector * elem_bytes) == 0 && 16 % (b_vector * elem_bytes) == 0, "vector-width: a global read of A or B is a power of two of elements and at most 16 bytes");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
     static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
@@ -202,8 +211,10 @@ struct BwdDataRules {
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0, "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1");
-    static_assert(a_dst_vector * elem_bytes >= 4 && b_dst_vector * elem_bytes >= 4 && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes");
+    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert(a_write == 0 || a_write == a_dst_vector, "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
+    static_assert(ak1 % k1 == 0 && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
     static_assert((a_channels_last || a_vector == 1) && (b_channels_last || b_vector == 1) && (c_channels_last || c_vector == 1), "channels-first-vectors: a tensor whose channels do not come last is accessed one element at a time");

@@ -24,6 +24,7 @@ struct InstanceFields {
     int values;                                // read per term of a tile's sums
     int macs;                                  // per term and tap, if they may take longer than reading; else 0
     int a_vector, b_vector, c_vector;
+    bool given_copy;  // the spec gives its LDS writes or K1, as for CK's rows
     int weight_rows;  // rows of GEMM-K that stay in LDS: family stationary, else 0
     bool any_filter;  // its conv_spec is Default
     bool all_taps;    // a tile's columns are those of every tap

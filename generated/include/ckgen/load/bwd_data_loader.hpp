@@ -166,7 +166,8 @@ public:
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row)
-            registers.data[slice][row] = window.template load<typename Copy::GlobalVector>(thread, offset_[slice][row]);
+            registers.data[slice][row] =
+                block::load_vector<typename Copy::GlobalVector>(thread, window, offset_[slice][row]);
     }
 
     CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += KPerBlock * args.wei_k_bytes; }
@@ -218,7 +219,8 @@ public:
     using Layouts = BwdDataLayouts<D>;
     using T = typename D::Out;
     static constexpr bool direct = false;
-    using CopyA = block::SlotCopy<T, typename Layouts::A, k_per_block, D::a_vector, D::a_slices, D::copy_threads>;
+    using CopyA =
+        block::SlotCopy<T, typename Layouts::A, k_per_block, min_of(D::a_vector, D::k1), D::a_slices, D::copy_threads>;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
         typename CopyA::Registers a;

@@ -24,6 +24,7 @@ struct PlannedArgument : BaseArgument, ArgumentSplitK {
     const void* p_out = nullptr;
     typename Operation::Plan plan;
     platform::KernelEntry planned_for = nullptr;  // the kernel that the plan is for
+    mutable bool size_asked = false;              // the caller knows how large the workspace must be
 };
 
 // A plan with its pointers, from which a kernel's argument is made.

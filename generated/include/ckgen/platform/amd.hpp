@@ -194,6 +194,10 @@ private:
     LdsPointer lds_;
 };
 template <>
+struct Thread::WordsOf<2> {
+    using type = uint16;
+};
+template <>
 struct Thread::WordsOf<4> {
     using type = int32;
 };

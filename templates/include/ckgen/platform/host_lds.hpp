@@ -71,13 +71,17 @@ public:
     char* find(const Access& a, int offset, int bytes, bool write) {
         if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
             outside(a, offset, bytes, write);
-        if(offset % 4 != 0 || bytes % 4 != 0)
+        if((offset % 4 != 0 || bytes % 4 != 0) && !(write && is_half(offset, bytes)))
             no_words(a, offset, bytes);
         return data_.data() + offset;
     }
     void mark(const Access& a, int offset, int bytes, bool write) {
+        if(is_half(offset, bytes)) {
+            mark_write(a, offset / 4, offset % 4 == 0 ? 1 : 2);
+            return;
+        }
         for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
-            write ? mark_write(a, word) : mark_read(a, word);
+            write ? mark_write(a, word, kBothHalves) : mark_read(a, word);
     }
     // Makes the 8 bytes at `offset` an mbarrier: other accesses to them are errors.
     void keep_mbarrier(int offset) {
@@ -109,6 +113,9 @@ private:
         uint32 write_time = 0;
         int writer = -1;
         int reader = -1;  // kSeveral if more than one thread read in this epoch
+        // Halves of the word, a bit each: written in this workgroup, and in write_epoch.
+        unsigned char written = 0;
+        unsigned char fresh = 0;
     };
     // The last read from a slot. It does not distinguish two lanes of a warp that read the same word.
     struct Reader {
@@ -117,17 +124,23 @@ private:
         int agent = -1;
     };
     static constexpr int kSeveral = -2;
+    static constexpr int kBothHalves = 3;
+
+    // Threads may write 16-bit elements; the halves of a word then have different writers.
+    static bool is_half(int offset, int bytes) { return bytes == 2 && offset % 2 == 0; }
 
     // True if an operation is complete for an agent with knowledge `row`: the workgroup passed a barrier since, or the
     // agent learned of it by other means.
     bool over(int agent, uint32 time, uint64 epoch, const uint32* row) const {
         return epoch < first_epoch_ || (epoch < epoch_ && agent < first_asynchronous_) ||
-               (row != nullptr && row[agent] >= time);
+               (row != nullptr && agent >= 0 && row[agent] >= time);
     }
 
-    void mark_write(const Access& a, int word) {
+    void mark_write(const Access& a, int word, int halves) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
-        check_writer(a, word, mark, "write");
+        const bool other_half = mark.write_epoch == epoch_ && (mark.fresh & halves) == 0;
+        if(!other_half || mark.mbarrier_epoch == first_epoch_)
+            check_writer(a, word, mark, "write");
         if(mark.read_epoch == epoch_ && mark.reader != a.self)
             race(a, word, "write", mark.reader, mark.read_site, "read");
         for(uint64 left = mark.read_slots; left != 0; left &= left - 1) {
@@ -136,15 +149,17 @@ private:
                 race(a, word, "write", reader.agent, mark.read_site, "read");
         }
         mark.read_slots = 0;
+        mark.written = static_cast<unsigned char>((mark.write_epoch < first_epoch_ ? 0 : mark.written) | halves);
+        mark.fresh = static_cast<unsigned char>((mark.write_epoch < epoch_ ? 0 : mark.fresh) | halves);
         mark.write_epoch = epoch_;
-        mark.writer = a.agent;
+        mark.writer = other_half && mark.writer != a.agent ? kSeveral : a.agent;
         mark.write_time = a.time;
         mark.write_site = a.site;
     }
 
     void mark_read(const Access& a, int word) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
-        if(mark.write_epoch < first_epoch_)
+        if(mark.write_epoch < first_epoch_ || mark.written != kBothHalves)
             unwritten(a, word);
         check_writer(a, word, mark, "read");
         mark.read_site = a.site;

@@ -115,7 +115,7 @@ struct BwdDataFamily {
     static std::string type_string(const char* suffix) {
         return tensor_operation::device::type_string(
             std::string("DeviceGroupedConvBwdDataMultipleD") + suffix,
-            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, Numbers::k1, Numbers::k1}, D::conv_spec,
+            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block, Numbers::ak1, Numbers::bk1}, D::conv_spec,
             {D::m_per_xdl, D::m_per_xdl, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, D::b_vector, 1,
              1});
     }

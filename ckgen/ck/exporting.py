@@ -1,0 +1,150 @@
+"""Instances as CK writes them: type strings, serialised instances and entries of the dispatcher's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ckgen.ck.notation import SERIALISED, sequence, show
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import TENSORS, physical_axes
+from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.families.registry import FAMILIES
+from ckgen.instance.instance import Instance
+from ckgen.operations.operation import OPERATIONS
+
+DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32"}  # of one element
+VARIANTS = {row.name: row.short for row in OPERATIONS.values()}
+SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stride1_pad0"}
+# Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
+FIXED: dict[str, Any] = {
+    "warp_k": 1,
+    "pipeline": "compv1",
+    "scheduler": "intrawave",
+    "epilogue": "cshuffle",
+    "num_groups_to_merge": 1,
+    "num_wave_groups": 1,
+    "two_stage": False,
+    "explicit_gemm": False,
+    "split_image": False,
+}
+_LARGE_TILE = 256 * 128
+
+
+def has_row(instance: Instance) -> bool:
+    """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
+    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1
+
+
+def type_string(instance: Instance) -> str:
+    """The type string of an instance that has a row."""
+    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
+
+
+def serialised(instance: Instance) -> str | None:
+    """All template arguments; None for an operation whose rows CK's lists give as type strings.
+
+    Clusters follow from the widths as in CK's rows.
+    """
+    name = OPERATIONS[instance.operation].ck.name
+    if name not in SERIALISED:
+        return None
+    return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
+
+
+def _values(instance: Instance) -> dict[str, object]:
+    """The arguments that come from the instance, of both classes."""
+    return {
+        "block_size": instance.block_size,
+        "m": instance.m_per_block,
+        "n": instance.n_per_block,
+        "k": instance.k_per_block,
+        "k0": instance.k_per_block // instance.ak1,
+        "k1": instance.ak1,
+        "ak1": instance.ak1,
+        "bk1": instance.bk1,
+        "conv_spec": instance.conv_spec,
+        "m_per_xdl": instance.m_per_xdl,
+        "n_per_xdl": instance.m_per_xdl,
+        "m_xdl_per_wave": instance.m_xdl_per_wave,
+        "n_xdl_per_wave": instance.n_xdl_per_wave,
+        "a": instance.a_vector,
+        "b": instance.b_vector,
+        "c": instance.c_vector,
+        "a_dst": instance.a_dst_vector,
+        "b_dst": instance.b_dst_vector,
+        "shuffle_m": 1,
+        "shuffle_n": 1,
+    }
+
+
+def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, object]:
+    """All template arguments."""
+    dtype = DTYPES[instance.dtype]
+    k0 = instance.k_per_block // instance.ak1
+    values: dict[str, object] = dict.fromkeys(names, 1)
+    values |= _values(instance)
+    values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
+    values |= {"ndim": instance.ndim, "acc_type": "fp32"}
+    for tensor in TENSORS:
+        values[f"{tensor}_layout"] = physical_axes(tensor, instance.layout)
+        values[f"{tensor}_type"] = DTYPE_WORDS[dtype.element(tensor).name]
+    for part, width in (("a", instance.a_dst_vector), ("b", instance.b_dst_vector)):
+        parts = max(1, instance.ak1 // width)
+        cluster = (1, k0, instance.block_size // (k0 * parts), parts)
+        values[f"{part}_cluster"] = sequence(cluster)
+        values[f"{part}_order"] = sequence((0, 3, 1, 2))
+        values[f"{part}_source_order"] = sequence((0, 2, 1, 3))
+        values[f"{part}_dimension"] = 2
+        values[f"{part}_extra"] = "true"
+        values[f"{part}_compute"] = DTYPE_WORDS[dtype.out_type]
+    columns = 8 if instance.block_size == 256 and instance.m_per_block * instance.n_per_block >= _LARGE_TILE else 4
+    values["c_cluster"] = sequence((1, 16 if instance.block_size == 64 else 32, 1, columns))
+    return values
+
+
+def dispatcher_record(instance: Instance) -> dict[str, Any]:
+    """The entry of an instance in the dispatcher's JSON, without its number."""
+    return {
+        "tile_m": instance.m_per_block,
+        "tile_n": instance.n_per_block,
+        "tile_k": instance.k_per_block,
+        "warp_m": instance.m_waves,
+        "warp_n": instance.n_waves,
+        "warp_k": FIXED["warp_k"],
+        "warp_tile_m": instance.m_per_xdl,
+        "warp_tile_n": instance.m_per_xdl,
+        "warp_tile_k": warp_tile_k(instance),
+        "vector_size_a": instance.a_vector,
+        "vector_size_b": instance.b_vector,
+        "vector_size_c": instance.c_vector,
+        **{key: value for key, value in FIXED.items() if key != "warp_k"},
+        "double_smem_buffer": instance.stages == 2,
+        "specialization": SPECIALIZATIONS[instance.conv_spec],
+    }
+
+
+def warp_tile_k(instance: Instance) -> int:
+    """GEMM-K of the atom as CK's lists give it; our atom follows from the architecture."""
+    if instance.elem_bytes == 4:
+        return instance.k_per_block // 4
+    return 16 if instance.m_per_xdl == 16 else max(8, instance.k_per_block // 4)
+
+
+def dispatcher_file(instances: Sequence[Instance]) -> dict[str, Any]:
+    """The dispatcher's JSON of instances of one operation, layout and data type; raises CkgenError (exit 2) if there
+    are several."""
+    kinds = sorted({(made.operation, made.layout, made.dtype) for made in instances})
+    if len(kinds) != 1:
+        notes = tuple(f"operation={operation} layout={layout} dtype={dtype}" for operation, layout, dtype in kinds)
+        message = f"a file has one operation, layout and data type, these instances have {len(kinds)}"
+        raise CkgenError([Diagnostic(None, "ck-file", message, "add filters, such as one of these", notes=notes)])
+    operation, layout, dtype = kinds[0]
+    return {
+        "variant": VARIANTS[operation],
+        "ndim_spatial": instances[0].ndim,
+        "layout": physical_axes("in", layout).lower(),
+        "datatype": DTYPE_WORDS.get(dtype, dtype),
+        "instances": [{"id": number, **dispatcher_record(made)} for number, made in enumerate(instances)],
+    }

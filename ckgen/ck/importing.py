@@ -1,0 +1,167 @@
+"""CK's own instance lists as a spec: files of rows, and what each row becomes.
+
+A `.conf` file has one type string or serialised instance per line, `#` begins a comment. Type strings do not name a
+layout and a data type, so the file's name does, as `nhwgc_fp16.conf`, or the caller. The dispatcher's JSON names both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ckgen.ck.dispatcher import read_dispatcher
+from ckgen.ck.exporting import serialised, type_string
+from ckgen.ck.notation import OPERATION_OF, Parsed, parse
+from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
+from ckgen.ck.words import dtype_of, layout_of
+from ckgen.errors import CkgenError, Diagnostic, Place
+from ckgen.instance.checker import Checker
+from ckgen.text import reading
+from ckgen.text.source import loads
+
+MAX_BYTES = 16 * 1024 * 1024
+_STEM = re.compile(r"(?P<layout>[a-z]+)_(?P<dtype>[a-z0-9]+(?:_fp32_bf16)?)(?:_\w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One row: its place and text, and what it became."""
+
+    place: Place
+    text: str
+    resolved: Resolved
+    twin: Place | None = None  # an earlier row that became the same instance
+
+    @property
+    def rules(self) -> tuple[Refusal, ...]:
+        """The rules that stand against it."""
+        return self.resolved.refusals
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The layout of the input and the data type of type strings, in CK's words; empty: as the file's name says."""
+
+    layout: str = ""
+    dtype: str = ""
+
+
+def import_files(paths: Sequence[Path], asked: Asked) -> list[Imported]:
+    """The rows of all files, in order. Raises CkgenError (exit 2) that lists every malformed row with its place."""
+    checker = Checker()
+    found: list[Imported] = []
+    problems: list[Diagnostic] = []
+    first: dict[str, Place] = {}
+    for path in paths:
+        try:
+            rows = list(_read(path, asked, checker))
+        except CkgenError as error:
+            problems += error.diagnostics
+            continue
+        for row in rows:
+            instance = row.resolved.instance
+            if instance is not None:
+                twin = first.setdefault(instance.name, row.place)
+                row = replace(row, twin=None if twin == row.place else twin)
+            found.append(row)
+    if problems:
+        raise CkgenError(problems)
+    return found
+
+
+def _read(path: Path, asked: Asked, checker: Checker) -> Iterator[Imported]:
+    text = reading.read_text(path, MAX_BYTES)
+    if path.suffix == ".json":
+        for place, shown, resolved in read_dispatcher(loads(text, str(path)), checker):
+            yield Imported(place, shown, resolved)
+        return
+    problems: list[Diagnostic] = []
+    rows: list[Imported] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        body = line.strip()
+        if not body or body.startswith("#"):
+            continue
+        place = Place(str(path), number, line.index(body) + 1, len(body))
+        try:
+            rows.append(Imported(place, body, resolve_text(body, _words(path, asked), checker)))
+        except ValueError as error:
+            problems.append(Diagnostic(place, "ck-row", str(error), "one row of CK's per line, `#` begins a comment"))
+    if not rows and not problems:
+        problems = [Diagnostic(Place(str(path), 1, 1), "ck-file", "the file has no rows")]
+    if problems:
+        raise CkgenError(problems)
+    yield from rows
+
+
+def _words(path: Path, asked: Asked) -> Asked:
+    named = _STEM.fullmatch(path.stem)
+    words = named.groupdict() if named else {"layout": "", "dtype": ""}
+    return Asked(asked.layout or words["layout"], asked.dtype or words["dtype"])
+
+
+def resolve_text(text: str, asked: Asked, checker: Checker) -> Resolved:
+    """The instance of a type string or of a serialised instance. Raises ValueError for a malformed row."""
+    parsed = parse(text)
+    if not parsed.names:
+        message = f"no family has instances of class {parsed.name}"
+        return Resolved({}, None, (Refusal("ck-class", message),))
+    resolved = resolve(_row(parsed, asked), checker)
+    if resolved.instance is None:
+        return resolved
+    written = (serialised if parsed.serialised else type_string)(resolved.instance)
+    assert written is not None
+    different = list(_differences(parsed, parse(written)))
+    return replace(resolved, instance=None, refusals=tuple(different)) if different else resolved
+
+
+def _differences(given: Parsed, ours: Parsed) -> Iterator[Refusal]:
+    """Arguments that no key of a spec can give."""
+    pairs = zip(given.names, given.arguments, ours.arguments, strict=True)
+    for number, (name, theirs, own) in enumerate(pairs, 1):
+        if theirs != own:
+            yield Refusal("ck-argument", f"argument {number} ({name}) is {theirs}, by rule {own}")
+
+
+def _row(parsed: Parsed, asked: Asked) -> Row:
+    values: Mapping[str, str] = parsed.values
+    operation = OPERATION_OF[parsed.name]
+
+    def number(name: str) -> int:
+        if not re.fullmatch(r"[1-9]\d{0,4}", values[name], re.ASCII):
+            raise ValueError(f"{name} is `{values[name]}`, it must be a number from 1 to 99999")
+        return int(values[name])
+
+    optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c")
+    numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n", "a", "b")}
+    numbers |= {name: number(name) for name in optional if name in values}
+    if "k1" in values:
+        numbers |= {"ak1": number("k1"), "bk1": number("k1"), "k": number("k0") * number("k1")}
+    else:
+        numbers["k"] = number("k")
+    if parsed.serialised:
+        layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
+        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")))
+    elif asked.layout and asked.dtype:
+        layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
+    else:
+        raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
+    return Row(operation=operation, layout=layout, dtype=dtype, conv_spec=values["conv_spec"], **numbers)
+
+
+def spec_text(rows: Iterable[Imported], source: str) -> str:
+    """A spec with one group per row that became an instance, the first of equal ones."""
+    lines = [f"# Made by ckgen import ck from {source}.", "version: 1", "groups:"]
+    for row in rows:
+        if row.resolved.instance is not None and row.twin is None:
+            keys = {"name": f"ck-{len(lines) - 2}", **row.resolved.keys}
+            lines.append(f"  - {_flow(keys)}  # {row.place.file}:{row.place.line}")
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    return str(value)

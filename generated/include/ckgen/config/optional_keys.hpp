@@ -1,0 +1,30 @@
+// Copied by ckgen from templates/include/ckgen/config/optional_keys.hpp. Do not edit; run: ckgen generate
+// The members of a Config that an instance may leave out: 0 means that a rule gives the value.
+#pragma once
+
+namespace ckgen {
+
+// Device code is compiled without the standard library.
+template <int>
+struct IfMember {
+    using type = void;
+};
+
+template <class Config, class = void>
+struct WithLdsWrite : Config {
+    static constexpr int a_write = 0, b_write = 0;
+};
+template <class Config>
+struct WithLdsWrite<Config, typename IfMember<Config::a_write>::type> : Config {};
+
+template <class Config, class = void>
+struct WithCopyK1 : Config {
+    static constexpr int a_k1 = 0, b_k1 = 0;
+};
+template <class Config>
+struct WithCopyK1<Config, typename IfMember<Config::a_k1>::type> : Config {};
+
+template <class Config>
+using WithOptionalKeys = WithCopyK1<WithLdsWrite<Config>>;
+
+}  // namespace ckgen

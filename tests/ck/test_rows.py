@@ -1,0 +1,169 @@
+"""Test CK's notations: every row of its xdl tables is an instance, and every accepted row is written back unchanged."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ckgen.ck.dispatcher import normalised, read_dispatcher
+from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_row, serialised, type_string
+from ckgen.ck.importing import Asked, resolve_text
+from ckgen.ck.notation import parse
+from ckgen.errors import CkgenError
+from ckgen.instance.checker import Checker
+from ckgen.instance.instance import CONV_SPECS, Instance
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
+from ckgen.text.source import loads
+from tests.support.specs import default_expansion
+
+FACTS: dict[str, list[list[int]]] = yaml.safe_load(
+    (Path(__file__).parents[1] / "data/ck_type_strings.yaml").read_text(encoding="utf-8")
+)
+CHECKER = Checker()
+WEIGHT, DATA = OPERATIONS[BWD_WEIGHT].ck.name, OPERATIONS[BWD_DATA].ck.name
+LAYOUTS = {"weight": ("NHWGC/GKYXC/NHWGK", "GNDHWC/GKZYXC/GNDHWK"), "data": ("NHWGK/GKYXC/NHWGC", "GNHWK/GKYXC/GNHWC")}
+CASES = [
+    (kind, dtype, table)
+    for table in FACTS
+    for kind, _, first in [table.partition("_")]
+    for dtype in ((first, "bf16") if first == "f16" else (first,))
+]
+
+
+@cache
+def rows_of_full() -> tuple[Instance, ...]:
+    expansion = default_expansion()
+    full = frozenset(expansion.sets["full"])
+    return tuple(made for made in expansion.instances if made.name in full and has_row(made))
+
+
+@cache
+def strings(layout: str, dtype: str, function: str) -> frozenset[str]:
+    made = rows_of_full()
+    return frozenset(type_string(i) for i in made if (i.layout, i.dtype, i.function) == (layout, dtype, function))
+
+
+def text_of(kind: str, numbers: list[int], spec: str) -> str:
+    at = 4 if kind == "weight" else 6
+    words = [*map(str, numbers[:at]), spec, *map(str, numbers[at:])]
+    return f"{WEIGHT if kind == 'weight' else DATA}<{', '.join(words)}>"
+
+
+@pytest.mark.parametrize("spec", CONV_SPECS)
+@pytest.mark.parametrize(("kind", "dtype", "table"), CASES)
+def test_set_full_has_each_of_cks_type_strings(kind: str, dtype: str, table: str, spec: str) -> None:
+    wanted = {text_of(kind, numbers, spec) for numbers in FACTS[table]}
+    cases = [(layout, "PassThrough") for layout in LAYOUTS[kind]]
+    cases += [("NDHWGK/GKZYXC/NDHWGC", function) for function in ("Bilinear", "Scale") if kind == "data"]
+    for layout, function in cases:
+        assert wanted - strings(layout, dtype, function) == set()
+
+
+@pytest.mark.parametrize(("kind", "dtype", "table"), CASES)
+def test_each_row_comes_back_unchanged(kind: str, dtype: str, table: str) -> None:
+    for numbers in FACTS[table]:
+        text = text_of(kind, numbers, "Default")
+        resolved = resolve_text(text, Asked("ndhwgc", dtype), CHECKER)
+        assert resolved.instance is not None and resolved.refusals == ()
+        assert type_string(resolved.instance) == text
+
+
+def test_all_template_arguments_make_the_same_instance() -> None:
+    made = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic]
+    assert len(made) > 500
+    for instance in made:
+        text = serialised(instance)
+        assert text is not None
+        resolved = resolve_text(text, Asked(), CHECKER)
+        assert resolved.instance == instance and serialised(resolved.instance) == text
+
+
+@pytest.mark.parametrize("operation", [BWD_WEIGHT, BWD_DATA])
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_the_dispatchers_entries_come_back_unchanged(operation: str, dtype: str) -> None:
+    layout = LAYOUTS["weight" if operation == BWD_WEIGHT else "data"][0]
+    chosen = [i for i in rows_of_full() if (i.operation, i.layout, i.dtype) == (operation, layout, dtype)]
+    chosen = [i for i in chosen if i.function == "PassThrough" and not i.generic]
+    written = dispatcher_file(chosen)
+    assert written["layout"] == "nhwgc" and written["datatype"] == {"f16": "fp16", "f32": "fp32"}[dtype]
+    found = list(read_dispatcher(loads(json.dumps(written, indent=1)), CHECKER))
+    assert len(found) == len(chosen) >= 32
+    for entry, (_, _, resolved) in zip(written["instances"], found, strict=True):
+        assert resolved.instance is not None, resolved.refusals
+        assert dispatcher_record(resolved.instance) == {key: entry[key] for key in entry if key != "id"}
+
+
+def test_an_absent_key_of_the_dispatcher_means_that_something_is_off() -> None:
+    entry = {"id": 3, "tile_m": 64, "two_stage": False, "streamk_enabled": False, "streamk_reduction_strategy": None}
+    assert normalised(entry) == {"tile_m": 64}
+    assert normalised({**entry, "two_stage": True}) == {"tile_m": 64, "two_stage": True}
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "said"),
+    [
+        ({"pipeline": "compv3"}, "ck-argument", "pipeline is compv3, no family has it"),
+        ({"warp_m": 4, "warp_n": 1}, "ck-waves", "4x1 waves, by rule 2x2"),
+        ({"warp_tile_k": 32}, "ck-argument", "warp_tile_k is 32, by rule 8"),
+        ({"warp_tile_n": 16}, "ck-argument", "warp_tile_m and warp_tile_n differ"),
+        ({"streamk_enabled": True}, "ck-argument", "streamk_enabled is True"),
+        ({"split_image": True}, "ck-argument", "split_image is True"),
+        ({"colour": 1}, "ck-argument", "colour is unknown"),
+        ({"tile_m": 96}, "tile-m-waves", "m_per_block 96"),
+        ({"kind": "direct_conv"}, "ck-class", "kind direct_conv"),
+        ({"specialization": "filter3x3"}, "foreign-conv-spec", "no conv_spec filter3x3"),
+    ],
+)
+def test_a_rule_stands_against_an_entry_of_the_dispatcher(change: dict[str, object], rule: str, said: str) -> None:
+    instance = next(i for i in rows_of_full() if i.m_per_block == i.n_per_block == 128 and i.math_waves == 4)
+    written = dispatcher_file([instance])
+    written["instances"][0].update(change)
+    ((_, _, resolved),) = read_dispatcher(loads(json.dumps(written)), CHECKER)
+    assert resolved.instance is None
+    assert resolved.refusals[0].rule == rule and said in resolved.refusals[0].message
+
+
+@pytest.mark.parametrize("change", [{"tile_m": "64"}, {"tile_m": 0}, {"warp_m": None}, {"vector_size_a": True}])
+def test_a_malformed_entry_is_wrong_input_with_its_line(change: dict[str, object]) -> None:
+    written = dispatcher_file(list(rows_of_full()[:1]))
+    written["instances"][0].update(change)
+    with pytest.raises(CkgenError) as caught:
+        list(read_dispatcher(loads(json.dumps(written, indent=1), "rows.json"), CHECKER))
+    assert caught.value.exit_code == 2 and str(caught.value.diagnostics[0].place).startswith("rows.json:")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"{WEIGHT}V3<2,NHWGC>", "ck-class"),
+        (f"{WEIGHT}<64, 64, 64, 4, OddC, 8, 2, 2, 2, 4, 2, 4, 1, 1, 2>", "foreign-conv-spec"),
+        (f"{WEIGHT}<64, 64, 64, 4, Default, 8, 1, 4, 2, 4, 2, 4, 1, 1, 2>", "ck-waves"),
+        (f"{WEIGHT}<64, 64, 64, 4, Default, 8, 3, 2, 2, 4, 2, 4, 1, 1, 2>", "ck-waves"),
+        (f"{WEIGHT}<64, 64, 64, 4, Default, 8, 2, 2, 2, 4, 2, 4, 2, 1, 2>", "ck-argument"),
+        (f"{WEIGHT}<64, 64, 64, 2, Default, 16, 2, 2, 2, 4, 2, 4, 1, 1, 2>", "k1-slots"),
+        (f"{WEIGHT}<256, 256, 256, 4, Default, 8, 4, 4, 8, 8, 8, 8, 1, 1, 3>", "c-vector"),
+    ],
+)
+def test_a_rule_stands_against_a_type_string(text: str, rule: str) -> None:
+    resolved = resolve_text(text, Asked("nhwgc", "fp16"), CHECKER)
+    assert resolved.instance is None and resolved.refusals[0].rule == rule
+
+
+def test_a_cluster_that_no_key_gives_is_named() -> None:
+    instance = next(i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic)
+    text = str(serialised(instance))
+    cluster = parse(text).values["a_cluster"]
+    resolved = resolve_text(text.replace(cluster, "Seq(1,4,1,64)", 1), Asked(), CHECKER)
+    assert [refusal.message for refusal in resolved.refusals] == [
+        f"argument 22 (a_cluster) is Seq(1,4,1,64), by rule {cluster}"
+    ]
+
+
+@pytest.mark.parametrize("text", ["Dev", "Dev<1> 2", f"{WEIGHT}<1, 2>", f"{WEIGHT}<a{', 1' * 14}>"])
+def test_a_malformed_row_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="this is not|arguments, it must have|must be a number"):
+        resolve_text(text, Asked("nhwgc", "fp16"), CHECKER)
