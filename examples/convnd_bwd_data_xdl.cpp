@@ -108,8 +108,7 @@ int run(const Options& options) {
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(in.size());
-        tensor_operation::host::ReferenceConvBwdData<dtype::f32>::Run(p, reference.data(), widened(wei).data(),
-                                                                      widened(out).data());
+        reference::ReferenceConvBwdData<dtype::f32>::Run(p, reference.data(), widened(wei).data(), widened(out).data());
         return verify(in, reference, p.wei.lengths[1] * p.taps()) ? 0 : 1;
     }
     std::cerr << "none of " << instances.size() << " instances supports this problem\n";

@@ -63,8 +63,7 @@ int run(const Options& options) {
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(in.size());
-        tensor_operation::host::ReferenceConvBwdData<dtype::f32>::Run(p, reference.data(), widened(wei).data(),
-                                                                      widened(out).data());
+        reference::ReferenceConvBwdData<dtype::f32>::Run(p, reference.data(), widened(wei).data(), widened(out).data());
         for(size_t i = 0; i < reference.size(); ++i)
             reference[i] += to_float(skip[i]);
         return verify(in, reference, p.wei.lengths[1] * p.taps()) ? 0 : 1;

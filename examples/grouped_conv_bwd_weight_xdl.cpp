@@ -55,8 +55,8 @@ int run(const Options& options) {
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(wei.size());
-        tensor_operation::host::ReferenceConvBwdWeight<dtype::f32>::Run(p, widened(in).data(), reference.data(),
-                                                                        widened(out).data());
+        reference::ReferenceConvBwdWeight<dtype::f32>::Run(p, widened(in).data(), reference.data(),
+                                                           widened(out).data());
         return verify(wei, reference, p.gemm_k()) ? 0 : 1;
     }
     std::cerr << "none of " << instances.size() << " instances supports this problem\n";

@@ -9,7 +9,7 @@ import click
 
 from ckgen.cli.common import console
 from ckgen.cli.common.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
-from ckgen.cli.common.recorded import recorded
+from ckgen.cli.common.recorded import in_recorded_style, recorded
 from ckgen.errors import EXIT_FAILED
 
 SHOWN_STRAYS = 8
@@ -42,7 +42,7 @@ def check_command(
 
     selection = Selection(spec, set_name, filters, out)
     asked = asked_for(ctx, ("filters", "spec", "set_name"))
-    selection = selection if asked else recorded(selection)
+    selection = in_recorded_style(selection) if asked else recorded(selection)
     _, tree = selection.render()
     drifts, strays = writer.check(tree, out), writer.strays(tree, out)
     if as_json:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from ckgen.cli.common import console
-from ckgen.cli.common.options import filters_argument, out_option, set_option, spec_option
+from ckgen.cli.common.options import (
+    filters_argument,
+    out_option,
+    set_option,
+    spec_option,
+    style_from,
+    style_options,
+)
 
 
 @click.command("generate", short_help="Write the library's source tree.")
@@ -15,10 +23,18 @@ from ckgen.cli.common.options import filters_argument, out_option, set_option, s
 @spec_option
 @set_option("default")
 @out_option
+@style_options
 @click.option("--dry-run", is_flag=True, help="List what would be written and removed; write nothing.")
 @click.option("--list-inputs", is_flag=True, help="List the files that the tree depends on; write nothing.")
 def generate_command(
-    filters: tuple[str, ...], spec: Path, set_name: str, out: Path, dry_run: bool, list_inputs: bool
+    filters: tuple[str, ...],
+    spec: Path,
+    set_name: str,
+    out: Path,
+    namespace: str | None,
+    compat: Literal["ck"] | None,
+    dry_run: bool,
+    list_inputs: bool,
 ) -> int:
     """Write the library's source tree. For FILTER see `ckgen list --help`.
 
@@ -30,13 +46,15 @@ def generate_command(
       ckgen generate
       ckgen generate --set full --out build/full
       ckgen generate family=wavelet dtype=f16,bf16 --out build/wavelet
+      ckgen generate --compat ck --out build/ck
     """
     from ckgen.cli.common.selection import Selection
     from ckgen.generate import writer
 
+    style = style_from(namespace, compat)
     if list_inputs:
         return _list_inputs(spec)
-    instances, tree = Selection(spec, set_name, filters, out).render()
+    instances, tree = Selection(spec, set_name, filters, out, style=style).render()
     done = writer.plan(tree, out) if dry_run else writer.apply(tree, out)
     if dry_run:
         for path in done.write:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from ckgen.generate.style import DEFAULT_STYLE, Style
+
 
 @dataclass(frozen=True, slots=True)
 class GenerateCommand:
@@ -14,6 +16,7 @@ class GenerateCommand:
     set: str = "default"
     filters: tuple[str, ...] = ()
     out: str = "generated"
+    style: Style = DEFAULT_STYLE
 
     @property
     def text(self) -> str:
@@ -22,7 +25,7 @@ class GenerateCommand:
         for name in ("spec", "set", "out"):
             if getattr(self, name) != getattr(_DEFAULT, name):
                 words += [f"--{name}", getattr(self, name)]
-        return shlex.join(words)
+        return shlex.join([*words, *self.style.options])
 
 
 _DEFAULT = GenerateCommand()

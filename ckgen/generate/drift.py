@@ -68,8 +68,9 @@ def _moved(path: str, previous: Manifest, current: Manifest) -> list[str]:
     template = old.templates != new.templates
     if record is not None:
         template = old.templates.get(record.template) != new.templates.get(record.template)
-        if not record.template.endswith(".j2"):  # copied from the templates unchanged
-            return ["template"] if template else []
+        if not record.template.endswith(".j2"):  # copied from the templates, with the style's names
+            copied = {"template": template, "command": old.command.style != new.command.style}
+            return [cause for cause, is_so in copied.items() if is_so]
     spec = (old.spec_sha256, old.command.spec) != (new.spec_sha256, new.command.spec)
     causes = {"spec": spec, "template": template, "command": old.command != new.command}
     return [cause for cause, is_so in causes.items() if is_so]

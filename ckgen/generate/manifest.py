@@ -20,6 +20,7 @@ from ckgen.elementwise.function import Function
 from ckgen.elementwise.function_cpp import FUNCTION_SHAPE, function_of, function_text
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.command import GenerateCommand
+from ckgen.generate.style import DEFAULT_STYLE, style_of
 from ckgen.text.reading import Unreadable, read_bounded
 from ckgen.text.shape import misfit
 
@@ -34,7 +35,7 @@ _HEAD_SHAPE: dict[str, Any] = {
     "schema_version": int,
     "tool_version": str,
     "spec": str,
-    "command": ({"set": str, "filters": [str], "out": str}, str),
+    "command": ({"set": str, "filters": [str], "out": str, "namespace?": str, "compat?": str}, str),
     "spec_sha256": str,
 }
 _SHAPE: dict[str, Any] = {
@@ -131,7 +132,9 @@ def manifest_text(
     encode = json.JSONEncoder().encode
     command = origin.command
     note = f"ckgen from {command.spec} with {MANIFEST_TEMPLATE}. Do not edit; run: {command.text}"
-    chosen = {"set": command.set, "filters": command.filters, "out": command.out}
+    chosen: dict[str, Any] = {"set": command.set, "filters": command.filters, "out": command.out}
+    if command.style != DEFAULT_STYLE:
+        chosen |= {"namespace": command.style.namespace, "compat": command.style.compat}
     head = {"generated_by": note, "schema_version": SCHEMA_VERSION, "tool_version": origin.tool_version}
     head |= {"spec": command.spec, "command": chosen, "spec_sha256": origin.spec_sha256}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
@@ -167,9 +170,9 @@ def parse_manifest(text: str, file: str = MANIFEST_NAME) -> Manifest:
     try:
         data = _checked(json.loads(text), _SHAPE, file)
         functions = _functions(data.get("functions"))
+        command = _command(data) or GenerateCommand(data["spec"])
     except (ValueError, RecursionError) as error:
         raise unusable(file, f"is not a manifest that ckgen wrote: {_why(error)}") from error
-    command = _command(data) or GenerateCommand(data["spec"])
     origin = Origin(data["tool_version"], command, data["spec_sha256"], data["templates"])
     files = {path: FileRecord(row["sha256"], row["template"]) for path, row in data["files"].items()}
     instances = tuple(_instance_record(row) for row in data["instances"])
@@ -189,11 +192,12 @@ def _checked(data: Any, shape: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _command(data: Mapping[str, Any]) -> GenerateCommand | None:
-    """The recorded command; None in a manifest of version 1."""
+    """The recorded command; None in a manifest of version 1. ValueError for an impossible namespace."""
     told = data["command"]
     if isinstance(told, str):
         return None
-    return GenerateCommand(data["spec"], told["set"], tuple(told["filters"]), told["out"])
+    style = style_of(told.get("namespace"), told.get("compat"))
+    return GenerateCommand(data["spec"], told["set"], tuple(told["filters"]), told["out"], style)
 
 
 def load_manifest(tree: Path) -> Manifest | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import PurePosixPath
 from traceback import extract_tb
@@ -22,7 +22,7 @@ from ckgen import __version__
 from ckgen.elementwise.function import BUILTINS
 from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.generate.inputs import RenderContext
+from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.generate.types_cpp import type_rows
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
@@ -57,6 +57,8 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     """
     if not instances:
         raise _error("empty-catalogue", "there is no instance to generate: an empty library would look like success")
+    style = context.command.style
+    context = replace(context, templates=Templates(style.chosen(context.templates.texts)))
     functions = {**BUILTINS, **{function.name: function for function in context.functions}}
     sources = sources_of(instances, functions)
     files: dict[str, str] = {}
@@ -64,7 +66,7 @@ def render_tree(instances: Sequence[Instance], context: RenderContext) -> dict[s
     for path, template, text in _render_files(sources, context):
         if path in files:
             raise _error("duplicate-output", f"{made_with[path]} and {template} both make {path}")
-        files[path] = text
+        files[path] = style.renamed(path, text)
         made_with[path] = template
     ordered = dict(sorted(files.items()))
     ordered[MANIFEST_NAME] = _render_manifest(ordered, made_with, sources, context)
@@ -96,7 +98,7 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     factories = factories_of(sources)
     for factory in factories:
         yield factory.path, factory_file.shown, factory_file.render(factory=factory)
-    tree = shared | _tree_values(sources, factories, texts)
+    tree = shared | _tree_values(sources, factories, texts) | {"compat": context.command.style.compat}
     tree["measured"] = measured = measured_of(sources, context.tables)
     tree["measured_names"] = sorted({candidate.name for row in measured for candidate in row.candidates})
     tree["functions"] = [cpp_function(function) for function in context.functions]

@@ -14,7 +14,8 @@ from ckgen.paths import templates_dir
 
 # A room may include itself and all that is below it, by whichever line. `types` are the files of include/ckgen itself;
 # `plan` and `library` are host code; `device` and `instance` are paths for users, nothing but includes; a room of src/
-# is above the headers that its sources belong to; `.` is templates/ itself, of which instances and factories are made.
+# is above the headers that its sources belong to; `compat` has another library's include paths;
+# `.` is templates/ itself, of which instances and factories are made.
 ORDER = """
 types < platform < atom < block < config < conv < load < epilogue < pipeline < op < library < .
 conv < plan < op
@@ -25,6 +26,8 @@ plan < src/plan
 op < src/kernels
 op < src/op
 library < src/library
+device < compat
+instance < compat
 """
 FOR_USERS = ("device", "instance")
 HEADERS = PurePosixPath("include/ckgen")
@@ -37,7 +40,7 @@ def room_of(file: str) -> str:
     if path.is_relative_to(HEADERS):
         inside = path.relative_to(HEADERS).parts
         return inside[0] if len(inside) > 1 else "types"
-    return str(path.parent)
+    return "compat" if path.parts[0] == "compat" else str(path.parent)
 
 
 def includes_of(text: str) -> list[str]:

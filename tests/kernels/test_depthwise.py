@@ -139,7 +139,7 @@ def spoiled(data: Data, tensor: TensorName, places: Sequence[tuple[int, ...]]) -
 def test_an_infinite_value_at_an_edge_reaches_the_elements_of_its_taps_only(
     library: Library, instance: Instance, stride: int
 ) -> None:
-    """Of the tensor whose positions the taps gather: zeros of the padding are multiplied with values of the other."""
+    """The value is of the tensor that the taps gather: zeros of the padding are multiplied with those of the other."""
     problem = make_problem(**LAYER, stride=stride)
     operation = OPERATIONS[instance.operation]
     tensor: TensorName = "out" if instance.operation == BWD_DATA else "in"

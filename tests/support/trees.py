@@ -11,6 +11,7 @@ from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import RenderContext, Templates, load_templates
 from ckgen.generate.manifest import digest
 from ckgen.generate.render import render_tree
+from ckgen.generate.style import Style
 from ckgen.instance.instance import Instance
 from ckgen.paths import templates_dir
 from tests.support.specs import WEIGHT_LAYOUTS
@@ -87,3 +88,8 @@ def stamps(folder: Path) -> dict[str, tuple[int, int]]:
         status = os.lstat(path)
         found[path.relative_to(folder).as_posix()] = (status.st_ino, status.st_mtime_ns)
     return found
+
+
+def in_style(style: Style) -> RenderContext:
+    """A context whose tree has these C++ names."""
+    return context(command=GenerateCommand(style=style))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from unicodedata import category
 
 import click
+
+from ckgen.generate.style import Style, style_of
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -65,6 +67,25 @@ def out_option(command: Decorated) -> Decorated:
     return click.option("--out", type=PATH, default=Path("generated"), show_default=True, help="The generated tree.")(
         command
     )
+
+
+def style_options(command: Decorated) -> Decorated:
+    """--namespace NAME and --compat ck."""
+    namespace = click.option("--namespace", metavar="NAME", help="The C++ namespace of the library, by default ckgen.")
+    compat = click.option(
+        "--compat",
+        type=click.Choice(["ck"]),
+        help="Also write CK's include paths and CMake package, for programs written for CK; the namespace is ck.",
+    )
+    return namespace(compat(command))
+
+
+def style_from(namespace: str | None, compat: Literal["ck"] | None) -> Style:
+    """The style that these options choose; UsageError (exit 2) if they exclude each other."""
+    try:
+        return style_of(namespace, compat)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def problems_option(*default: str) -> Callable[[Decorated], Decorated]:

@@ -20,9 +20,16 @@ def recorded(selection: Selection) -> Selection:
         return selection
     out, tree = Path(command.out), selection.out.resolve()
     chosen = replace(selection, spec=Path(command.spec), set_name=command.set, filters=command.filters, out=out)
+    chosen = replace(chosen, style=command.style)
     base = Path(*tree.parts[: -len(out.parts)]) if tree.parts[-len(out.parts) :] == out.parts else tree.parent
     roots = [folder for folder in (base, tree.parent) if (folder / chosen.spec).is_file()]
     return replace(chosen, root=_nearer(roots[0]) if roots else Path())
+
+
+def in_recorded_style(selection: Selection) -> Selection:
+    """Return the selection with the C++ names that the manifest of the tree at `selection.out` records."""
+    command = load_command(selection.out)
+    return replace(selection, style=command.style) if command else selection
 
 
 def _nearer(folder: Path) -> Path:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ckgen.generate.style import DEFAULT_STYLE, Style
+
 if TYPE_CHECKING:
     from ckgen.generate.command import GenerateCommand
     from ckgen.instance.instance import Instance
@@ -35,13 +37,14 @@ def load(path: Path) -> Loaded:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """A choice of instances of a spec, and the folder for their tree. The spec's path is relative to ``root``, the
-    folder in which `command` runs."""
+    folder in which `command` runs. ``style`` has the C++ names of the tree."""
 
     spec: Path
     set_name: str
     filters: tuple[str, ...]
     out: Path
     root: Path = Path()
+    style: Style = DEFAULT_STYLE
 
     @property
     def has_default_spec(self) -> bool:
@@ -57,7 +60,7 @@ class Selection:
         """
         from ckgen.generate.command import GenerateCommand
 
-        return GenerateCommand(_portable(self.spec), self.set_name, self.filters, _portable(self.out))
+        return GenerateCommand(_portable(self.spec), self.set_name, self.filters, _portable(self.out), self.style)
 
     def choose(self, loaded: Loaded) -> tuple[Instance, ...]:
         """Return the instances of the set that pass the filters, in the spec's order. CkgenError if none does."""

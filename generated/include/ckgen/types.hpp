@@ -57,11 +57,12 @@ using half_t = _Float16;
 // bfloat16: the upper 16 bits of a binary32, as a type of its own so that overloads can tell it from an integer.
 struct bhalf_t {
     uint16 bits;
+    CKGEN_HD explicit operator float() const { return __builtin_bit_cast(float, static_cast<uint32>(bits) << 16); }
 };
 
 CKGEN_HD float to_float(float x) { return x; }
 CKGEN_HD float to_float(half_t x) { return static_cast<float>(x); }
-CKGEN_HD float to_float(bhalf_t x) { return __builtin_bit_cast(float, static_cast<uint32>(x.bits) << 16); }
+CKGEN_HD float to_float(bhalf_t x) { return static_cast<float>(x); }
 
 template <class T>
 struct Convert;

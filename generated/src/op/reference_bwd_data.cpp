@@ -4,7 +4,7 @@
 
 #include "ckgen/op/impl/reference_loops.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 namespace {
 
 // The output position from which tap `tap` reaches input position `at`, in three dimensions; false if there is none.
@@ -55,4 +55,4 @@ void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, c
 #define CKGEN_REFERENCE(DATA_TYPE) template struct ReferenceConvBwdData<dtype::DATA_TYPE>;
 CKGEN_DATA_TYPES_OF_BwdData(CKGEN_REFERENCE)
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

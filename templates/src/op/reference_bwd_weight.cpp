@@ -3,7 +3,7 @@
 
 #include "ckgen/op/impl/reference_loops.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 namespace {
 
 // All taps and channels of one output channel of one group, in `sums`[tap][c].
@@ -57,4 +57,4 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
 #define CKGEN_REFERENCE(DATA_TYPE) template struct ReferenceConvBwdWeight<dtype::DATA_TYPE>;
 CKGEN_DATA_TYPES_OF_BwdWeight(CKGEN_REFERENCE)
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

@@ -15,7 +15,7 @@ struct BwdData : operations::BwdData {
     using Traits = conv::BwdDataTraits;
     using Plan = conv::BwdDataPlan;
     template <class DataType>
-    using Reference = host::ReferenceConvBwdData<DataType>;
+    using Reference = reference::ReferenceConvBwdData<DataType>;
 
     static constexpr bool packed_output = false;
 

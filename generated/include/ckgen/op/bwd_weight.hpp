@@ -13,7 +13,7 @@ struct BwdWeight : operations::BwdWeight {
     using Traits = conv::BwdWeightTraits;
     using Plan = conv::BwdWeightPlan;
     template <class DataType>
-    using Reference = host::ReferenceConvBwdWeight<DataType>;
+    using Reference = reference::ReferenceConvBwdWeight<DataType>;
 
     static constexpr bool packed_output = true;
 

@@ -2,8 +2,10 @@
 // The base classes of every device operator, with CK's names, argument order and meaning (its device_base.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <typeinfo>
 
@@ -16,9 +18,28 @@ struct StreamConfig {
     int log_level_ = 0;
     int cold_niters_ = 5;
     int nrepeat_ = 50;
+    // CK's options of timing, which ckgen's do not have: they are accepted and change nothing.
+    bool flush_cache = false;
+    int rotating_count = 1;
 };
 
 namespace ckgen::tensor_operation::device {
+
+// Lengths, strides or pads of 32 bits as those of 64 bits, which operators compute with.
+template <std::size_t N>
+std::array<long_index_t, N> widened(const std::array<index_t, N>& values) {
+    std::array<long_index_t, N> wide{};
+    for(std::size_t i = 0; i < N; ++i)
+        wide[i] = values[i];
+    return wide;
+}
+template <std::size_t N, std::size_t M>
+std::array<std::array<long_index_t, M>, N> widened(const std::array<std::array<index_t, M>, N>& values) {
+    std::array<std::array<long_index_t, M>, N> wide{};
+    for(std::size_t i = 0; i < N; ++i)
+        wide[i] = widened(values[i]);
+    return wide;
+}
 
 struct BaseArgument {
     BaseArgument() = default;
@@ -63,6 +84,11 @@ struct BaseOperator {
     // The instance's only name, in the spec's catalogue, the source file, CMake, Python and reports.
     virtual std::string GetIdentity() const { return ""; }
     virtual std::string GetTypeIdName() const { return typeid(*this).name(); }
+    virtual std::string GetTypeIdHashCode() const {
+        std::ostringstream hexadecimal;
+        hexadecimal << std::hex << typeid(*this).hash_code();
+        return hexadecimal.str();
+    }
 
     // Bytes of workspace that the argument needs; 0 if none. SetWorkSpacePointer stores its address, which does not
     // tell its size: a run uses the workspace only if GetWorkSpaceSize was called with the same argument.

@@ -94,8 +94,8 @@ public:
     const Grouped& GetGrouped() const { return *grouped_; }
 
 private:
-    using Lengths = typename Grouped::Lengths;
-    using Array = typename Grouped::Spatial;
+    using Lengths = typename Grouped::LongLengths;
+    using Array = typename Grouped::LongSpatial;
 
     static Array array_of(const Spatial& values) {
         if(values.size() != static_cast<std::size_t>(Layout::ndim))
@@ -115,7 +115,7 @@ private:
             const Array inner = array_of(positions);
             lengths = {1, outer, channels};
             strides[2] = 1;
-            index_t step = channels;
+            long_index_t step = channels;
             for(std::size_t d = inner.size(); d-- > 0;) {
                 lengths[3 + d] = inner[d];
                 strides[3 + d] = step;

@@ -5,7 +5,7 @@
 #include "ckgen/config/dtypes.hpp"
 #include "ckgen/conv/problem.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 
 // Writes every element of in; positions that no tap reaches become zero. Throws std::invalid_argument if the sizes are
 // not those of a convolution, or if the input overlaps tensors that are read.
@@ -17,4 +17,4 @@ struct ReferenceConvBwdData {
     static void Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out);
 };
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

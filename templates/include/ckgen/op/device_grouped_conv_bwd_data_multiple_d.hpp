@@ -24,9 +24,24 @@ struct DeviceGroupedConvBwdDataMultipleD : BaseOperator {
     static_assert(NumDTensor == DsLayout::Size(), "a layout and a type for each D tensor");
     using Lengths = std::array<index_t, NDimSpatial + 3>;
     using Spatial = std::array<index_t, NDimSpatial>;
+    using LongLengths = std::array<long_index_t, NDimSpatial + 3>;
+    using LongSpatial = std::array<long_index_t, NDimSpatial>;
 
     // split_k: number of workgroups that share GEMM-K, each with an f32 partial in the workspace; with -1 the operator
     // chooses.
+    virtual std::unique_ptr<BaseArgument>
+    MakeArgumentPointer(const void* p_a, const void* p_b, const std::array<const void*, NumDTensor>& p_ds, void* p_e,
+                        const LongLengths& a_g_n_k_wos_lengths, const LongLengths& a_g_n_k_wos_strides,
+                        const LongLengths& b_g_k_c_xs_lengths, const LongLengths& b_g_k_c_xs_strides,
+                        const std::array<LongLengths, NumDTensor>& ds_g_n_c_wis_lengths,
+                        const std::array<LongLengths, NumDTensor>& ds_g_n_c_wis_strides,
+                        const LongLengths& e_g_n_c_wis_lengths, const LongLengths& e_g_n_c_wis_strides,
+                        const LongSpatial& conv_filter_strides, const LongSpatial& conv_filter_dilations,
+                        const LongSpatial& input_left_pads, const LongSpatial& input_right_pads,
+                        const AElementwiseOperation& a_element_op, const BElementwiseOperation& b_element_op,
+                        const CDEElementwiseOperation& cde_element_op, index_t split_k = 1) = 0;
+
+    // The same with sizes of 32 bits.
     virtual std::unique_ptr<BaseArgument> MakeArgumentPointer(
         const void* p_a, const void* p_b, const std::array<const void*, NumDTensor>& p_ds, void* p_e,
         const Lengths& a_g_n_k_wos_lengths, const Lengths& a_g_n_k_wos_strides, const Lengths& b_g_k_c_xs_lengths,
@@ -34,8 +49,14 @@ struct DeviceGroupedConvBwdDataMultipleD : BaseOperator {
         const std::array<Lengths, NumDTensor>& ds_g_n_c_wis_strides, const Lengths& e_g_n_c_wis_lengths,
         const Lengths& e_g_n_c_wis_strides, const Spatial& conv_filter_strides, const Spatial& conv_filter_dilations,
         const Spatial& input_left_pads, const Spatial& input_right_pads, const AElementwiseOperation& a_element_op,
-        const BElementwiseOperation& b_element_op, const CDEElementwiseOperation& cde_element_op,
-        index_t split_k = 1) = 0;
+        const BElementwiseOperation& b_element_op, const CDEElementwiseOperation& cde_element_op, index_t split_k = 1) {
+        return MakeArgumentPointer(
+            p_a, p_b, p_ds, p_e, widened(a_g_n_k_wos_lengths), widened(a_g_n_k_wos_strides),
+            widened(b_g_k_c_xs_lengths), widened(b_g_k_c_xs_strides), widened(ds_g_n_c_wis_lengths),
+            widened(ds_g_n_c_wis_strides), widened(e_g_n_c_wis_lengths), widened(e_g_n_c_wis_strides),
+            widened(conv_filter_strides), widened(conv_filter_dilations), widened(input_left_pads),
+            widened(input_right_pads), a_element_op, b_element_op, cde_element_op, split_k);
+    }
 
     virtual std::unique_ptr<BaseInvoker> MakeInvokerPointer() = 0;
 };

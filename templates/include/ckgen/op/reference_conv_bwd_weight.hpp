@@ -4,7 +4,7 @@
 #include "ckgen/config/dtypes.hpp"
 #include "ckgen/conv/problem.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 
 // Writes every element of wei. Throws std::invalid_argument if the sizes are not those of a convolution, or if the
 // weight overlaps tensors that are read.
@@ -16,4 +16,4 @@ struct ReferenceConvBwdWeight {
     static void Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out);
 };
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

@@ -37,16 +37,17 @@ struct DTraitsOf<Tuple<Types...>, Tuple<Layouts...>> {
 };
 
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-class DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1 final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
+class PlannedBwdDataOperator final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
     using Function = typename D::Function;
-    using typename Base::Lengths;
-    using typename Base::Spatial;
+    using Lengths = typename Base::LongLengths;
+    using Spatial = typename Base::LongSpatial;
     static_assert(std::is_trivially_copyable_v<Function>, "a function's members are its scalars");
     static constexpr int scalars = scalars_of<Function>;
 
 public:
+    using Base::MakeArgumentPointer;
     std::unique_ptr<BaseArgument>
     MakeArgumentPointer(const void* p_a, const void* p_b, const std::array<const void*, Base::NumDTensor>& p_ds,
                         void* p_e, const Lengths& a_lengths, const Lengths& a_strides, const Lengths& b_lengths,
@@ -80,8 +81,7 @@ struct BwdDataFamily {
                                                                 typename Config::Function, typename Config::DsLayout,
                                                                 typename Config::DsDataType>;
     template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-    using Operator =
-        tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<D, Family, Entry, ReduceEntry>;
+    using Operator = tensor_operation::device::PlannedBwdDataOperator<D, Family, Entry, ReduceEntry>;
     using Launch = tensor_operation::device::PlannedLaunch<Operation>;
 
     template <class D>

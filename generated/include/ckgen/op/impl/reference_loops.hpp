@@ -13,7 +13,7 @@
 #include "ckgen/plan/memory_overlap.hpp"
 #include "ckgen/plan/problem_checks.hpp"
 
-namespace ckgen::tensor_operation::host {
+namespace ckgen::reference {
 
 using Index = std::array<int64, 6>;
 
@@ -92,4 +92,4 @@ inline void refuse_overlap(const std::vector<conv::Placed>& tensors) {
         throw std::invalid_argument(reason);
 }
 
-}  // namespace ckgen::tensor_operation::host
+}  // namespace ckgen::reference

@@ -18,13 +18,14 @@ struct BwdWeightFamily {};
 namespace ckgen::tensor_operation::device {
 
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-class DeviceGroupedConvBwdWeight_Xdl_CShuffle final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
+class PlannedBwdWeightOperator final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
     using Base = PlannedOperator<D, Family, Entry, ReduceEntry>;
     using PassThrough = element_wise::PassThrough;
-    using typename Base::Lengths;
-    using typename Base::Spatial;
+    using Lengths = typename Base::LongLengths;
+    using Spatial = typename Base::LongSpatial;
 
 public:
+    using Base::MakeArgumentPointer;
     std::unique_ptr<BaseArgument> MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
                                                       const Lengths& in_lengths, const Lengths& in_strides,
                                                       const Lengths& wei_lengths, const Lengths& wei_strides,
@@ -48,7 +49,7 @@ struct BwdWeightFamily {
     template <class Config>
     using Interface = tensor_operation::device::BwdWeightOperator<typename Config::Layout, typename Config::DataType>;
     template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-    using Operator = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<D, Family, Entry, ReduceEntry>;
+    using Operator = tensor_operation::device::PlannedBwdWeightOperator<D, Family, Entry, ReduceEntry>;
     using Launch = tensor_operation::device::PlannedLaunch<Operation>;
 
     template <class D>

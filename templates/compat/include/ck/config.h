@@ -1,0 +1,4 @@
+// Build options; a program need not define any.
+#pragma once
+
+#include "ckgen/config.h"

@@ -1,0 +1,148 @@
+// The parts that the reference convolutions share: tensors as f32 in one order, positions, and threads.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ck/library/utility/host_tensor.hpp"
+#include "ck/tensor_operation/gpu/device/device_base.hpp"
+#include "ck/tensor_operation/gpu/element/element_wise_operation.hpp"
+
+namespace ck::tensor_operation::host::reference {
+
+using Positions = std::array<long_index_t, 3>;
+
+// Lengths and strides of a tensor; spatial dimensions that it lacks come first and have length 1.
+struct View {
+    std::array<long_index_t, 6> lengths{1, 1, 1, 1, 1, 1}, strides{};
+
+    View(const HostTensorDescriptor& tensor, index_t ndim) {
+        if(tensor.GetNumOfDimension() != static_cast<std::size_t>(ndim) + 3)
+            throw std::runtime_error("reference convolution: a tensor has another number of dimensions");
+        for(std::size_t i = 0; i < tensor.GetNumOfDimension(); ++i) {
+            const std::size_t to = i < 3 ? i : i + 3 - static_cast<std::size_t>(ndim);
+            lengths[to] = static_cast<long_index_t>(tensor.GetLengths()[i]);
+            strides[to] = static_cast<long_index_t>(tensor.GetStrides()[i]);
+        }
+    }
+    long_index_t positions() const { return lengths[3] * lengths[4] * lengths[5]; }
+    Positions position(long_index_t number) const {
+        return {number / (lengths[4] * lengths[5]), number / lengths[5] % lengths[4], number % lengths[5]};
+    }
+    // The number of a position, or -1 outside the tensor.
+    long_index_t number(const Positions& at) const {
+        for(std::size_t d = 0; d < 3; ++d)
+            if(at[d] < 0 || at[d] >= lengths[3 + d])
+                return -1;
+        return (at[0] * lengths[4] + at[1]) * lengths[5] + at[2];
+    }
+    // Calls work(offset in the tensor's memory) in the order groups, outer, positions, channels.
+    template <class Work>
+    void for_each(const Work& work) const {
+        for(long_index_t g = 0; g < lengths[0]; ++g)
+            for(long_index_t outer = 0; outer < lengths[1]; ++outer)
+                for(long_index_t number = 0; number < positions(); ++number)
+                    for(long_index_t c = 0; c < lengths[2]; ++c) {
+                        const Positions p = position(number);
+                        work(static_cast<std::size_t>(g * strides[0] + outer * strides[1] + c * strides[2] +
+                                                      p[0] * strides[3] + p[1] * strides[4] + p[2] * strides[5]));
+                    }
+    }
+};
+
+template <class Function>
+inline constexpr bool is_identity = std::is_same_v<Function, element_wise::PassThrough>;
+
+// f32 values in the order groups, outer, positions, channels.
+struct Rows {
+    View view;
+    std::vector<float> values;
+
+    explicit Rows(const View& of)
+        : view(of), values(static_cast<std::size_t>(of.lengths[0] * of.lengths[1] * of.positions() * of.lengths[2])) {}
+    template <class T, class Function>
+    Rows(const Tensor<T>& tensor, index_t ndim, const Function& function) : Rows(View(tensor.mDesc, ndim)) {
+        std::size_t next = 0;
+        view.for_each([&](std::size_t offset) {
+            float& value = values[next++];
+            value = type_convert<float>(tensor.mData[offset]);
+            if constexpr(!is_identity<Function>)
+                function(value, float(value));
+        });
+    }
+    float* row(long_index_t group, long_index_t outer, long_index_t position) {
+        return values.data() + ((group * view.lengths[1] + outer) * view.positions() + position) * view.lengths[2];
+    }
+    const float* row(long_index_t group, long_index_t outer, long_index_t position) const {
+        return const_cast<Rows*>(this)->row(group, outer, position);
+    }
+};
+
+template <class T>
+T rounded(float value) {
+    if constexpr(std::is_integral_v<T>)
+        value = std::clamp(value, float(std::numeric_limits<T>::min()), float(std::numeric_limits<T>::max()));
+    return type_convert<T>(value);
+}
+
+// result = function(row values, D values...)
+template <class T, class Function, class D, std::size_t... I>
+void store(Tensor<T>& result, const Rows& rows, const Function& function, const D& d, std::index_sequence<I...>) {
+    std::size_t next = 0;
+    rows.view.for_each([&](std::size_t offset) {
+        float value = rows.values[next++];
+        if constexpr(!is_identity<Function>)
+            function(value, float(value), type_convert<float>(d[I].mData[offset])...);
+        result.mData[offset] = rounded<T>(value);
+    });
+}
+
+// Strides, dilations and left pads, with those of absent dimensions first.
+struct Geometry {
+    Positions strides{1, 1, 1}, dilations{1, 1, 1}, left_pads{};
+
+    template <class List>
+    Geometry(const List& stride, const List& dilation, const List& left_pad, index_t ndim) {
+        for(std::size_t d = 0; d < static_cast<std::size_t>(ndim); ++d) {
+            const std::size_t to = d + 3 - static_cast<std::size_t>(ndim);
+            strides[to] = stride[d];
+            dilations[to] = dilation[d];
+            left_pads[to] = left_pad[d];
+        }
+    }
+    // The input position that an output position reads through a tap.
+    Positions input_of(const Positions& out, const Positions& tap) const {
+        Positions in{};
+        for(std::size_t d = 0; d < 3; ++d)
+            in[d] = out[d] * strides[d] + tap[d] * dilations[d] - left_pads[d];
+        return in;
+    }
+};
+
+inline void add_scaled(float* to, float factor, const float* from, long_index_t count) {
+    for(long_index_t i = 0; i < count; ++i)
+        to[i] += factor * from[i];
+}
+
+// Calls work(i) for i below count, on all processors.
+template <class Work>
+void in_parallel(long_index_t count, const Work& work) {
+    const long_index_t workers = std::clamp<long_index_t>(std::thread::hardware_concurrency(), 1, 64);
+    std::vector<std::thread> threads;
+    for(long_index_t worker = 0; worker < workers; ++worker)
+        threads.emplace_back([=, &work] {
+            for(long_index_t i = worker; i < count; i += workers)
+                work(i);
+        });
+    for(std::thread& thread : threads)
+        thread.join();
+}
+
+}  // namespace ck::tensor_operation::host::reference

@@ -1,0 +1,4 @@
+// CK's include path; the definitions are in ckgen's header.
+#pragma once
+
+#include "ckgen/device/device_base.hpp"

@@ -1,0 +1,5 @@
+// CK's include path; the definitions are in ckgen's header.
+#pragma once
+
+#include "ck/ck.hpp"
+#include "ckgen/device/device_base.hpp"

@@ -1,0 +1,147 @@
+// Operators of CK's class templates: a kernel of family xdl that the program itself compiles, with the values that the
+// template arguments give and those that follow from them.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "ck/ck.hpp"
+#include "ck/tensor_operation/gpu/device/impl/data_types.hpp"
+#include "ck/utility/sequence.hpp"
+#include "ckgen/config/layout.hpp"
+#include "ckgen/op/device_base.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ck::of_arguments {
+
+#if CKGEN_PLATFORM_AMD
+template <class Kernel>
+__attribute__((global))
+__attribute__((amdgpu_flat_work_group_size(Kernel::launch_threads, Kernel::launch_threads))) void
+kernel(typename Kernel::Args args) {
+#if CKGEN_DEVICE_PASS
+    static __attribute__((shared)) __attribute__((aligned(16))) char lds[Kernel::lds_bytes];
+    platform::Thread thread((platform::Thread::LdsPointer)lds);
+    Kernel::run(args, thread);
+#else
+    static_cast<void>(args);
+#endif
+}
+template <class Kernel>
+const void* entry() {
+    return reinterpret_cast<const void*>(&kernel<Kernel>);
+}
+#else
+template <class Kernel>
+platform::KernelEntry entry() {
+    static_assert(CKGEN_PLATFORM_HOST, "class templates make kernels for the host and for AMD GPUs only");
+#if CKGEN_PLATFORM_HOST
+    return platform::entry_of<Kernel>();
+#else
+    return {};
+#endif
+}
+#endif
+
+// The data type set with these types; void if no instance has them.
+template <class In, class Wei, class Out, class... Known>
+struct DataTypeOf {
+    using type = void;
+};
+template <class In, class Wei, class Out, class First, class... Others>
+struct DataTypeOf<In, Wei, Out, First, Others...>
+    : std::conditional_t<std::is_same_v<In, typename First::In> && std::is_same_v<Wei, typename First::Wei> &&
+                             std::is_same_v<Out, typename First::Out>,
+                         std::common_type<First>, DataTypeOf<In, Wei, Out, Others...>> {};
+template <class In, class Wei, class Out>
+using data_type_of = typename with_data_types<DataTypeOf, In, Wei, Out>::type;
+
+template <index_t NDim, class In, class Wei, class Out>
+struct LayoutOf {
+    using type = layout::Triple<NDim, In, Wei, Out>;
+};
+
+// The vector of a tile's reads: as given, or narrower where a write to LDS would have less than 4 bytes.
+constexpr index_t narrowed(index_t vector, index_t elements, index_t bytes) {
+    while(vector > 1 && elements / vector * bytes < 4)
+        vector /= 2;
+    return vector;
+}
+
+// The fields of an instance that both operations have; docs/rules.md explains the rules. ATransposed: A is transposed
+// on its way to LDS, as B always is.
+template <index_t BlockSize, index_t MPerBlock, index_t NPerBlock, index_t KPerBlock, index_t MPerXdl, index_t NPerXdl,
+          index_t AVector, index_t BVector, index_t CVector, index_t Stages, bool Pointwise, bool ATransposed,
+          index_t Bytes>
+struct Tile {
+    static_assert(BlockSize % 64 == 0, "BlockSize is a whole number of waves of 64 threads");
+    static_assert(MPerXdl == NPerXdl, "ckgen's matrix atoms are square: MPerXdl and NPerXdl must be equal");
+    static constexpr ConvSpec conv_spec = Pointwise ? ConvSpec::Filter1x1Stride1Pad0 : ConvSpec::Default;
+    static constexpr int m_per_block = MPerBlock, n_per_block = NPerBlock, k_per_block = KPerBlock;
+    static constexpr int m_per_xdl = MPerXdl, load_waves = 0, math_waves = BlockSize / 64, stages = Stages;
+    static constexpr int a_vector = ATransposed ? narrowed(AVector, MPerBlock* KPerBlock / BlockSize, Bytes) : AVector;
+    static constexpr int b_vector = narrowed(BVector, NPerBlock* KPerBlock / BlockSize, Bytes), c_vector = CVector;
+    static constexpr bool generic = false;
+};
+
+// An operator with CK's functions that pass arguments and invokers by value. Make::make() returns the operator
+// that does the work; the virtual MakeArgumentPointer is left to the class.
+template <class Interface, class Make>
+class Operator : public Interface {
+    using BaseArgument = tensor_operation::device::BaseArgument;
+
+protected:
+    static Interface& planned() {
+        static const std::unique_ptr<Interface> made = Make::make();
+        return *made;
+    }
+
+public:
+    struct Argument : BaseArgument {
+        explicit Argument(std::unique_ptr<BaseArgument> made) : planned_argument(std::move(made)) {}
+        std::unique_ptr<BaseArgument> planned_argument;
+    };
+
+    struct Invoker : tensor_operation::device::BaseInvoker {
+        float Run(const Argument& argument, const StreamConfig& config = StreamConfig{}) {
+            return Run(static_cast<const BaseArgument*>(&argument), config);
+        }
+        float Run(const BaseArgument* argument, const StreamConfig& config = StreamConfig{}) override {
+            return planned().MakeInvokerPointer()->Run(planned_of(argument), config);
+        }
+    };
+
+    template <class... Values>
+    static Argument MakeArgument(const Values&... values) {
+        return Argument(planned().MakeArgumentPointer(values...));
+    }
+    static Invoker MakeInvoker() { return {}; }
+    std::unique_ptr<tensor_operation::device::BaseInvoker> MakeInvokerPointer() override {
+        return std::make_unique<Invoker>();
+    }
+
+    using Interface::IsSupportedArgument;
+    static bool IsSupportedArgument(const Argument& argument) {
+        return planned().IsSupportedArgument(planned_of(&argument));
+    }
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
+        return planned().GetUnsupportedReason(planned_of(argument));
+    }
+    std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
+        return planned().GetWorkSpaceSize(planned_of(argument));
+    }
+    std::string GetTypeString() const override { return planned().GetTypeString(); }
+    std::string GetIdentity() const override { return planned().GetIdentity(); }
+
+private:
+    static const BaseArgument* planned_of(const BaseArgument* argument) {
+        const auto* own = dynamic_cast<const Argument*>(argument);
+        if(own == nullptr)
+            return argument;
+        own->planned_argument->p_workspace_ = own->p_workspace_;
+        return own->planned_argument.get();
+    }
+};
+
+}  // namespace ck::of_arguments

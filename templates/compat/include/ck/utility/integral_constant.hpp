@@ -1,0 +1,4 @@
+// CK's include path of Number.
+#pragma once
+
+#include "ck/utility/number.hpp"

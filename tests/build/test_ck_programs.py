@@ -1,0 +1,94 @@
+"""Programs written for CK build against a tree of `ckgen generate --compat ck` without a change, and run."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.build.cmake import build
+from ckgen.build.toolchain import find_toolchain
+from ckgen.cli.common.selection import load
+from ckgen.generate import writer
+from ckgen.generate.render import render_tree
+from ckgen.generate.style import Style
+from ckgen.instance.filters import filtered
+from tests.support.trees import SAMPLE, context, in_style
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).parents[1] / "data" / "ck_programs"
+CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC")
+CK = Style("ck", "ck")
+
+
+def test_only_a_compat_tree_has_the_files_of_compat() -> None:
+    plain = set(render_tree(SAMPLE, context()))
+    compat = set(render_tree(SAMPLE, in_style(CK)))
+    assert plain < compat
+    added = compat - plain
+    assert {path.partition("/")[0] for path in added} == {"compat"}
+    folder = "compat/include/ck/library/tensor_operation_instance/gpu/"
+    for name in ("weight", "weight_bilinear", "weight_scale", "data", "data_bilinear", "data_scale"):
+        assert f"{folder}grouped_convolution_backward_{name}.hpp" in added
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the programs are built, against an installed library."""
+    folder = tmp_path_factory.mktemp("ck")
+    loaded = load(ROOT / "instances.yaml")
+    instances = filtered(loaded.expansion.instances, CHOSEN, sets=loaded.expansion.sets)
+    functions = loaded.expansion.spec.own_functions
+    writer.apply(render_tree(instances, replace(in_style(CK), functions=functions)), folder / "tree")
+    build(folder / "tree", "host", folder / "library")
+    cmake = find_toolchain().cmake
+    assert cmake is not None, "these tests need cmake"
+    run(*cmake, "--install", folder / "library", "--prefix", folder / "prefix")
+    run(*cmake, "-S", PROGRAMS, "-B", folder / "programs", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
+    run(*cmake, "--build", folder / "programs")
+    return folder / "programs"
+
+
+@pytest.mark.compiles
+def test_backward_weight_of_both_index_sizes_with_and_without_a_workspace(programs: Path) -> None:
+    assert run(programs / "bwd_weight").startswith("found 1 instances, dim 5, lengths {2, 3, 16, 7, 6}")
+
+
+@pytest.mark.compiles
+def test_backward_data_plain_fused_and_dense(programs: Path) -> None:
+    assert run(programs / "bwd_data") == "plain 1, fused 1, dense 1\n"
+
+
+@pytest.mark.compiles
+def test_names_that_no_instance_has_give_empty_lists(programs: Path) -> None:
+    lines = run(programs / "surface").splitlines()
+    assert lines[0] == "1 0 0 0 0 1"
+    assert lines[1].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<256, 64, 64")
+    assert lines[3] == "1.00781" or lines[3] == "1"
+
+
+@pytest.mark.compiles
+def test_class_templates_run_the_kernel_of_their_arguments(programs: Path) -> None:
+    lines = run(programs / "class_templates").splitlines()
+    assert lines[0].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 8")
+    assert lines[1] == "weight 1, grouped 1, dense 1"
+
+
+@pytest.mark.compiles
+def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path) -> None:
+    cmake = find_toolchain().cmake
+    assert cmake is not None
+    command = [*map(str, cmake), "--build", str(programs), "--target", "refused"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode != 0
+    assert "ckgen computes in the types of the tensors" in done.stdout

@@ -1,0 +1,45 @@
+// Names that programs for CK use without running them: short names, layouts and types that no instance has, and the
+// operators of backward weight with D tensors.
+#include "ck/host_utility/device_prop.hpp"
+#include "ck/library/tensor_operation_instance/gpu/convolution_backward_data.hpp"
+#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_data_scale.hpp"
+#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight.hpp"
+#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight_bilinear.hpp"
+#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight_scale.hpp"
+#include "ck/tensor_operation/gpu/device/device_conv_fwd.hpp"
+#include "ck/utility/common_header.hpp"
+
+using namespace ck::tensor_operation::device;
+using namespace ck::tensor_operation::device::instance;
+
+static_assert(ck::is_same_v<F16, ck::half_t> && ck::is_same_v<F8, ck::f8_t> && sizeof(BF8) == 1);
+static_assert(ck::is_same_v<ck::tuple_element_t<1, ck::Tuple<F32, NHWGC>>, ck::tensor_layout::convolution::NHWGC>);
+static_assert(ck::Sequence<4, 5, 6>::At(ck::Number<2>{}) == 6 && ck::Sequence<>::Size() == 0);
+static_assert(sizeof(StreamConfig{nullptr, true, 0, 5, 50, false, 1}) > 0);
+
+template <class In, class Wei, class Out, class... Compute>
+std::size_t weight_operators() {
+    using Op =
+        DeviceGroupedConvBwdWeight<2, In, Wei, Out, F16, F16, F16, PassThrough, PassThrough, PassThrough, Compute...>;
+    return DeviceOperationInstanceFactory<Op>::GetInstances().size();
+}
+
+template <class Function, class Layouts, class Types>
+std::size_t fused_weight_operators() {
+    using Op = DeviceGroupedConvBwdWeightMultipleD<3, NDHWGC, GKZYXC, NDHWGK, Layouts, F16, F16, F16, Types,
+                                                   PassThrough, Function, PassThrough>;
+    return DeviceOperationInstanceFactory<Op>::GetInstances().size();
+}
+
+int main() {
+    using Op = DeviceGroupedConvBwdWeight<2, NHWGC, GKYXC, NHWGK, F16, F16, F16, PassThrough, PassThrough, PassThrough>;
+    const auto ops = DeviceOperationInstanceFactory<Op>::GetInstances();
+    std::cout << weight_operators<NHWGC, GKYXC, NHWGK>() << ' ' << weight_operators<NGCHW, GKCYX, NGKHW>() << ' '
+              << weight_operators<NHWGC, GKYXC, NHWGK, BF8, F8>() << ' '
+              << fused_weight_operators<Bilinear, ck::Tuple<GKZYXC>, F16_Tuple>() << ' '
+              << fused_weight_operators<Scale, Empty_Tuple, Empty_Tuple>() << ' ' << ck::is_xdl_supported() << '\n'
+              << ops.front()->GetTypeString() << '\n'
+              << ops.front()->GetTypeIdHashCode() << '\n'
+              << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n';
+    return ops.front()->GetTypeIdHashCode().empty() ? EXIT_FAILURE : EXIT_SUCCESS;
+}
