@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from ckgen.conv.problem import ConvProblem, make_problem
@@ -25,6 +26,7 @@ SOURCES = (
     *(*PLANNED_SOURCES, "kernels/reduce"),
     *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/stacks", "host/thread", "host/tma"),
 )
+FloatRows = npt.NDArray[np.float32]
 Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"
 
@@ -50,15 +52,37 @@ def pointer(array: np.ndarray) -> ctypes.c_void_p:  # type: ignore[type-arg]
     return ctypes.c_void_p(array.ctypes.data)
 
 
-@pytest.mark.parametrize("elements", [1, 3, 4, 127, 512, 4096, 4099])
-@pytest.mark.parametrize("splits", [2, 3, 7, 8, 9, 16, 29])
-def test_partials_are_summed_in_the_order_of_the_splits(core: ctypes.CDLL, elements: int, splits: int) -> None:
+def sum_in_order(rows: FloatRows) -> FloatRows:
+    total = np.zeros(rows.shape[1:], np.float32)
+    for row in rows:
+        total += row
+    return total
+
+
+def sum_of_splits(partial: FloatRows) -> FloatRows:
+    """The sum of each element: several threads have equal shares of many splits, and their sums are added in order."""
+    splits, elements = partial.shape
+    threads = 1
+    while threads < 32 and splits // threads >= 16 and elements // 4 * threads < 1 << 16:
+        threads *= 2
+    share = divide_up(splits, threads)
+    return sum_in_order(np.stack([sum_in_order(partial[at * share : (at + 1) * share]) for at in range(threads)]))
+
+
+@pytest.mark.parametrize(
+    ("elements", "splits"),
+    [
+        *((elements, splits) for elements in (1, 3, 4, 127, 512, 4096, 4099) for splits in (2, 3, 7, 8, 9, 16, 29)),
+        *((elements, splits) for elements in (1, 4, 66, 512, 8196) for splits in (31, 33, 129, 600)),
+        (140000, 40),  # by two threads, where few elements have four
+        (262144, 17),  # by one
+    ],
+)
+def test_partials_are_summed_in_a_fixed_order(core: ctypes.CDLL, elements: int, splits: int) -> None:
     """The sum equals the expected one to the bit, in 16-byte accesses and, if the weight is not aligned for them, in
     single-element ones."""
     partial = np.random.default_rng(splits).standard_normal((splits, elements)).astype(np.float32)
-    expected = np.zeros(elements, np.float32)
-    for row in partial:
-        expected += row
+    expected = sum_of_splits(partial)
     for shift in (0, 1):
         wei = np.full(elements + 8, np.nan, np.float16)
         core.reduce(pointer(partial), pointer(wei[shift:]), ctypes.c_int64(elements), splits)

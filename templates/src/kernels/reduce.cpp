@@ -29,7 +29,7 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
     if(elements % 4 == 0 && aligned(partial, 16) && aligned(wei, 4 * sizeof(Wei)))
         args.width = 4;
     while(args.lanes < Kernel::most_lanes && split_k / args.lanes >= kLeastShare &&
-          elements / args.width * args.lanes < kManyThreads)
+          elements / 4 * args.lanes < kManyThreads)  // whatever the width: sums do not depend on addresses
         args.lanes *= 2;
     const int64 per_block = Kernel::elements_of(args);
     const auto blocks = static_cast<uint32>((elements + per_block - 1) / per_block);
