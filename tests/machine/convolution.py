@@ -47,8 +47,8 @@ class Reducer:
     """The kernel that sums the split-K partials: its code and, from its header, the threads per workgroup. The
     reduction kernel that each backward-data instance contains has the same number.
 
-    The launch has one thread per element of the sum; if the code sums several elements per thread, some workgroups are
-    idle.
+    The launch of the former is that of the host library; the latter's has one thread per element of the sum, of which
+    some are idle if the code sums several elements per thread.
     """
 
     code: CodeObject
@@ -141,7 +141,11 @@ class Machine:
         self, dtype: str, elements: int, split_k: int, wei: int, partials: int, memory: Memory, *, lazy: bool, seed: int
     ) -> int:
         kernel = f"ckgen_split_k_reduce_{element_of(dtype, 'wei').name}"
-        arguments = struct.pack("<QQqi4x", partials, wei, elements, split_k)
-        blocks, threads = -(-elements // self.reducer.threads), self.reducer.threads
+        width, lanes = 1 if elements % 4 else 4, 1
+        while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:  # as src/kernels/reduce.cpp
+            lanes *= 2
+        arguments = struct.pack("<QQqiii4x", partials, wei, elements, split_k, width, lanes)
+        threads = self.reducer.threads
+        blocks = -(-elements // (threads // lanes * width))
         self.engine.forget()
         return launch(self.engine, self.reducer.code, kernel, blocks, threads, arguments, memory, lazy=lazy, seed=seed)
