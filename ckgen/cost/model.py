@@ -74,7 +74,7 @@ def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
 def code_sentence(row: Row, instance: Instance, arch: str) -> str:
     """A row of a committed table as a sentence."""
     parts = [f"{row['vgprs']} vector registers", f"{row['waves']} waves per SIMD"]
-    if int(row["main_matrix"]):
+    if int(row["main_matrix"] or 0):
         parts.append(f"{int(row['main_valu']) / int(row['main_matrix']):.2f} VALU per matrix instruction")
     if row["load_tiles"]:
         parts.append(f"load waves {int(row['load_valu']) / int(row['load_tiles']):g} VALU per tile")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import find_atom
 from ckgen.hardware.compute_units import UNITS
 from ckgen.hardware.occupancy import waves_per_simd
@@ -147,6 +148,8 @@ def _exposed(items: Sequence[Instruction]) -> int:
 
 
 def _loops(kernel: Kernel, instance: Instance, arch: str) -> tuple[LoopReport, ...]:
+    if not FAMILIES[instance.family].loops:
+        return ()
     loops = find_loops(kernel)
     has_matrix = find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
     if has_matrix:

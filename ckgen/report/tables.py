@@ -88,7 +88,7 @@ def _code_cells(row: ResultRow, code: CodeTable | None) -> tuple[Cell, ...]:
     if line is None:
         return (Cell(_MISSING),) * len(_CODE_HEADERS)
     bound = bound_of_row(line, parse(row.name), code.arch)
-    ratio = int(line["main_valu"]) / int(line["main_matrix"]) if int(line["main_matrix"]) else None
+    ratio = int(line["main_valu"]) / int(line["main_matrix"]) if int(line["main_matrix"] or 0) else None
     numbers = (float(line[column]) for column in ("vgprs", "spills", "lds", "waves"))
     fraction = Cell(_MISSING) if bound is None else Cell(str(bound), bound.fraction)
     return *(_number(number, "g") for number in numbers), _number(ratio, ".2f"), fraction
