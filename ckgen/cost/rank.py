@@ -55,7 +55,8 @@ class CodeBook:
     def __init__(self, arch: str, table: Table) -> None:
         self.arch = arch
         self._rows: Mapping[str, Row] = table.rows
-        self._known = [(parse(name), row) for name, row in table.rows.items()]
+        known = ((parse(name), row) for name, row in table.rows.items())
+        self._known = [(instance, row) for instance, row in known if FAMILIES[instance.family].loops]
         self._codes: dict[str, Code] = {}
 
     def code_of(self, instance: Instance) -> Code:

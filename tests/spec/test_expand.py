@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ckgen.conv.dtypes import DTYPES
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.models import AXES
@@ -76,7 +77,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     depthwise = 40 + 36
     full = weight + data + fused + ck_rows + depthwise
     default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5 + 2
-    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 66 + 57, "hopper": 54 + 15 + hopper}
+    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
     assert sizes == {"full": full, "depthwise": depthwise, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
@@ -219,12 +220,17 @@ def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture(
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 
 
+def has_machine_code_table(instance: Instance) -> bool:
+    """True for families of AMD kernels whose loops are committed in docs/isa; depthwise has none yet."""
+    return not instance.uses_tma and bool(FAMILIES[instance.family].loops)
+
+
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
     made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 50 <= len(made) <= 70
-    everywhere = [i for i in instances_of(BWD_WEIGHT) if not i.uses_tma]
+    assert 50 <= len(made) <= 60
+    everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
@@ -234,7 +240,7 @@ def test_the_ci_set_has_every_path() -> None:
 
 def test_the_ci_set_has_every_path_of_backward_data() -> None:
     members = frozenset(default_expansion().sets["ci"])
-    every = [i for i in instances_of(BWD_DATA) if not i.uses_tma]
+    every = [i for i in instances_of(BWD_DATA) if has_machine_code_table(i)]
     made = [instance for instance in every if instance.name in members]
     assert 45 <= len(made) <= 60
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
