@@ -25,7 +25,7 @@ from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 BLOCK_SIZE = 256
 # One filter row at a time reads an image once per row of the filter: such instances come after all sweeps.
-SINGLE_ROWS = 16
+SINGLE_ROWS = 16  # filter rows that a sweep never has: one row at a time comes after all sweeps, single groups last
 POSITIONS = 4  # per strip: neighbouring taps share most of their values, and the sums fit registers
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 
@@ -192,7 +192,8 @@ class Depthwise(Family):
 
     def coverage(self, instance: Fields) -> Coverage:
         """Single positions. Where several instances take a filter, the smallest one that sweeps comes first."""
-        taps = instance.m_per_block * (instance.stages if instance.stages > 1 else SINGLE_ROWS)
+        single = SINGLE_ROWS * SINGLE_ROWS // instance.a_vector
+        taps = instance.m_per_block * instance.stages if instance.stages > 1 else single
         return Coverage(1, 1, taps, all_taps=True)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
