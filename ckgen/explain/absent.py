@@ -15,7 +15,7 @@ from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.filters import Term, matching
 from ckgen.instance.instance import BY_RULE, CONV_SPECS, Instance
-from ckgen.operations.operation import LAYOUTS
+from ckgen.operations.operation import LAYOUTS, OPERATIONS
 from ckgen.spec.checks import WAVE_KEYS
 from ckgen.spec.expand import Expansion
 from ckgen.spec.models import AXES
@@ -79,18 +79,25 @@ def _removed(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
     return lines
 
 
+def _named(wishes: Sequence[Term], key: str, names: Sequence[str], nearest: str) -> str:
+    """The name that a term asks for, perhaps by a pattern; that of the nearest instance if it matches or none is asked
+    for."""
+    pattern = next((term.values[0] for term in wishes if term.key == key), nearest)
+    return next((name for name in (nearest, *names) if fnmatch(name, pattern)), nearest)
+
+
 def _never_made(expansion: Expansion, terms: Sequence[Term]) -> list[str]:
     """The reasons if no group has the combination, which is built from the nearest instance and checked."""
     wishes = [term for term in terms if term.op == "=" and len(term.values) == 1]
     base, provenance = _nearest(expansion, wishes)
     given = values_of(provenance.choices)
     values = _wished(given, base, wishes)
-    family = next((term.values[0] for term in wishes if term.key == "family"), base.family)
+    family = _named(wishes, "family", tuple(FAMILIES), base.family)
     generic = next((term.values[0] == "true" for term in wishes if term.key == "generic"), base.generic)
     if not isinstance(values, dict):
         return [values]
     values = _for_family(values, family)
-    operation = next((term.values[0] for term in wishes if term.key == "operation"), base.operation)
+    operation = _named(wishes, "operation", tuple(OPERATIONS), base.operation)
     instance = build(Kind(operation, family, generic), values)
     checker = Checker()
     archs = tuple(term.values[0] for term in wishes if term.key == "arch")

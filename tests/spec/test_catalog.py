@@ -234,6 +234,11 @@ def test_explain_of_what_is_absent(words: str, expected: list[str]) -> None:
         assert part in text
 
 
+def test_explain_of_what_is_absent_takes_patterns_for_the_operation_and_the_family() -> None:
+    text = explained("operation=*data family=wave* tile=100x100")
+    assert "nearest is grouped_conv2d_bwd_data_wavelet_" in text
+
+
 def test_explain_names_the_exclude_or_the_rule_that_removed_something() -> None:
     group: dict[str, Any] = {**XDL, "dtype": ["f16", "bf16"], "k_per_block": [32, 20], "invalid": "skip"}
     expansion = expand_groups({**group, "exclude": [{"dtype": "bf16", "k_per_block": 32}]})
