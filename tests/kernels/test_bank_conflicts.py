@@ -29,10 +29,13 @@ ALLOWED = {
 
 
 def lds_classes(*families: str) -> tuple[Instance, ...]:
-    """One instance of the repository's spec per combination of the properties that LDS accesses depend on."""
+    """One instance of the repository's spec per combination of the properties that LDS accesses depend on.
+
+    Rows whose writes to LDS are given, as in CK's tables, may have conflicts: they are left out.
+    """
     classes: dict[Instance, Instance] = {}
     for instance in default_expansion().instances:
-        if instance.family in families and instance.function == PASS_THROUGH:
+        if instance.family in families and instance.function == PASS_THROUGH and not instance.given_write:
             layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
             alike = replace(instance, layout=layout, dtype=dtype, conv_spec="Default", generic=False)

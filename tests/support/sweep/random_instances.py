@@ -104,6 +104,9 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values
+    if kind.family == "depthwise":
+        _draw_depthwise(rng, values)
+        return values
     values["conv_spec"] = rng.choice(tuple(CONV_SPECS))
     tile: dict[str, Any] = {"m_per_block": rng.choice(_EXTENTS), "n_per_block": rng.choice(_EXTENTS)}
     if rng.random() < 0.7:
@@ -129,6 +132,18 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         if rng.random() < 0.3:
             del values[axis]
     return values
+
+
+def _draw_depthwise(rng: random.Random, values: dict[str, Any]) -> None:
+    values["conv_spec"] = "Default"
+    values["block_size"] = 256
+    values["tile"] = {"m_per_block": rng.randint(1, 9), "n_per_block": rng.choice((16, 32, 64, 128))}
+    if rng.random() < 0.7:
+        values["tile"]["k_per_block"] = rng.choice((16, 32, 64, 128, 256))
+    if rng.random() < 0.7:
+        values["stages"] = rng.randint(1, 5)
+    if rng.random() < 0.7:
+        values["vector"] = {"a": rng.choice((1, 2, 4, 8)), "b": 1, "c": 1}
 
 
 def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) -> None:

@@ -183,7 +183,7 @@ public:
     // A load from inside the window, or zero.
     template <class V>
     V load_if(const Thread& thread, bool inside, uint32 byte_offset, Site site = Site::here()) const {
-        return load<V>(thread, inside ? byte_offset : kInvalidOffset, site);
+        return inside ? load<V>(thread, byte_offset, site) : V{};
     }
     // Loads 16 bytes per lane: lane 0 to LDS byte `first`, the next lanes after it.
     void load_to_lds(const Thread& thread, uint32 byte_offset, int first, Site site = Site::here()) const {
