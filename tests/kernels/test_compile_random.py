@@ -39,7 +39,7 @@ def test_the_sample_has_every_kind_of_instance() -> None:
         layout for operation in OPERATIONS.values() for layout in operation.layouts
     }
     assert {i.function for i in instances} == set(FUNCTIONS)
-    assert {i.m_per_xdl for i in instances} == {16, 32, 64, 128} and {i.conv_spec for i in instances} > {"Default"}
+    assert {i.m_per_xdl for i in instances} == {1, 16, 32, 64, 128} and {i.conv_spec for i in instances} > {"Default"}
     assert {arch for i in instances for arch in i.archs} == {*ARCHES, "sm_90a"} and {i.dtype for i in instances} == set(
         DTYPES
     )
