@@ -41,6 +41,8 @@ def problems(ndim: int) -> list[ConvProblem]:
         make_problem(groups=2, batch=3, k=5, c=3, filter=two, input=edge, pad=1),
         make_problem(groups=1, batch=2, k=40, c=64, filter=one, input=edge),
         make_problem(groups=2, batch=2, k=7, c=5, filter=one, input=edge),
+        make_problem(groups=16, batch=2, k=1, c=1, filter=three, input=edge, pad=1),
+        make_problem(groups=16, batch=2, k=1, c=1, filter=one, input=edge),
     ]
     if ndim == 2:
         few = ((9, 8, 8), (5, 16, 16), (3, 32, 32), (1, 36, 64), (1, 64, 64))
