@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
 #include "ck/ck.hpp"
+#include "ck/host_utility/device_prop.hpp"
 #include "ck/tensor_operation/gpu/device/impl/data_types.hpp"
+#include "ck/tensor_operation/gpu/device/impl/pipelines.hpp"
 #include "ck/utility/sequence.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/op/device_base.hpp"
@@ -85,9 +88,34 @@ struct Tile {
     static constexpr bool generic = false;
 };
 
+// The side of the square atoms that divide a tile, where CK's arguments do not give it: 32 if all waves get whole ones.
+constexpr index_t atom_of(index_t m, index_t n, index_t block_size) {
+    const index_t waves = block_size / 64;
+    return m % 32 == 0 && n % 32 == 0 && m / 32 * (n / 32) % waves == 0 && m * n / waves >= 32 * 32 ? 32 : 16;
+}
+
+// CK's type string: a name and values in angle brackets.
+template <class First, class... Values>
+std::string type_string(const char* name, const First& first, const Values&... values) {
+    std::ostringstream text;
+    text << name << '<' << first;
+    ((text << ", " << values), ...);
+    text << '>';
+    return text.str();
+}
+
+// The number of elements in a piece of a tile whose lengths are in a Sequence.
+template <class Lengths>
+struct Elements;
+template <index_t... Lengths>
+struct Elements<Sequence<Lengths...>> {
+    static constexpr index_t value = (1 * ... * Lengths);
+};
+
 // An operator with CK's functions that pass arguments and invokers by value. Make::make() returns the operator
-// that does the work; the virtual MakeArgumentPointer is left to the class.
-template <class Interface, class Make>
+// that does the work; the virtual MakeArgumentPointer is left to the class. SplitK: false for CK's classes that refuse
+// any split_k but 1.
+template <class Interface, class Make, bool SplitK = true>
 class Operator : public Interface {
     using BaseArgument = tensor_operation::device::BaseArgument;
 
@@ -122,12 +150,8 @@ public:
     }
 
     using Interface::IsSupportedArgument;
-    static bool IsSupportedArgument(const Argument& argument) {
-        return planned().IsSupportedArgument(planned_of(&argument));
-    }
-    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
-        return planned().GetUnsupportedReason(planned_of(argument));
-    }
+    static bool IsSupportedArgument(const Argument& argument) { return reason(&argument).empty(); }
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override { return reason(argument); }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return planned().GetWorkSpaceSize(planned_of(argument));
     }
@@ -135,6 +159,13 @@ public:
     std::string GetIdentity() const override { return planned().GetIdentity(); }
 
 private:
+    static std::string reason(const BaseArgument* argument) {
+        const BaseArgument* const given = planned_of(argument);
+        const auto* parts = dynamic_cast<const tensor_operation::device::ArgumentSplitK*>(given);
+        if(!SplitK && parts != nullptr && parts->k_batch_ != 1)
+            return "[split-k] CK's class has no split_k but 1";
+        return planned().GetUnsupportedReason(given);
+    }
     static const BaseArgument* planned_of(const BaseArgument* argument) {
         const auto* own = dynamic_cast<const Argument*>(argument);
         if(own == nullptr)
