@@ -254,7 +254,8 @@ def page(work: Work, arch: str) -> str:
         f"| program | host: builds | host: run | {arch or 'AMD'}: compiles and links |",
         "| --- | --- | --- | --- |",
     ]
-    lines += [f"| {row.program} | {row.host} | {row.run} | {row.amd} |" for row in work.rows.values()]
+    rows = sorted(work.rows.values(), key=lambda row: row.program)
+    lines += [f"| {row.program} | {row.host} | {row.run} | {row.amd} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
