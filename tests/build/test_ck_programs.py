@@ -65,6 +65,11 @@ def test_backward_weight_of_both_index_sizes_with_and_without_a_workspace(progra
 
 
 @pytest.mark.compiles
+def test_a_workspace_of_a_size_that_was_not_asked_for_is_left_alone(programs: Path) -> None:
+    assert run(programs / "miopen_calls") == "2 names, 2 right; int8 0, bhalf 0\n"
+
+
+@pytest.mark.compiles
 def test_backward_data_plain_fused_and_dense(programs: Path) -> None:
     assert run(programs / "bwd_data") == "plain 1, fused 1, dense 1\n"
 

@@ -231,10 +231,10 @@ LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgumen
             kernel.traits.launch_threads};
 }
 
-// A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its size:
-// its size is then one that the caller computed for CK's kernels, which take less or none. The run then uses split_k 1,
-// and allocates memory itself if even that needs some. A library with CKGEN_ALLOCATES_WORKSPACE keeps split_k and
-// allocates what it needs; it uses split_k 1 only where there is not enough memory.
+// A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its
+// size: its size is then one that the caller computed for CK's kernels, which take less or none. The run then uses
+// split_k 1, and allocates memory itself if even that needs some. A library with CKGEN_ALLOCATES_WORKSPACE keeps
+// split_k and allocates what it needs; it uses split_k 1 only where there is not enough memory.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const PlannedArgument<Operation>& given = argument_of<Operation>(argument);
