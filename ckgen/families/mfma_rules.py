@@ -54,14 +54,13 @@ RULES: tuple[Rule, ...] = (
         scope="domain",
         condition=(
             "pipeline_version == 0 or (pipeline_version >= 1 and pipeline_version <= 5 and not generic"
-            " and stages == (2 if pipeline_version == 4 else 1))"
+            " and (stages == 1 or pipeline_version == 4) and (stages == 2 or pipeline_version != 4))"
         ),
         sentence="pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one",
         message="pipeline v{pipeline_version} with {stages} LDS buffers",
         help="leave `stages` out, and `pipeline_version` in a generic group",
         reason="The pipelines differ in the number of tiles in registers and in LDS; the portable atom has one loop.",
         blame=("pipeline_version", "stages", "generic"),
-        only=("xdl",),
     ),
     Rule(
         id="pipeline-operation",
@@ -70,10 +69,9 @@ RULES: tuple[Rule, ...] = (
         sentence="CK's pipelines are those of backward weight",
         message="pipeline v{pipeline_version} of backward data",
         help="leave `pipeline_version` out",
-        reason="CK's class with pipelines is DeviceGroupedConvBwdWeight_Xdl_CShuffleV3.",
+        reason="CK's class with pipelines, CShuffleV3, sums weights.",
         blame=("pipeline_version",),
         operations=(BWD_DATA,),
-        only=("xdl",),
     ),
     Rule(
         id="scheduler-pipeline",
@@ -84,7 +82,6 @@ RULES: tuple[Rule, ...] = (
         help="use Intrawave, or pipeline v1 or v2",
         reason="Waves that multiply in turns read their operands from LDS between turns, which v3 to v5 do ahead.",
         blame=("scheduler", "pipeline_version"),
-        only=("xdl",),
     ),
     Rule(
         id="vector-width",

@@ -1,4 +1,4 @@
-// What the CK-facing code of MIOpen's grouped solvers uses of MIOpen: a problem, the functions that read it, the
+// A stand-in for MIOpen, for the code of its grouped solvers that calls CK: a problem, the functions that read it, the
 // tensors of a call, and the classes whose members that code defines.
 #pragma once
 

@@ -27,7 +27,7 @@ HELD = (1, 1, 2, 2, 1, 1, 2)  # tiles in registers of those with 64x64x64, in th
 
 
 def problems(instance: Instance) -> list[ConvProblem]:
-    """Sums of one to many tiles, also with padding and gaps, and random sizes."""
+    """Sums of one to many tiles, and random sizes with padding and strides."""
     rng = random.Random(instance.name)
     if instance.pointwise:
         return [make_problem(groups=2, batch=n, k=72, c=8, filter=[1, 1], input=[3, 5]) for n in (1, 2, 3, 5, 9)]

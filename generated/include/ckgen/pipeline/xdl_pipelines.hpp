@@ -1,12 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/xdl_pipelines.hpp. Do not edit; run: ckgen generate
-// The loops of family xdl that CK calls pipelines, by what is on its way ahead of the multiplication:
+// The loops of family xdl that CK calls pipelines; they differ in the data that is on its way to the multiplication:
 //
-//     version  tiles in registers (D::prefetch_tiles)        LDS buffers  operands of a tile read ahead  barriers per tile
-//     v1       1                                             1            no                             2
-//     v2       2 to 8, for 32 KiB in flight on a unit        1            no                             2
-//     v3       1                                             1            yes                            2
-//     v4       1                                             2            yes                            1
-//     v5       2                                             1            yes                            2
+//     version  tiles in registers (D::prefetch_tiles)        LDS buffers  operands of a tile read ahead  barriers per
+//     tile v1       1                                             1            no                             2 v2 2 to
+//     8, for 32 KiB in flight on a unit        1            no                             2 v3       1 1 yes 2 v4 1 2
+//     yes                            1 v5       2                                             1            yes 2
 //
 // Reading ahead means that a tile is multiplied from registers while the next one is written to LDS. Atoms that read
 // their operands one by one multiply from LDS in all versions.
@@ -53,7 +51,8 @@ private:
     static constexpr int a_base(int stage) { return stage * D::lds_stage_bytes; }
     static constexpr int b_base(int stage) { return a_base(stage) + Loader::Layouts::b_offset; }
 
-    // Tile `tile` goes to LDS; the tile that is `held` later takes its registers. Hot: that tile exists.
+    // Tile `tile` goes to LDS; then the tile that is `held` later is loaded to the same registers. Hot: that tile
+    // exists.
     template <bool Hot>
     CKGEN_DEVICE void pass_on(int tile, int slot, int stage) {
         loader_.store(thread_, stage, registers_[slot]);

@@ -1,4 +1,4 @@
-// What CK's class templates of grouped convolution backward data have in common: an operator over a kernel of ckgen.
+// The common base of CK's class templates of grouped convolution backward data: an operator over a kernel of ckgen.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/convolution_backward_data_specialization.hpp"

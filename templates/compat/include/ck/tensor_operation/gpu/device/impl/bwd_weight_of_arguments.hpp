@@ -1,4 +1,4 @@
-// What CK's class templates of grouped convolution backward weight have in common: an operator over a kernel of ckgen.
+// The common base of CK's class templates of grouped convolution backward weight: an operator over a kernel of ckgen.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/convolution_backward_weight_specialization.hpp"

@@ -1,4 +1,4 @@
-// What CK's class templates of dense convolution backward data have in common: an operator over a kernel of ckgen for
+// The common base of CK's class templates of dense convolution backward data: an operator over a kernel of ckgen for
 // one group.
 #pragma once
 
