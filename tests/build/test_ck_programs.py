@@ -92,14 +92,18 @@ def test_class_templates_run_the_kernel_of_their_arguments(programs: Path) -> No
 @pytest.mark.compiles
 def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
     lines = run(programs / "other_class_templates").splitlines()
+    assert lines[0].endswith(", 1, BlkGemmPipelineScheduler: Interwave, BlkGemmPipelineVersion: v2>")
+    assert lines[1].endswith(", 1, BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion: v4>")
     assert [line.partition("<")[0] for line in lines[:-1]] == [
+        "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
+        "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
         "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
         "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
         "DeviceGroupedConvBwdWeight_Dl",
     ]
-    assert lines[1].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
-    assert lines[2].endswith("<256, 128, 128, 16, Default, 2>")
-    assert lines[-1] == "two-stage 1, WMMA 11, DL 11"
+    assert lines[3].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
+    assert lines[4].endswith("<256, 128, 128, 16, Default, 2>")
+    assert lines[-1] == "two-stage 1, WMMA 11, DL 11, V3 11"
 
 
 @pytest.mark.compiles

@@ -10,10 +10,31 @@
 namespace ck::tensor_operation::device {
 
 namespace bwd_weight_of_arguments {
-constexpr bool has_kernel(ConvolutionBackwardWeightSpecialization specialization) {
-    return specialization == ConvolutionBackwardWeightSpecialization::Default ||
-           specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0;
-}
+using Spec = ConvolutionBackwardWeightSpecialization;
+
+// Filter1x1Pad0 and OddC restrict the problems that a kernel of Default takes. SplitK: false for classes of CK that
+// refuse any split_k but 1.
+template <Spec Specialization, bool SplitK = true>
+struct Limits {
+#if CKGEN_DEVICE_PASS
+    static std::string reason(const BaseArgument*) { return {}; }
+#else
+    static std::string reason(const BaseArgument* argument) {
+        const auto* given = dynamic_cast<const PlannedArgument<device::BwdWeight>*>(argument);
+        if(given == nullptr)
+            return {};
+        if(!SplitK && given->k_batch_ != 1)
+            return "[split-k] CK's class has no split_k but 1";
+        const conv::Problem& p = given->problem;
+        if(Specialization == Spec::OddC && p.in.lengths[2] % 2 == 0)
+            return "[conv-spec] OddC needs an odd number of input channels";
+        for(int d = 0; Specialization == Spec::Filter1x1Pad0 && d < p.ndim; ++d)
+            if(p.wei.lengths[3 + d] != 1 || p.left_pads[d] != 0 || p.right_pads[d] != 0)
+                return "[conv-spec] Filter1x1Pad0 needs filter 1 and pad 0 in every dimension";
+        return {};
+    }
+#endif
+};
 
 template <class LayoutTriple, class DataTypes, class Tile>
 struct Config : Tile {
@@ -37,9 +58,9 @@ struct Make {
     }
 };
 
-// The operator of a layout, data types, functions and a tile (of_arguments::Tile).
+// The operator of a layout, data types, functions, a tile (of_arguments::Tile) and Limits.
 template <class LayoutTriple, class In, class Wei, class Out, class InOp, class WeiOp, class OutOp, class Tile,
-          bool SplitK = true>
+          class Restriction>
 struct BwdWeight
     : of_arguments::Operator<
           DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
@@ -47,7 +68,7 @@ struct BwdWeight
           Make<DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
                                           typename LayoutTriple::Out, In, Wei, Out, InOp, WeiOp, OutOp>,
                Config<LayoutTriple, of_arguments::data_type_of<In, Wei, Out>, Tile>>,
-          SplitK> {
+          Restriction> {
     static_assert(!std::is_void_v<of_arguments::data_type_of<In, Wei, Out>>,
                   "ckgen computes f16, bf16 and f32, and bf16 with an f32 weight");
     static_assert(std::is_same_v<InOp, element_wise::PassThrough> && std::is_same_v<WeiOp, element_wise::PassThrough> &&

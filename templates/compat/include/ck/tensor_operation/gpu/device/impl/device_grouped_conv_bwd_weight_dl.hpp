@@ -23,11 +23,10 @@ struct DeviceGroupedConvBwdWeight_Dl
               of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
               of_arguments::Elements<ABlockTransferSrcVectorTensorLengths>::value,
               of_arguments::Elements<BBlockTransferSrcVectorTensorLengths>::value, CThreadTransferDstScalarPerVector, 1,
-              Specialization != ConvolutionBackwardWeightSpecialization::Default, true, sizeof(InDataType)>,
-          false> {
+              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+              sizeof(InDataType)>,
+          bwd_weight_of_arguments::Limits<Specialization, false>> {
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(bwd_weight_of_arguments::has_kernel(Specialization),
-                  "ckgen has the specializations Default and Filter1x1Stride1Pad0");
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Dl", BlockSize, MPerBlock, NPerBlock, K0PerBlock,

@@ -23,27 +23,25 @@ struct DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
           typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
           OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
-          of_arguments::Tile<
-              BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl, ABlockTransferSrcScalarPerVector,
-              BBlockTransferSrcScalarPerVector, CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
-              Specialization != ConvolutionBackwardWeightSpecialization::Default, true, sizeof(InDataType)>> {
+          of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
+                             ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
+                             CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
+                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+                             sizeof(InDataType), of_arguments::number_of(BlkGemmPipelineVer),
+                             BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
+          bwd_weight_of_arguments::Limits<Specialization>> {
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(bwd_weight_of_arguments::has_kernel(Specialization),
-                  "ckgen has the specializations Default and Filter1x1Stride1Pad0");
     static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
                   "ckgen computes in the types of the tensors");
     static_assert(NumGroupsToMerge == 1, "no family of ckgen merges groups: NumGroupsToMerge must be 1");
-    static_assert(BlkGemmPipeSched == BlockGemmPipelineScheduler::Intrawave &&
-                      BlkGemmPipelineVer == BlockGemmPipelineVersion::v1,
-                  "family xdl has one pipeline, v1 with the scheduler Intrawave");
 
     std::string GetTypeString() const override {
         return of_arguments::type_string(
             "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle", BlockSize, MPerBlock, NPerBlock, KPerBlock,
             getConvBackwardWeightSpecializationString(Specialization), K1, MXdlPerWave, NXdlPerWave,
             ABlockTransferSrcScalarPerVector, ADst, BBlockTransferSrcScalarPerVector, BDst, CShuffleM, CShuffleN,
-            CBlockTransferScalarPerVector_NWaveNPerXdl, "BlkGemmPipelineScheduler: Intrawave",
-            "BlkGemmPipelineVersion: v1", NumGroupsToMerge);
+            CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::word_of(BlkGemmPipeSched),
+            of_arguments::word_of(BlkGemmPipelineVer), NumGroupsToMerge);
     }
 };
 

@@ -22,12 +22,10 @@ struct DeviceGroupedConvBwdWeight_Wmma_CShuffle
           OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerWMMA, NPerWMMA,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector, CVector, 1,
-                             Specialization != ConvolutionBackwardWeightSpecialization::Default, true,
+                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
                              sizeof(InDataType)>,
-          false> {
+          bwd_weight_of_arguments::Limits<Specialization, false>> {
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(bwd_weight_of_arguments::has_kernel(Specialization),
-                  "ckgen has the specializations Default and Filter1x1Stride1Pad0");
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Wmma_CShuffle", BlockSize, MPerBlock, NPerBlock,

@@ -10,23 +10,32 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           class OutDataType, class AccDataType, class InElementwiseOperation, class WeiElementwiseOperation,
           class OutElementwiseOperation, ConvolutionBackwardWeightSpecialization Specialization, index_t BlockSize,
           index_t MPerBlock, index_t NPerBlock, index_t K0PerBlock, index_t K1, index_t MPerXdl, index_t NPerXdl,
-          index_t, index_t, class, class, class, index_t, index_t ABlockTransferSrcScalarPerVector, index_t, bool,
-          class, class, class, index_t, index_t BBlockTransferSrcScalarPerVector, index_t, bool, index_t, index_t,
-          class, index_t CBlockTransferScalarPerVector_NWaveNPerXdl, class ComputeTypeA = InDataType,
+          index_t MXdlPerWave, index_t NXdlPerWave, class, class, class, index_t,
+          index_t ABlockTransferSrcScalarPerVector, index_t ADst, bool, class, class, class, index_t,
+          index_t BBlockTransferSrcScalarPerVector, index_t BDst, bool, index_t CShuffleM, index_t CShuffleN, class,
+          index_t CBlockTransferScalarPerVector_NWaveNPerXdl, class ComputeTypeA = InDataType,
           class ComputeTypeB = ComputeTypeA>
 struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
           typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
           OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
-          of_arguments::Tile<
-              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl, ABlockTransferSrcScalarPerVector,
-              BBlockTransferSrcScalarPerVector, CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
-              Specialization != ConvolutionBackwardWeightSpecialization::Default, true, sizeof(InDataType)>> {
+          of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl,
+                             ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
+                             CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
+                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+                             sizeof(InDataType)>,
+          bwd_weight_of_arguments::Limits<Specialization>> {
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(bwd_weight_of_arguments::has_kernel(Specialization),
-                  "ckgen has the specializations Default and Filter1x1Stride1Pad0");
     static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
                   "ckgen computes in the types of the tensors");
+
+    std::string GetTypeString() const override {
+        return of_arguments::type_string("DeviceGroupedConvBwdWeight_Xdl_CShuffle", BlockSize, MPerBlock, NPerBlock,
+                                         K0PerBlock, getConvBackwardWeightSpecializationString(Specialization), K1,
+                                         MXdlPerWave, NXdlPerWave, ABlockTransferSrcScalarPerVector, ADst,
+                                         BBlockTransferSrcScalarPerVector, BDst, CShuffleM, CShuffleN,
+                                         CBlockTransferScalarPerVector_NWaveNPerXdl);
+    }
 };
 
 }  // namespace ck::tensor_operation::device

@@ -76,7 +76,7 @@ constexpr index_t narrowed(index_t vector, index_t elements, index_t bytes) {
 // on its way to LDS, as B always is.
 template <index_t BlockSize, index_t MPerBlock, index_t NPerBlock, index_t KPerBlock, index_t MPerXdl, index_t NPerXdl,
           index_t AVector, index_t BVector, index_t CVector, index_t Stages, bool Pointwise, bool ATransposed,
-          index_t Bytes>
+          index_t Bytes, index_t Pipeline = 0, bool Interwave = false>
 struct Tile {
     static_assert(BlockSize % 64 == 0, "BlockSize is a whole number of waves of 64 threads");
     static_assert(MPerXdl == NPerXdl, "ckgen's matrix atoms are square: MPerXdl and NPerXdl must be equal");
@@ -85,7 +85,8 @@ struct Tile {
     static constexpr int m_per_xdl = MPerXdl, load_waves = 0, math_waves = BlockSize / 64, stages = Stages;
     static constexpr int a_vector = ATransposed ? narrowed(AVector, MPerBlock* KPerBlock / BlockSize, Bytes) : AVector;
     static constexpr int b_vector = narrowed(BVector, NPerBlock* KPerBlock / BlockSize, Bytes), c_vector = CVector;
-    static constexpr bool generic = false;
+    static constexpr int pipeline_version = Pipeline;
+    static constexpr bool interwave = Interwave, generic = false;
 };
 
 // The side of the square atoms that divide a tile, where CK's arguments do not give it: 32 if all waves get whole ones.
@@ -112,10 +113,14 @@ struct Elements<Sequence<Lengths...>> {
     static constexpr index_t value = (1 * ... * Lengths);
 };
 
+struct NoLimits {
+    static std::string reason(const tensor_operation::device::BaseArgument*) { return {}; }
+};
+
 // An operator with CK's functions that pass arguments and invokers by value. Make::make() returns the operator
-// that does the work; the virtual MakeArgumentPointer is left to the class. SplitK: false for CK's classes that refuse
-// any split_k but 1.
-template <class Interface, class Make, bool SplitK = true>
+// that does the work; the virtual MakeArgumentPointer is left to the class. Limits::reason(argument) says why CK's
+// class refuses an argument that the kernel would take, or is empty.
+template <class Interface, class Make, class Limits = NoLimits>
 class Operator : public Interface {
     using BaseArgument = tensor_operation::device::BaseArgument;
 
@@ -161,10 +166,8 @@ public:
 private:
     static std::string reason(const BaseArgument* argument) {
         const BaseArgument* const given = planned_of(argument);
-        const auto* parts = dynamic_cast<const tensor_operation::device::ArgumentSplitK*>(given);
-        if(!SplitK && parts != nullptr && parts->k_batch_ != 1)
-            return "[split-k] CK's class has no split_k but 1";
-        return planned().GetUnsupportedReason(given);
+        const std::string refused = Limits::reason(given);
+        return refused.empty() ? planned().GetUnsupportedReason(given) : refused;
     }
     static const BaseArgument* planned_of(const BaseArgument* argument) {
         const auto* own = dynamic_cast<const Argument*>(argument);
