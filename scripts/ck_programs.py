@@ -228,7 +228,7 @@ RUNS = {"client": run_client, "test": run_test, "example": run_example, "ckProfi
 
 def runs(work: Work, prefix: Path, programs: Mapping[str, Path | None]) -> Iterator[None]:
     """Run the programs on the host, one per step; clients and tests as copies with small problems."""
-    for name, path in (programs | built(work, prefix, "", small_copy(work), small=True)).items():
+    for name, path in {**programs, **built(work, prefix, "", small_copy(work), small=True)}.items():
         if path and not work.row(name).run:
             work.row(name).run = RUNS[name.partition("_")[0]](work, path)
             yield

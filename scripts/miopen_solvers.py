@@ -101,7 +101,7 @@ def build(program: Path, prefix: Path, arch: str) -> tuple[int, str, Path]:
     folders = [f"-I{PARTS}", f"-I{prefix / 'include'}"] + ([] if arch else [f"-I{prefix / 'include' / 'ckgen_no_hip'}"])
     compiler = ["hipcc", f"--offload-arch={arch}"] if arch else ["g++", "-pthread"]
     where = prefix / "lib"
-    words = [*compiler, "-std=c++17", "-O2", "-DNDEBUG", *folders, program, "-o", target]
+    words: list[str | Path] = [*compiler, "-std=c++17", "-O2", "-DNDEBUG", *folders, program, "-o", target]
     code, output = command(*words, f"-L{where}", "-lckgen_conv", f"-Wl,-rpath,{where}", amd=bool(arch))
     return code, output, target
 

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/config/optional_keys.hpp. Do not edit; run: ckgen generate
-// The members of a Config that an instance may leave out: 0 means that a rule gives the value, or that there is no choice.
+// The members of a Config that an instance may leave out: 0 means that a rule gives the value, or that there is no
+// choice.
 #pragma once
 
 namespace ckgen {

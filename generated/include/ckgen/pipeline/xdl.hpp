@@ -1,7 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/xdl.hpp. Do not edit; run: ckgen generate
 // Family xdl: every wave loads and multiplies. Global loads of the next tile are in flight while the current one is
-// multiplied. One LDS stage needs two barriers per tile, two stages need one. An instance with a pipeline_version has one
-// of the loops of xdl_pipelines.hpp.
+// multiplied. One LDS stage needs two barriers per tile, two stages need one. An instance with a pipeline_version has
+// one of the loops of xdl_pipelines.hpp.
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"

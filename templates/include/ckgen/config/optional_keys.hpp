@@ -1,4 +1,5 @@
-// The members of a Config that an instance may leave out: 0 means that a rule gives the value, or that there is no choice.
+// The members of a Config that an instance may leave out: 0 means that a rule gives the value, or that there is no
+// choice.
 #pragma once
 
 namespace ckgen {
