@@ -26,7 +26,7 @@ def init_command(folder: Path, force: bool) -> int:
 
     folder.mkdir(parents=True, exist_ok=True)
     spec = folder / "instances.yaml"
-    text = (PACKAGE / "cli" / "starter.yaml").read_text(encoding="utf-8")
+    text = (PACKAGE / "cli" / "starters" / "weight.yaml").read_text(encoding="utf-8")
     if not write_new(spec, text, replace=force):
         raise click.UsageError(f"{spec} exists already; --force replaces it")
     write_new(folder / "instances.schema.json", schema_text(), replace=True)

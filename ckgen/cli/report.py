@@ -40,7 +40,7 @@ def report_command(
       ckgen report --store bench.sqlite --out report.html --out rows.csv
       ckgen report --list
     """
-    from ckgen.cli.report_run import list_stored_runs, report
+    from ckgen.cli.run.report_run import list_stored_runs, report
 
     if list_runs:
         return list_stored_runs(store, as_json)
