@@ -25,7 +25,10 @@ from ckgen.instance.instance import FIELD_NAMES, ID_DIGITS, Instance
 
 Sets = Mapping[str, Collection[str]]
 
-_TERM = re.compile(r"(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL)
+# A test, or an id or its first digits: no name begins with four hexadecimal digits.
+_TERM = re.compile(
+    rf"(?P<id>[0-9a-f]{{4,{ID_DIGITS}}})|(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
+)
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">=": lambda a, b: a >= b,
     "<=": lambda a, b: a <= b,
@@ -48,7 +51,6 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "generic": lambda i: ("true" if i.generic else "false",),
 }
 _GLOB = frozenset("*?[")
-_ID = re.compile(rf"[0-9a-f]{{4,{ID_DIGITS}}}")  # no name begins with these
 _MOST_DIGITS = 18  # no field has more, and Python refuses to parse thousands
 _DERIVED = frozenset(DERIVED_NAMES)
 _NUMBERS = _DERIVED | {name for name, kind in Instance.__annotations__.items() if kind == "int"}
@@ -91,8 +93,7 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
     globs = [term for term in terms if _is_glob(term)]
     tests = [_test(term, sets) for term in terms if not _is_glob(term)]
     if globs:
-        alternatives = [_test(term, sets) for term in globs]
-        tests.append(lambda instance: any(test(instance) for test in alternatives))
+        tests.append(_any_of(globs, sets))
     kept: Sequence[Instance] = instances
     for test in tests:
         kept = [instance for instance in kept if test(instance)]
@@ -141,7 +142,9 @@ def _parse_term(text: str) -> Term | Diagnostic:
     if match is None or not text.isprintable():
         if not text or not text.isprintable() or any(char.isspace() for char in text):
             return Diagnostic(None, "bad-filter", f"`{text}` is not a filter", "write a glob or key=value")
-        return Term(text, "id", "=", (text + "*",)) if _ID.fullmatch(text) else Term(text, "name", "=", (text,))
+        return Term(text, "name", "=", (text,))
+    if match["id"]:
+        return Term(text, "id", "=", (text + "*",))
     key, op, value = match["key"], match["op"], match["value"].strip()
     if key not in KEYS:
         message, find_help = f"`{text}`: no key `{key}`", partial(did_you_mean, key, KEYS)
@@ -187,6 +190,17 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
         return found
 
     return has if term.op == "=" else lambda instance: not has(instance)
+
+
+def _any_of(globs: Sequence[Term], sets: Sets) -> Callable[[Instance], bool]:
+    """The test of globs and ids, which are alternatives; one test per key, because thousands of instances pass it."""
+    values: dict[str, list[str]] = {}
+    for term in globs:
+        values.setdefault(term.key, []).extend(term.values)
+    by_key = [_test(Term("", key, "=", tuple(own)), sets) for key, own in values.items()]
+    if len(by_key) == 1:
+        return by_key[0]
+    return lambda instance: any(test(instance) for test in by_key)
 
 
 def _set_test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
