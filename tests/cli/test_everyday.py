@@ -157,7 +157,8 @@ def test_filters_and_problems_on_one_command_line() -> None:
 def test_smoke_and_bench_take_a_problem_as_text(stub: Library, tmp_path: Path, capsys: Capture) -> None:
     store = tmp_path / "b.sqlite"
     assert main(["smoke", "--library", stub.path, "K8 C8 1x1 on 5x4", "--split-k", "1"]) == 0
-    assert "1 problems" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 problems" in said and "  G1 N1 K8 C8 1x1 on 5x4 s1 p0  " in said
     words = ["bench", "--library", stub.path, "N2 K8 C8 1x1 on 5x4", "dtype=f16", "--samples", "1", "1"]
     assert main([*words, "--split-k", "1", "--no-reference", "--store", str(store)]) == 0
     assert "K8 C8 1x1 on 5x4" in capsys.readouterr().out
