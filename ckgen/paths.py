@@ -13,3 +13,9 @@ def templates_dir() -> Path:
         if (folder / "include" / "ckgen").is_dir():
             return folder
     raise FileNotFoundError(f"ckgen's templates are neither in {PACKAGE} nor beside it; reinstall ckgen")
+
+
+def examples_dir() -> Path | None:
+    """The folder of the example programs; None in an installation without them."""
+    folders = (PACKAGE / "examples", PACKAGE.parent / "examples")
+    return next((folder for folder in folders if (folder / "CMakeLists.txt").is_file()), None)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from ckgen.cli.common import console
+from ckgen.paths import examples_dir
 
 if TYPE_CHECKING:
     from ckgen.build.cmake import Platform
@@ -70,6 +71,8 @@ def build_library(
 
     _tell_left_out(place.tree, platform, archs)
     named = dict(_option(text) for text in options)
+    if "CKGEN_BUILD_EXAMPLES" in named and (examples := examples_dir()) is not None:
+        named.setdefault("CKGEN_EXAMPLES_DIR", str(examples))
     log = place.build_dir / LOG
     with console.status(f"building {place.tree} for {platform}, log: {log}") as show, _logging(log, show) as on_line:
         made = build.build(
