@@ -31,7 +31,7 @@ EXAMPLES = {
     "k_per_block": "k_per_block: 32",
     "m_per_xdl": "m_per_xdl: 16",
     "vector": "vector: [full, 4x4x2]",
-    "lds_write": "lds_write: {a: 4, b: 4}",
+    "lds_write": "lds_write: {a: 2, b: 1}",
     "copy_k1": "copy_k1: 8",
     "stages": "stages: [1, 2]",
     "archs": "archs: [gfx90a, gfx942]",
@@ -40,35 +40,10 @@ EXAMPLES = {
 _AXES_INTRO = """## Axes
 
 Each is a value or a list of values; a group is the product of its lists, the last key of this table fastest. A key may
-also stand in `defaults`, for all groups, an operation or a family.
+also be in `defaults`, for all groups, an operation or a family.
 
 """
-_LIMITS = (("minimum", "at least"), ("maximum", "at most"))
-_WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "map"}
-
-
-def spec_page(notice: str) -> str:
-    """The text of the page."""
-    from ckgen.spec.models import AXES, Axes, Group, Spec
-
-    parts = [notice, _intro()]
-    rules = _rules_of_keys()
-    schema = _schema()
-    top, own = tuple(Spec.model_fields), [key for key in Group.model_fields if key not in Axes.model_fields]
-    shared = [key for key in Axes.model_fields if key in AXES]
-    other = [key for key in Group.model_fields if key in Axes.model_fields and key not in AXES]
-    group = schema["$defs"]["Group"]["properties"]
-    parts.append("## The file\n\n" + _keys(top, schema["properties"], rules, schema))
-    parts.append("## A group\n\n" + _keys([key for key in own if key != "limits"], group, rules, schema, "group."))
-    parts.append(_AXES_INTRO + _keys(shared, group, rules, schema))
-    parts.append("## Beside the axes\n\n" + _keys([*other, "limits"], group, rules, schema))
-    parts.append(_members(schema))
-    parts.append(_by_rule())
-    return "\n".join(parts)
-
-
-def _intro() -> str:
-    return """# The spec
+_INTRO = """# The spec
 
 `instances.yaml` alone says which kernel instances exist. This page has every key; `ckgen explain NAME` says for one
 instance where each of its values comes from, and `ckgen schema` prints a JSON Schema with which editors complete and
@@ -114,6 +89,28 @@ place in the file, or is left out if the group says `invalid: skip`. Widths and 
 `tile: 128x64x32`, `wave_ratio: 4x4`, `vector: 8x8x2`. The sets `full` and `default` exist in every spec; they have all
 instances unless the spec defines them.
 """
+_LIMITS = (("minimum", "at least"), ("maximum", "at most"))
+_WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "map"}
+
+
+def spec_page(notice: str) -> str:
+    """The text of the page."""
+    from ckgen.spec.models import AXES, Axes, Group, Spec
+
+    parts = [notice, _INTRO]
+    rules = _rules_of_keys()
+    schema = _schema()
+    top, own = tuple(Spec.model_fields), [key for key in Group.model_fields if key not in Axes.model_fields]
+    shared = [key for key in Axes.model_fields if key in AXES]
+    other = [key for key in Group.model_fields if key in Axes.model_fields and key not in AXES]
+    group = schema["$defs"]["Group"]["properties"]
+    parts.append("## The file\n\n" + _keys(top, schema["properties"], rules, schema))
+    parts.append("## A group\n\n" + _keys([key for key in own if key != "limits"], group, rules, schema, "group."))
+    parts.append(_AXES_INTRO + _keys(shared, group, rules, schema))
+    parts.append("## Beside the axes\n\n" + _keys([*other, "limits"], group, rules, schema))
+    parts.append(_members(schema))
+    parts.append(_by_rule())
+    return "\n".join(parts)
 
 
 def _schema() -> dict[str, Any]:

@@ -153,7 +153,14 @@ def test_every_key_of_the_spec_has_an_example_that_is_valid(monkeypatch: pytest.
     base |= {"tile": "128x128", "conv_spec": "Default", "invalid": "skip"}
     data = {**base, "operation": "grouped_conv_bwd_data", "layout": "NHWGK/GKYXC/NHWGC"}
     wavelet = {**{key: value for key, value in base.items() if key != "block_size"}, "family": "wavelet"}
-    bases = {"function": data, "operation": data, "wave_ratio": wavelet, "family": {**wavelet, "wave_ratio": "4x4"}}
+    both = {**base, "tile": ["128x128", "64x128"], "dtype": ["f16", "bf16"]}
+    bases = {
+        "exclude": both,
+        "function": data,
+        "operation": data,
+        "wave_ratio": wavelet,
+        "family": {**wavelet, "wave_ratio": "4x4"},
+    }
     top = {"version", "defaults", "groups", "functions", "sets"}
     for key, text in EXAMPLES.items():
         if key in top and key not in ("defaults", "functions"):
