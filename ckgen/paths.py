@@ -19,3 +19,10 @@ def examples_dir() -> Path | None:
     """The folder of the example programs; None in an installation without them."""
     folders = (PACKAGE / "examples", PACKAGE.parent / "examples")
     return next((folder for folder in folders if (folder / "CMakeLists.txt").is_file()), None)
+
+
+def cache_dir() -> Path:
+    """The user's folder for what ckgen can compute again."""
+    import platformdirs  # few commands need it
+
+    return Path(platformdirs.user_cache_dir("ckgen"))

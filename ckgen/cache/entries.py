@@ -1,6 +1,6 @@
 """Entries of the user's cache: folders of built files, found by spec, compiler and device.
 
-    cache = Cache(default_folder(os.environ))
+    cache = Cache(cache_dir() / BUILT)
     path = cache.get(Key(spec_digest, compiler, device), fill)     # calls fill(folder) if there is no such entry
 
 An entry is whole or absent: it is filled under another name and then renamed. Two processes that ask for the same entry
@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from pathlib import Path
 from ckgen import __version__
 from ckgen.errors import CkgenError, Diagnostic
 
+BUILT = "built"  # the folder of the entries, below ckgen.paths.cache_dir()
 _RECORD, _LOCKS, _PART = "entry.json", "locks", ".part-"
 _DIGITS = 24
 
@@ -53,13 +54,19 @@ class Entry:
     used: float
 
 
-def default_folder(environment: Mapping[str, str]) -> Path:
-    """The user's folder by an environment: CKGEN_CACHE, else ckgen below XDG_CACHE_HOME, else ~/.cache/ckgen."""
-    if named := environment.get("CKGEN_CACHE"):
-        return Path(named)
-    base = environment.get("XDG_CACHE_HOME", "")  # the XDG specification ignores a relative path
-    home = Path(environment.get("HOME") or Path.home())
-    return (Path(base) if os.path.isabs(base) else home / ".cache") / "ckgen"
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Another folder of the user's cache, as the choices that `ckgen.torch` measured: its files and their bytes."""
+
+    path: Path
+    files: int
+    size: int
+
+
+def rooms(folder: Path) -> list[Room]:
+    """The folders of the user's cache beside the built files, by name."""
+    others = [path for path in sorted(folder.glob("*")) if path.is_dir() and path.name != BUILT]
+    return [Room(path, sum(file.is_file() for file in path.rglob("*")), _size(path)) for path in others]
 
 
 class Cache:
@@ -133,4 +140,4 @@ def _os_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         message = f"cannot write the cache {folder}: {error.strerror or error}"
-        raise CkgenError([Diagnostic(None, "cache", message, "name another folder in CKGEN_CACHE")]) from error
+        raise CkgenError([Diagnostic(None, "cache", message, "name another folder in XDG_CACHE_HOME")]) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timezone
 
 import click
@@ -18,23 +17,25 @@ HEADERS = ("entry", "device", "compiler", "spec", "ckgen", "MiB", "last used")
 def cache_list_command(as_json: bool) -> int:
     """List the libraries that were built on first use and are kept for the next process.
 
-    The cache is the folder CKGEN_CACHE, else ckgen below XDG_CACHE_HOME, else ~/.cache/ckgen.
+    The cache is the folder ckgen below XDG_CACHE_HOME, else ~/.cache/ckgen. Its folder `choices` has what
+    `ckgen.torch.enable` measured.
 
     \b
     Example:
       ckgen cache list
     """
-    from ckgen.cache.entries import Cache, default_folder
+    from ckgen.cache.entries import BUILT, Cache, rooms
+    from ckgen.paths import cache_dir
 
-    cache = Cache(default_folder(os.environ))
-    entries = cache.entries()
+    entries, others = Cache(cache_dir() / BUILT).entries(), rooms(cache_dir())
     if as_json:
         rows = [
             {"entry": e.path.name, "device": e.key.device, "compiler": e.key.compiler, "spec": e.key.spec_digest}
             | {"tool_version": e.key.tool_version, "path": str(e.path), "bytes": e.size, "used": e.used}
             for e in entries
         ]
-        console.say_json({"folder": str(cache.folder), "entries": rows})
+        folders = [{"path": str(room.path), "files": room.files, "bytes": room.size} for room in others]
+        console.say_json({"folder": str(cache_dir()), "entries": rows, "folders": folders})
         return 0
     if entries:
         table = [
@@ -43,5 +44,8 @@ def cache_list_command(as_json: bool) -> int:
             for e in entries
         ]
         console.show_table(HEADERS, table, right=("MiB",))
-    console.note(f"{cache.folder}: {len(entries)} entries, {sum(e.size for e in entries) / 2**20:.1f} MiB")
+    for room in others:
+        console.say(f"{room.path.name}: {room.files} files, {room.size / 2**20:.1f} MiB")
+    size = sum(entry.size for entry in entries) + sum(room.size for room in others)
+    console.note(f"{cache_dir()}: {len(entries)} built entries, {size / 2**20:.1f} MiB in all")
     return 0

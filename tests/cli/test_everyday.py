@@ -17,7 +17,7 @@ from ckgen.bench.store import Store
 from ckgen.build import cmake
 from ckgen.build.survey import Finding, gfx_name, survey
 from ckgen.build.toolchain import find_toolchain
-from ckgen.cache.entries import Cache, Key, default_folder
+from ckgen.cache.entries import BUILT, Cache, Key
 from ckgen.cli import COMMANDS, main
 from ckgen.cli.common.console import shortened
 from ckgen.cli.common.inline import divided
@@ -354,27 +354,29 @@ def test_a_killed_run_leaves_no_entry(tmp_path: Path) -> None:
     assert [child.name for child in path.iterdir()] == ["entry.json"]
 
 
-def test_the_cache_is_where_the_environment_says(tmp_path: Path) -> None:
-    assert default_folder({"CKGEN_CACHE": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
-    assert default_folder({"XDG_CACHE_HOME": "/b", "HOME": "/h"}) == Path("/b/ckgen")
-    assert default_folder({"XDG_CACHE_HOME": "rel", "HOME": "/h"}) == Path("/h/.cache/ckgen")
-
-
 def test_the_cache_is_listed_and_cleared(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CKGEN_CACHE", str(tmp_path))
-    cache = Cache(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert main(["cache", "list"]) == 0
+    assert "0 built entries" in capsys.readouterr().err
+    cache, choices = Cache(tmp_path / "ckgen" / BUILT), tmp_path / "ckgen" / "choices"
+    choices.mkdir(parents=True)
+    (choices / "a.json").write_text("{}")
     keys = [Key("5" * 64, "g++ 12", "host"), Key("5" * 64, "hipcc 6", "gfx942"), Key("5", "c", "host", "0.0.1")]
     for key in keys:
         cache.get(key, lambda folder: None)
     assert main(["cache", "list"]) == 0
     said = capsys.readouterr()
-    assert "gfx942" in said.out and "3 entries" in said.err
-    assert len(json.loads((main(["cache", "list", "--json"]), capsys.readouterr().out)[1])["entries"]) == 3
+    assert "gfx942" in said.out and "choices: 1 files" in said.out and "3 built entries" in said.err
+    assert main(["cache", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["entries"]) == 3 and [room["files"] for room in found["folders"]] == [1]
     assert main(["cache", "clear", "--old"]) == 0
-    assert {entry.key for entry in cache.entries()} == set(keys[:2])
+    assert {entry.key for entry in cache.entries()} == set(keys[:2]) and choices.exists()
     assert main(["cache", "clear", keys[1].name[:8]]) == 0
-    assert [entry.key for entry in cache.entries()] == [keys[0]]
+    assert [entry.key for entry in cache.entries()] == [keys[0]] and choices.exists()
     assert main(["cache", "clear", "nothing"]) == 2
+    assert main(["cache", "clear", "choices"]) == 0
+    assert [entry.key for entry in cache.entries()] == [keys[0]] and not choices.exists()
     assert main(["cache", "clear"]) == 0 and cache.entries() == []
 
 

@@ -41,7 +41,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         (folder / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
         (folder / name).chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "CKGEN_CACHE": str(tmp_path / "cache")}
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 
 def parse_commands(code: str) -> int:
@@ -63,10 +63,10 @@ def parse_commands(code: str) -> int:
 
 def run_shell(code: str, folder: Path, environment: dict[str, str]) -> Path:
     """Run a shell block as one session, and return the folder that it ends in."""
-    script = f"set -euo pipefail\n{code}\npwd > {shlex.quote(environment['CKGEN_CACHE'])}.pwd"
+    script = f"set -euo pipefail\n{code}\npwd > {shlex.quote(environment['XDG_CACHE_HOME'])}.pwd"
     done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
-    return Path(Path(environment["CKGEN_CACHE"] + ".pwd").read_text().strip())
+    return Path(Path(environment["XDG_CACHE_HOME"] + ".pwd").read_text().strip())
 
 
 def check_data(snippet: Snippet) -> None:
