@@ -190,19 +190,54 @@ def test_the_site_has_every_page() -> None:
     assert listed == {path.name for path in (ROOT / "docs").glob("*.md")}
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
-def test_the_site_builds_without_a_warning_and_loads_nothing(tmp_path: Path) -> None:
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DOCS = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    for page in (tmp_path / "site").glob("*.html"):
+    return folder
+
+
+@DOCS
+def test_the_site_builds_without_a_warning_and_loads_nothing(site: Path) -> None:
+    for page in site.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]*)"|<link[^>]* href="([^"]*)"', text)
         assert [url for pair in loaded for url in pair if url.startswith(("http", "//"))] == [], page.name
-    assert "wave_ratio" in (tmp_path / "site/search/search_index.js").read_text(encoding="utf-8"), (
-        "search works offline"
-    )
-    commands = (tmp_path / "site/commands.html").read_text(encoding="utf-8")
+    assert "wave_ratio" in (site / "search/search_index.js").read_text(encoding="utf-8"), "search works offline"
+    commands = (site / "commands.html").read_text(encoding="utf-8")
     assert "fail-below" in commands and "ckgen bench" in commands
-    assert "split_k" in (tmp_path / "site/api_python.html").read_text(encoding="utf-8")
+    assert "split_k" in (site / "api_python.html").read_text(encoding="utf-8")
+
+
+@DOCS
+@pytest.mark.skipif(
+    CHROMIUM is None or importlib.util.find_spec("playwright") is None, reason="needs playwright and Chromium"
+)
+def test_the_search_works_in_files_without_a_server(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from tests.support.patience import HANG_GUARD
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.locator("input.md-search__input").click()
+        page.locator("input.md-search__input").type("wave_ratio")
+        page.wait_for_selector(".md-search-result__item a", timeout=1000 * HANG_GUARD)
+        found = page.locator(".md-search-result__item a").first.get_attribute("href")
+        assert found is not None and "spec.html" in found
+        assert errors == [] and all(url.startswith(("file:", "data:", "blob:")) for url in requests)
+        browser.close()
