@@ -244,8 +244,8 @@ class Vector(Model):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        text = {"type": "string", "pattern": rf"^({'|'.join(VECTOR_WORDS)}|\d+x\d+x\d+)$", "examples": ["8x8x2"]}
-        return {"anyOf": [text, handler(schema)]}
+        text = {"type": "string", "pattern": r"^\d+x\d+x\d+$", "examples": ["8x8x2"]}
+        return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, text, handler(schema)]}
 
     def __str__(self) -> str:
         if self.a == self.b == self.c and self.a in VECTOR_WORDS:
