@@ -149,6 +149,22 @@ def test_quiet_and_verbose_and_the_log(folder: Path, capsys: Capture, monkeypatc
     assert "stray.cpp" in capsys.readouterr().err, "warnings remain"
 
 
+def test_a_launcher_starts_every_compiler(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, str] = {}
+
+    def build(*_: object, options: dict[str, str], **__: object) -> cmake.BuildResult:
+        given.update(options)
+        return cmake.BuildResult(Path("lib.so"), 1.0, "")
+
+    monkeypatch.setattr(cmake, "build", build)
+    assert main(["generate"]) == 0
+    assert main(["build", "--launcher", "env", "--option", "CKGEN_BUILD_EXAMPLES=ON"]) == 0
+    assert given["CMAKE_CXX_COMPILER_LAUNCHER"] == given["CMAKE_CUDA_COMPILER_LAUNCHER"] == "env"
+    assert given["CKGEN_EXAMPLES_DIR"] == str(ROOT / "examples"), "a tree elsewhere has none beside it"
+    assert main(["build", "--launcher", "no-such-program"]) == 2
+    assert "no-such-program is not on PATH" in capsys.readouterr().err
+
+
 def test_filters_and_problems_on_one_command_line() -> None:
     words = ("*wavelet*", "K64 C32 3x3 on 14x14 p1", "dtype=f16")
     assert divided(words) == (("*wavelet*", "dtype=f16"), ("K64 C32 3x3 on 14x14 p1",))
