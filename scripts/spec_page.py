@@ -34,6 +34,8 @@ EXAMPLES = {
     "lds_write": "lds_write: {a: 2, b: 1}",
     "copy_k1": "copy_k1: 8",
     "stages": "stages: [1, 2]",
+    "pipeline_version": "pipeline_version: v1",
+    "scheduler": "scheduler: Intrawave",
     "archs": "archs: [gfx90a, gfx942]",
     "limits": "limits: {spills: 0, scratch: 0}",
 }
