@@ -83,6 +83,9 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("NHWGK/GKYXC/NHWGC"),
         *_rows("GNHWK/GKYXC/GNHWC"),
         *_rows("NGKHW/GKYXC/NGCHW"),
+        *_rows("NGCHW/GKYXC/NGKHW"),
+        *_rows("NGCHW/GKCYX/NGKHW"),
+        *_rows("NGKHW/GKCYX/NGCHW"),
     )
 }
 

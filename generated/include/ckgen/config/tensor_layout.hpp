@@ -53,6 +53,9 @@ CKGEN_LAYOUT(NGCHW, false, false, 1, 0, 2, 3, 4);
 CKGEN_LAYOUT(NGKHW, false, false, 1, 0, 2, 3, 4);
 CKGEN_LAYOUT(NGCDHW, false, false, 1, 0, 2, 3, 4, 5);
 CKGEN_LAYOUT(NGKDHW, false, false, 1, 0, 2, 3, 4, 5);
+CKGEN_LAYOUT(GKCX, false, false, 0, 1, 2, 3);
+CKGEN_LAYOUT(GKCYX, false, false, 0, 1, 2, 3, 4);
+CKGEN_LAYOUT(GKCZYX, false, false, 0, 1, 2, 3, 4, 5);
 #undef CKGEN_LAYOUT
 
 }  // namespace ckgen::tensor_layout::convolution
