@@ -50,8 +50,11 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhw
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances();
@@ -73,8 +76,11 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances();
@@ -176,8 +182,11 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances(),
@@ -199,8 +208,11 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(),

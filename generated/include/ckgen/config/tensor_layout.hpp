@@ -7,12 +7,13 @@ namespace ckgen::tensor_layout::convolution {
 
 struct BaseTensorLayout {};
 
-// channels_last: neighbouring channels are contiguous, so that a thread accesses several at once. one_a_channel: a D
-// tensor that has one value per channel. axes: indices of lengths and strides, from the slowest dimension to the
-// fastest; none for layouts of dense convolution and of D tensors alone.
+// fastest: the letter of the fastest axis. channels_last: neighbouring channels are contiguous, so that a thread accesses
+// several at once. one_a_channel: a D tensor that has one value per channel. axes: indices of lengths and strides, from
+// the slowest dimension to the fastest; none for layouts of dense convolution and of D tensors alone.
 #define CKGEN_LAYOUT(NAME, CHANNELS_LAST, ONE_A_CHANNEL, ...)                                                          \
     struct NAME : BaseTensorLayout {                                                                                   \
         static constexpr const char* name = #NAME;                                                                     \
+        static constexpr char fastest = #NAME[sizeof(#NAME) - 2];                                                      \
         static constexpr bool channels_last = CHANNELS_LAST;                                                           \
         static constexpr bool one_a_channel = ONE_A_CHANNEL;                                                           \
         static constexpr int axes[] = {__VA_ARGS__};                                                                   \

@@ -41,8 +41,11 @@ void add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_insta
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -172,12 +175,15 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {

@@ -33,8 +33,11 @@ void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_in
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16>>>& instances);
@@ -149,12 +152,15 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>) {

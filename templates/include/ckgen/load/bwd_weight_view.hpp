@@ -128,15 +128,15 @@ public:
     }
 
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
-        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
+        const platform::GlobalBuffer window(base_, window_size);
         uint32 offset = offset_;
         int position = position_;
         CKGEN_UNROLL
         for(int part = 0; part < Copy::parts; ++part) {
-            const uint32 mark = part * Copy::vector < rows_left_ ? 0u : platform::kInvalidOffset;
+            const uint32 row = part * Copy::vector < rows_left_ ? offset : window_size;
             CKGEN_UNROLL
             for(int slice = 0; slice < Copy::slices; ++slice)
-                Copy::fetch(thread, window, (offset + column_[slice]) | mark, registers, slice, part);
+                Copy::fetch(thread, window, row + column_[slice], registers, slice, part);
             position += Copy::vector;
             offset += static_cast<uint32>(Copy::vector * row_bytes_);
             const bool over = position >= positions_;
@@ -157,8 +157,13 @@ public:
     }
 
 private:
+    // The plan refuses tiles that reach further. Adding a row past the last to any column stays outside.
+    static constexpr uint32 window_size = 1u << 30;
+    static_assert(platform::kInvalidOffset >= window_size && ~platform::kInvalidOffset >= window_size);
+
     const char* base_;  // of the tile's first row and column
-    int32 row_bytes_, positions_;
+    int32 row_bytes_;       // from one position to the next
+    int32 positions_;       // of an image
     int64 wrap_;            // from the end of an image's plane to the same plane of the next image
     int32 rows_left_;       // from the thread's first row on
     int32 first_position_;  // of the tile's first row
