@@ -91,8 +91,8 @@ DERIVED = (
         "Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.",
         "b_elems // (b_dst_vector if b_k_major else b_vector * b_dst_vector)",
     ),
-    # Padding makes the threads of one write access different banks. If an operand is K-major, neighbouring threads write
-    # the slots of one row, one slot per plane.
+    # Padding makes the threads of one write access different banks. If an operand is K-major, neighbouring threads
+    # write the slots of one row, one slot per plane.
     Value(
         "a_pad",
         "Empty slots after each plane of A.",

@@ -157,7 +157,9 @@ SLOT_COVER: tuple[Rule, ...] = tuple(
             f" and {operand}_slices * k1 * copy_threads == {side}_per_block * k_per_block)"
         ),
         sentence=f"the copy threads fill the slots of {name}'s tile in equal numbers, and whole rows at a time",
-        message=f"{{copy_threads}} threads x {{k1}} elements do not cover {name}'s {{{side}_per_block}}x{{k_per_block}}",
+        message=(
+            f"{{copy_threads}} threads x {{k1}} elements do not cover {name}'s {{{side}_per_block}}x{{k_per_block}}"
+        ),
         help="use fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
         blame=("tile", "k_per_block", "wave_ratio", "block_size"),

@@ -173,8 +173,8 @@ RULES: tuple[Rule, ...] = (
         message="vectors of {a_vector} (A) and {b_vector} (B) elements, layout {layout}, conv_spec {conv_spec}",
         help="give `vector` 1 for that operand, or take Filter1x1Stride1Pad0 or a layout with the channels last",
         reason=(
-            "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the padding."
-            " Only the output of backward weight is read without taps. The taps of a GKCYX weight part its channels."
+            "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the"
+            " padding. Only backward weight reads its output without taps. Taps part the channels of a GKCYX weight."
         ),
         blame=("vector", "layout", "conv_spec"),
     ),
@@ -192,4 +192,14 @@ RULES: tuple[Rule, ...] = (
         blame=("vector", "layout"),
     ),
     *SLOT_COVER,
+    Rule(
+        id="b-slot-planes",
+        scope="instance",
+        condition="not b_k_major or planes <= 32",
+        sentence="a tile of a K-major B has at most 32 slots along GEMM-K",
+        message="k_per_block {k_per_block} is {planes} slots of {k1} elements",
+        help="use a smaller k_per_block",
+        reason="A wave computes the offsets of a tile's rows one row per lane; a lane holds rows of one slot.",
+        blame=("k_per_block", "tile"),
+    ),
 )

@@ -59,7 +59,8 @@ std::string check_d_vectors(const BwdDataTraits& t, const DTensorTraits& traits,
     if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
                                       traits.layout + " needs 1");
-    const int vector = traits.channels_last && channels_last(t.order.in, p.ndim) ? std::min(t.c_vector, 16 / traits.bytes) : 1;
+    const int vector =
+        traits.channels_last && channels_last(t.order.in, p.ndim) ? std::min(t.c_vector, 16 / traits.bytes) : 1;
     std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
     if(reason.empty())
         reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(data), vector * traits.bytes);

@@ -74,8 +74,8 @@ void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
 }
 
-// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of an image make
-// one dimension, or, where channels come last, all positions of all images.
+// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of an image
+// make one dimension, or, where channels come last, all positions of all images.
 std::string set_lengths(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool pointwise) {
     a.n = static_cast<int32>(p.in_channels());
     a.k = static_cast<int32>(p.out_channels());

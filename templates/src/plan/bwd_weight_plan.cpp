@@ -70,10 +70,9 @@ private:
     int64 taps_ahead_ = 0;
 };
 
-// Number of bytes that a tile may read of a tensor whose rows of GEMM-K are positions and whose channels are not last,
-// and of the tiles that a kernel's offsets may run past the last.
+// Number of bytes that a tile may read of a K-major tensor: its rows are positions, its channels planes of them.
 int64 planes_reach(const BwdWeightTraits& t, const Problem& p, const Tensor& tensor, int64 block) {
-    const int64 images = t.k_per_block / p.out_positions() + 2;
+    const int64 images = std::min(t.k_per_block / p.out_positions() + 1, p.images() - 1);
     const int64 channels = std::min<int64>(block, tensor.lengths[kChannels]);
     return (images * image_stride(tensor, p.ndim) + channels * tensor.strides[kChannels] +
             p.out_positions() * tensor.position_stride(p.ndim)) *

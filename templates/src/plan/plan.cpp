@@ -32,8 +32,8 @@ const Axes& axes_in(const InstanceTraits& t, TensorName tensor) {
     return tensor == TensorName::in ? t.order.in : tensor == TensorName::wei ? t.order.wei : t.order.out;
 }
 
-// Refuses a tensor whose contiguous elements are not a multiple of the vector: its channels (the weight's are C), or the
-// positions of an image, or taps and channels of a weight.
+// Refuses a tensor whose contiguous elements are not a multiple of the vector: its channels (the weight's are C), or
+// the positions of an image, or taps and channels of a weight.
 std::string check_run(const InstanceTraits& t, const Problem& p, const char* rule, TensorName tensor, int vector) {
     const bool k = tensor == TensorName::out;
     if(channels_last(axes_in(t, tensor), p.ndim))

@@ -74,6 +74,7 @@ struct BwdWeightRules {
     static_assert(c_channels_last || c_vector == 1 || (c_m_major && a_vector == 1) || (b_k_major && !c_m_major), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time");
     static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
@@ -273,6 +274,7 @@ struct BwdDataRules {
     static_assert(c_channels_last || c_vector == 1 || (c_m_major && a_vector == 1) || (b_k_major && !c_m_major), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time");
     static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.

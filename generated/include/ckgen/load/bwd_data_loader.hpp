@@ -120,8 +120,8 @@ private:
     static constexpr int chunk_bytes = KPerBlock * k_bytes;
     static constexpr int kNowhere = -(1 << 30);  // for rows past the last: outside the output under every tap
     Walk<NDim> tap_;
-    int end_;  // number of taps in the first dimension
-    int row_;  // row of GEMM-K in the tap
+    int end_;       // number of taps in the first dimension
+    int row_;       // row of GEMM-K in the tap
     int left_ = 0;  // rows of GEMM-K that the tap has from this thread's row on
     const char* base_;
     int32 position_[Copy::slices][NDim];  // the output position under tap 0
@@ -199,9 +199,9 @@ public:
 
 private:
     const char* base_;
-    uint32 column_bytes_;    // of the output position under tap 0, from the base
-    int32 position_[NDim];   // that position
-    int end_;                // number of taps in the first dimension; 0 for a thread past the last row
+    uint32 column_bytes_;   // of the output position under tap 0, from the base
+    int32 position_[NDim];  // that position
+    int end_;               // number of taps in the first dimension; 0 for a thread past the last row
     Walk<NDim> tap_[Copy::slices];
     int row_[Copy::slices];  // row of GEMM-K in the tap
     uint32 offset_[Copy::slices][Copy::rows];

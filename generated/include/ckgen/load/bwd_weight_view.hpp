@@ -158,11 +158,10 @@ public:
     }
 
 private:
-    // The plan refuses tiles that reach further. Adding a row past the last to any column stays outside.
+    // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is 2^31.
     static constexpr uint32 window_size = 1u << 30;
-    static_assert(platform::kInvalidOffset >= window_size && ~platform::kInvalidOffset >= window_size);
 
-    const char* base_;  // of the tile's first row and column
+    const char* base_;      // of the tile's first row and column
     int32 row_bytes_;       // from one position to the next
     int32 positions_;       // of an image
     int64 wrap_;            // from the end of an image's plane to the same plane of the next image

@@ -146,8 +146,9 @@ public:
                               int first_row, int first_column)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
-          row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(first_tap_number(thread, args, first_column)),
-          first_tap_(args, first_tap_number_), lane_(Table::first_lane(id)) {
+          row_(args, first_row + Table::row_of_lane(id)),
+          first_tap_number_(first_tap_number(thread, args, first_column)), first_tap_(args, first_tap_number_),
+          lane_(Table::first_lane(id)) {
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             first_tap_.shift[d] = thread.uniform(first_tap_.shift[d]);
@@ -306,14 +307,14 @@ private:
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
-    int tap_[Copy::thread_columns];  // taps of this thread's columns, counted from the first
-    int lane_;                       // first lane of this thread's group
+    int tap_[Copy::thread_columns];               // taps of this thread's columns, counted from the first
+    int lane_;                                    // first lane of this thread's group
     uint32 column_offset_[Copy::thread_columns];  // of their taps and channels
 
     // Bit i: a column's tap sees padding in its row i, counted from the next tile.
     uint32 padding_[Copy::thread_columns] = {};
-    int next_ = 0;                  // rows per thread before those of the next tile
-    int32 rows_[Table::tile_rows];  // entries of the next tile
+    int next_ = 0;                                // rows per thread before those of the next tile
+    int32 rows_[Table::tile_rows];                // entries of the next tile
     Entry others_[max_of(1, Table::tables - 1)];  // tables after the first
 };
 

@@ -10,8 +10,8 @@ namespace ckgen::conv {
 
 // Of an operand that is contiguous along columns in global memory, Slots: each slot has elements of one column; threads
 // transpose in registers. Rows: row-major, where LDS reads can transpose 16-bit elements. Direct: row-major through
-// direct-to-LDS loads, which need 16 bytes per lane for every operand. KMajor: the operand is contiguous along GEMM-K, as
-// slots are.
+// direct-to-LDS loads, which need 16 bytes per lane for every operand. KMajor: the operand is contiguous along GEMM-K,
+// as slots are.
 enum class TileWay { Slots, Rows, Direct, KMajor };
 
 // The columns of a row are permuted in groups of 32 (LdsRows).
@@ -20,9 +20,9 @@ inline constexpr bool kMovableColumns = Columns % 32 == 0;
 
 template <class D, int Columns, int Vector, bool IsKMajor = false>
 inline constexpr TileWay kTileWay =
-    IsKMajor ? TileWay::KMajor
+    IsKMajor                                                                                     ? TileWay::KMajor
     : platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
-                                                                                               : TileWay::Slots;
+                                                                                                 : TileWay::Slots;
 
 template <class D, int Columns, int Vector, int Pad, bool IsKMajor>
 inline constexpr bool kDirectOperand =
@@ -48,7 +48,8 @@ struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct>
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::KMajor> {
     using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
-    using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices, D::copy_threads>;
+    using Copy =
+        block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices, D::copy_threads>;
 };
 
 }  // namespace ckgen::conv

@@ -12,7 +12,7 @@ struct BwdDataReduceKernel {
     using Args = typename D::KernelArgs;
     static constexpr int launch_threads = 128;
     static constexpr int width = D::c_m_major ? 1 : min_of(4, D::c_vector);  // neighbouring channels per thread
-    static constexpr int lds_bytes = 16;                  // unused; an empty array would not be C++
+    static constexpr int lds_bytes = 16;                                     // unused; an empty array would not be C++
     static constexpr bool overlaps_previous = true;
 
     // Number of positions of all images and groups.

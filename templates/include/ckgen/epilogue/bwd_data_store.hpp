@@ -36,8 +36,7 @@ public:
         for(int round = 0; round < Shape::rounds; ++round) {
             const int index = round * D::block_size + math_id;
             const int line = D::c_m_major ? index % line_groups * D::c_vector : index / Shape::line_vectors;
-            const int column =
-                D::c_m_major ? index / line_groups : index % Shape::line_vectors * D::c_vector;
+            const int column = D::c_m_major ? index / line_groups : index % Shape::line_vectors * D::c_vector;
             rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
             line_[round] = line;
             byte_[round] = thread.pin(Shape::byte_of(line, column));

@@ -43,11 +43,12 @@ private:
     // tap n / c and channel n % c.
     CKGEN_DEVICE int place(int n) const {
         using Axes = typename D::Layout::Wei;
-        static_assert(D::c_channels_last || (Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2),
-                      "groups, K, C, taps");
-        if constexpr(D::c_channels_last || D::b_k_major) {
+        if constexpr(D::c_channels_last) {
             return n;
         } else {
+            static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
+            if constexpr(D::b_k_major)
+                return n;
             const int tap = n / args_.c;
             return (n - tap * args_.c) * (args_.n / args_.c) + tap;
         }

@@ -3,16 +3,16 @@
 
 // clang-format off: names as long as a line
 namespace ckgen::instances {
-struct grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1 {
-    static constexpr const char* name = "grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1";
+struct grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1 {
+    static constexpr const char* name = "grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1";
     using Layout = layout::NGCHW_GKCYX_NGKHW;
-    using DataType = dtype::f32;
+    using DataType = dtype::f16;
     static constexpr ConvSpec conv_spec = ConvSpec::Filter1x1Stride1Pad0;
     static constexpr int m_per_block = 128, n_per_block = 128;
-    static constexpr int k_per_block = 16, m_per_xdl = 32;
+    static constexpr int k_per_block = 32, m_per_xdl = 32;
     static constexpr int load_waves = 0, math_waves = 4, stages = 1;
-    static constexpr int a_vector = 1, b_vector = 4, c_vector = 4;
+    static constexpr int a_vector = 4, b_vector = 4, c_vector = 8;
     static constexpr bool generic = false;
 };
-CKGEN_DEFINE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1, BwdWeightXdl)
+CKGEN_DEFINE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightXdl)
 }  // namespace ckgen::instances
