@@ -51,7 +51,7 @@ class Fields:
     @property
     def c_m_major(self) -> bool:
         """True if C, the tensor that is written, is contiguous along GEMM-M: its positions."""
-        return OPERATIONS[self.operation].written != "wei" and not self.c_channels_last
+        return OPERATIONS[self.operation].m_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:

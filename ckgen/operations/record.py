@@ -117,3 +117,8 @@ class Operation:
     def k_major(self, tensor: TensorName, layout: str) -> bool:
         """True if A or B is contiguous along GEMM-K, so that slots of LDS are filled without transposing it."""
         return LAYOUTS[layout].axes(tensor)[-1] in self.gemm_k
+
+    def m_major(self, layout: str) -> bool:
+        """True if C is contiguous along GEMM-M, which runs over the axes of A that GEMM-K does not run over."""
+        fastest = LAYOUTS[layout].axes(self.written)[-1]
+        return fastest in LAYOUTS[layout].axes(self.a) and fastest not in self.gemm_k

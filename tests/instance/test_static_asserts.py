@@ -47,7 +47,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         ),
     },
     "block/slot_copy.hpp": {
-        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": ("a-slot-cover", "b-slot-cover", "k-per-block-step"),
+        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": (
+            *("a-slot-cover", "b-slot-cover", "k-per-block-step"),
+        ),
         "Layout::vector == 1": "OperandInLds gives the layout of K-major operands this vector",
     },
     "block/tile_copy.hpp": {
