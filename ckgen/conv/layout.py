@@ -172,3 +172,5 @@ def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> t
 
 # The channels-last layouts by number of dimensions; PyTorch's channels-last tensors have them too.
 CHANNELS_LAST = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NHWGC/GKYXC/NHWGK"}
+# The layouts of PyTorch's contiguous tensors, by number of dimensions.
+CONTIGUOUS = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NGCHW/GKCYX/NGKHW"}

@@ -11,11 +11,12 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.layout import TensorName
+from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.operations.operation import OPERATIONS
+from ckgen.torch.strides import Lengths, contiguous, gap_free, packed, readable, result_strides, same
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
@@ -24,8 +25,8 @@ _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTor
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
+_GRADIENTS: tuple[TensorName, ...] = ("in", "wei")
 Start = Callable[[int, int, int, int, int], None]
-Lengths = tuple[int, ...]
 # Stride, padding, dilation, groups.
 Geometry = tuple[Lengths, Lengths, Lengths, int]
 
@@ -105,8 +106,14 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     if not all(prod(seen.shape) for seen in tensors):
         if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
-        zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
+        zeros = [
+            _step(None, 0, like, packed(like.shape)) if want else None
+            for like, want in zip(tensors[1:], wanted, strict=True)
+        ]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
+    plan = _contiguous_plan(library, asked)
+    if plan is not None:
+        return plan
     reads = _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
     data = _attempt(library, asked, "in", reads) if wanted[0] else None
     weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
@@ -114,6 +121,25 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
     by_pytorch = wanted[0] and data is None, wanted[1] and weight is None
     return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+
+
+def _contiguous_plan(library: Library, asked: Request) -> Plan | None:
+    """The plan without copies for tensors in PyTorch's default memory format; None if that is not the format of all, or
+    if for a wanted gradient the library only has the generic instance, which is slower than copies are."""
+    tensors = asked.grad_output, asked.input, asked.weight
+    in_format = all(same(seen.shape, seen.stride, contiguous(seen.shape)) for seen in tensors)
+    if not in_format or all(readable(seen.shape, seen.stride) for seen in tensors):
+        return None
+    reads = [_Read(contiguous(seen.shape), _SOMEWHERE + seen.misaligned, True) for seen in tensors]
+    steps: list[Step | None] = [None, None]
+    for at in (at for at in range(2) if asked.wanted[at]):
+        written, like = _GRADIENTS[at], asked.tensor(_GRADIENTS[at])
+        try:
+            run = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu, True)
+        except (UnsupportedProblem, ProblemError, LibraryError):
+            return None  # the other plan reports it
+        steps[at] = _step(*run, like, contiguous(like.shape))
+    return Plan(steps[0], steps[1], (False, False), (None, None, None))
 
 
 def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
@@ -127,24 +153,35 @@ def _attempt(library: Library, asked: Request, written: TensorName, reads: Seque
         if isinstance(error, UnsupportedProblem):
             raise UnsupportedProblem(error.instance, error.reason, _HELP) from error
         raise
-    return _step(start, size, like)
+    return _step(start, size, like, packed(like.shape))
 
 
 def _prepared(
-    library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
+    library: Library,
+    problem: ConvProblem,
+    dtype: str,
+    written: TensorName,
+    reads: Sequence[_Read],
+    gpu: int | None,
+    planes: bool = False,
 ) -> tuple[Start, int]:
-    """The start function of the library's choice for tensors that are read like this, and its bytes of workspace."""
+    """The start function of the library's choice for tensors that are read like this, and its bytes of workspace.
+
+    With ``planes`` they have PyTorch's default memory format; then raise UnsupportedProblem if the choice is generic.
+    """
     operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
-    layout = operation.home(problem.ndim)
+    layout = CONTIGUOUS[problem.ndim] if planes else operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
     for tensor in operation.read:
-        if tensor != "wei":  # which has no gaps
+        if tensor != "wei" and not planes:  # the weight has no gaps
             images, _, *spatial = given[tensor].strides
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
     with library.memory.using(gpu):
         choice = library.candidates_for(described, dtype, layout, None, addresses, 1, operation=operation.name)[0]
+        if planes and library.instance(choice.name).generic:
+            raise UnsupportedProblem(choice.name, "it is generic")
         described.split_k = choice.split_k
         return library.prepare(choice.name, described)
 
@@ -205,10 +242,11 @@ def _problem(asked: Request) -> ConvProblem:
     return problem
 
 
-def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
-    """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
-    written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
-    shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
+def _step(start: Start | None, workspace_bytes: int, like: Seen, written: Lengths) -> Step:
+    """A run that writes a tensor with the strides ``written``, the result of which has the memory format of ``like``;
+    if these differ, it is copied."""
+    wanted = result_strides(like.shape, like.stride)
+    shape, one = tuple(like.shape), same(like.shape, written, wanted)
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
     return Step(start, workspace_bytes, shape, strides, reordered, like.dtype)
 
@@ -216,44 +254,3 @@ def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
 def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> _Read:
     strides = view(seen.shape, seen.stride)
     return _Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else _Read(packed(seen.shape), 0, False)
-
-
-def packed(shape: Lengths) -> Lengths:
-    """The strides of a gap-free channels-last tensor."""
-    strides, step = [0] * len(shape), 1
-    for axis in (1, *range(len(shape) - 1, 1, -1), 0):
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
-
-
-def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """The strides with which the library reads a tensor: channels last, with gaps but without overlap. None if the
-    tensor must be copied. Along dimensions of length 1 PyTorch's strides are arbitrary, so they are derived from the
-    others."""
-    if len(shape) < 3 or shape[1] != 1 and stride[1] != 1:
-        return None
-    found, reach = [1] * len(shape), shape[1]
-    for axis in (*range(len(shape) - 1, 1, -1), 0):
-        found[axis] = reach if shape[axis] == 1 else stride[axis]
-        if found[axis] < reach:
-            return None
-        reach += found[axis] * (shape[axis] - 1)
-    return tuple(found)
-
-
-def gap_free(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """``readable`` for a tensor that must also have no gaps."""
-    view = readable(shape, stride)
-    return view if view == packed(shape) else None
-
-
-def result_strides(shape: Lengths, stride: Lengths) -> Lengths:
-    """The strides of a gradient: those of its tensor, so that optimizers and DDP read both in one order, or
-    channels-last strides if the tensor has gaps or overlap. Lengths may be symbolic."""
-    expected = 1
-    for step, length in sorted((step, length) for step, length in zip(stride, shape, strict=True) if length != 1):
-        if step != expected:
-            return packed(shape)
-        expected = step * length
-    return tuple(stride)
