@@ -36,8 +36,8 @@ public:
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
             const int index = round * D::block_size + math_id;
-            const int line = D::c_m_major ? index % line_groups * D::c_vector : index / Shape::line_vectors;
-            const int column = D::c_m_major ? index / line_groups : index % Shape::line_vectors * D::c_vector;
+            const int line = D::c_m_major ? line_of(index) : index / Shape::line_vectors;
+            const int column = D::c_m_major ? index / run % D::n_per_block : index % Shape::line_vectors * D::c_vector;
             rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
             line_[round] = line;
             byte_[round] = thread.pin(Shape::byte_of(line, column));
@@ -64,8 +64,12 @@ public:
 
 private:
     static constexpr int kNone = -1;  // past the last channel or line
-    // Where positions are contiguous, a vector is c_vector lines of one column, and threads take lines first.
-    static constexpr int line_groups = D::epilogue_rows / D::c_vector;
+    // Where positions are contiguous, a vector is c_vector lines of one column. Threads take the vectors of one chunk
+    // of a wave first, which are neighbouring positions, then columns, then the next wave's chunk.
+    static constexpr int run = Shape::Map::rows_per_chunk / D::c_vector;
+    static CKGEN_DEVICE int line_of(int index) {
+        return (index / (run * D::n_per_block) * run + index % run) * D::c_vector;
+    }
 
     CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, const Rows& row,
                             int byte) const {

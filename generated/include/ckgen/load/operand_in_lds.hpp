@@ -8,10 +8,10 @@
 
 namespace ckgen::conv {
 
-// KMajor: the operand is contiguous along GEMM-K in global memory, as slots are. In the other ways it is contiguous along
-// columns. Slots: each slot has elements of one column; threads transpose in registers. Rows: row-major, where LDS reads
-// can transpose 16-bit elements. Direct: row-major through direct-to-LDS loads, which need 16 bytes per lane for every
-// operand.
+// KMajor: the operand is contiguous along GEMM-K in global memory, as slots are. In the other ways it is contiguous
+// along columns. Slots: each slot has elements of one column; threads transpose in registers. Rows: row-major, where
+// LDS reads can transpose 16-bit elements. Direct: row-major through direct-to-LDS loads, which need 16 bytes per lane
+// for every operand.
 enum class TileWay { Slots, Rows, Direct, KMajor };
 
 // The columns of a row are permuted in groups of 32 (LdsRows).

@@ -157,7 +157,8 @@ public:
     }
 
 private:
-    // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is 2^31.
+    // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is
+    // 2^31.
     static constexpr uint32 window_size = 1u << 30;
 
     const char* base_;      // of the tile's first row and column
