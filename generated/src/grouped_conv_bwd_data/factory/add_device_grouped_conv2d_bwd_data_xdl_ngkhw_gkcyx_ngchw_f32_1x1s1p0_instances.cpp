@@ -4,18 +4,18 @@
 
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x4x4_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1)
-    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x4x4_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x1_s1)
-    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -24,9 +24,9 @@ namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances() {
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 1, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 4, 4, false, 0, false, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 4, 4, false, 0, false, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 1, 4, 1, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 1, false, 0, false, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};

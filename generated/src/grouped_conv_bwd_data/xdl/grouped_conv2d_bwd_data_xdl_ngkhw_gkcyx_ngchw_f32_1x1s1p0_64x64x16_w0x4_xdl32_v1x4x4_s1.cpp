@@ -3,19 +3,19 @@
 
 // clang-format off: names as long as a line
 namespace ckgen::instances {
-struct grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_default_64x64x16_w0x1_xdl32_v1x1x4_s1 {
-    static constexpr const char* name = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_default_64x64x16_w0x1_xdl32_v1x1x4_s1";
+struct grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1 {
+    static constexpr const char* name = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1";
     using Layout = layout::NGCHW_GKCYX_NGKHW;
     using DataType = dtype::f32;
     using Function = functions::PassThrough;
     using DsLayout = Tuple<>;
     using DsDataType = Tuple<>;
-    static constexpr ConvSpec conv_spec = ConvSpec::Default;
+    static constexpr ConvSpec conv_spec = ConvSpec::Filter1x1Stride1Pad0;
     static constexpr int m_per_block = 64, n_per_block = 64;
     static constexpr int k_per_block = 16, m_per_xdl = 32;
-    static constexpr int load_waves = 0, math_waves = 1, stages = 1;
-    static constexpr int a_vector = 1, b_vector = 1, c_vector = 4;
+    static constexpr int load_waves = 0, math_waves = 4, stages = 1;
+    static constexpr int a_vector = 1, b_vector = 4, c_vector = 4;
     static constexpr bool generic = false;
 };
-CKGEN_DEFINE_INSTANCE_AND_REDUCTION(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_default_64x64x16_w0x1_xdl32_v1x1x4_s1, BwdDataXdl)
+CKGEN_DEFINE_INSTANCE_AND_REDUCTION(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1, BwdDataXdl)
 }  // namespace ckgen::instances

@@ -3,19 +3,19 @@
 
 // clang-format off: names as long as a line
 namespace ckgen::instances {
-struct grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1 {
-    static constexpr const char* name = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1";
+struct grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1 {
+    static constexpr const char* name = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1";
     using Layout = layout::NGCHW_GKCYX_NGKHW;
-    using DataType = dtype::f16;
+    using DataType = dtype::bf16;
     using Function = functions::PassThrough;
     using DsLayout = Tuple<>;
     using DsDataType = Tuple<>;
     static constexpr ConvSpec conv_spec = ConvSpec::Filter1x1Stride1Pad0;
     static constexpr int m_per_block = 64, n_per_block = 64;
     static constexpr int k_per_block = 32, m_per_xdl = 32;
-    static constexpr int load_waves = 0, math_waves = 1, stages = 1;
+    static constexpr int load_waves = 0, math_waves = 4, stages = 1;
     static constexpr int a_vector = 1, b_vector = 1, c_vector = 1;
     static constexpr bool generic = false;
 };
-CKGEN_DEFINE_INSTANCE_AND_REDUCTION(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdDataXdl)
+CKGEN_DEFINE_INSTANCE_AND_REDUCTION(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, BwdDataXdl)
 }  // namespace ckgen::instances
