@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ckgen.library.library import Library
-from ckgen.torch.engines import Engine
-from ckgen.torch.strides import contiguous, packed, same
 from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
+
+from ckgen.torch.engines import Engine  # isort: skip
+from ckgen.torch.strides import contiguous, packed, same  # isort: skip
 
 # Channels in and out, groups, filter, input, stride, padding, dilation.
 SHAPES = [

@@ -39,6 +39,14 @@ struct TapTiles {
     }
 };
 
+// A base that is uniform in the wave, where the compiler does not see it: AMD's buffer loads would get a loop each.
+CKGEN_DEVICE const char* uniform_base(const platform::Thread& thread, const char* base) {
+    const uint64 bits = reinterpret_cast<uint64>(base);
+    const uint32 low = static_cast<uint32>(thread.uniform(static_cast<int>(bits)));
+    const uint32 high = static_cast<uint32>(thread.uniform(static_cast<int>(bits >> 32)));
+    return reinterpret_cast<const char*>(uint64{high} << 32 | low);
+}
+
 // A: dOut as a matrix of output positions by channels. A row belongs to an input position of the sub-GEMM; the tap
 // determines its output position. Channels are contiguous.
 template <class Copy, int NDim, int KPerBlock, bool IsKMajor>
@@ -158,7 +166,7 @@ public:
     }
 
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
-        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
+        const platform::GlobalBuffer window(uniform_base(thread, base_), platform::kMaxWindowBytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
@@ -207,7 +215,8 @@ private:
 };
 
 // B: the weight as a matrix of taps and output channels by input channels. ChannelsLast: input channels are contiguous.
-template <class Copy, int NDim, int KPerBlock, bool ChannelsLast>
+// Uniform: the compiler does not see that the base is uniform.
+template <class Copy, int NDim, int KPerBlock, bool ChannelsLast, bool Uniform>
 class WeightSource {
     static_assert(ChannelsLast || Copy::column_vector == 1, "several channels at once lie side by side");
 
@@ -230,7 +239,7 @@ public:
     }
 
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
-        const platform::GlobalBuffer window(base_, platform::kMaxWindowBytes);
+        const platform::GlobalBuffer window(Uniform ? uniform_base(thread, base_) : base_, platform::kMaxWindowBytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
@@ -343,7 +352,8 @@ private:
     TapTiles<ndim> taps_;
     int change_ = 0;  // the chunk at which offsets are recomputed
     PositionSource<CopyA, ndim, k_per_block, D::a_k_major> a_;
-    WeightSource<CopyB, ndim, k_per_block, D::b_channels_last || D::pointwise> b_;  // one tap: channels are contiguous
+    WeightSource<CopyB, ndim, k_per_block, D::b_channels_last || D::pointwise, D::c_m_major>
+        b_;  // one tap: channels are contiguous
 };
 
 }  // namespace ckgen::conv
