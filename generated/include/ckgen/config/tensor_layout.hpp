@@ -7,9 +7,9 @@ namespace ckgen::tensor_layout::convolution {
 
 struct BaseTensorLayout {};
 
-// fastest: the letter of the fastest axis. channels_last: neighbouring channels are contiguous. one_a_channel: a D tensor
-// that has one value per channel. axes: indices of lengths and strides, from the slowest dimension to the fastest; none
-// for layouts of dense convolution and of D tensors alone.
+// fastest: the letter of the fastest axis. channels_last: neighbouring channels are contiguous. one_a_channel: a D
+// tensor that has one value per channel. axes: indices of lengths and strides, from the slowest dimension to the
+// fastest; none for layouts of dense convolution and of D tensors alone.
 #define CKGEN_LAYOUT(NAME, CHANNELS_LAST, ONE_A_CHANNEL, ...)                                                          \
     struct NAME : BaseTensorLayout {                                                                                   \
         static constexpr const char* name = #NAME;                                                                     \
