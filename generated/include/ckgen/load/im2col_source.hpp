@@ -155,9 +155,8 @@ public:
         CKGEN_UNROLL
         for(int table = 1; table < Table::tables; ++table)
             other(table).row = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
-        const int columns = min_of(Copy::Layout::columns, args.n - first_column);
-        const int last_column = first_column + columns - 1;
-        taps_ = Order::taps_fastest ? min_of(args.n / args.c, columns)
+        const int last_column = min_of(first_column + Copy::Layout::columns, args.n) - 1;
+        taps_ = Order::taps_fastest ? min_of(args.n / args.c, last_column - first_column + 1)
                                     : thread.uniform(last_column / args.c) - first_tap_number_ + 1;
         CKGEN_UNROLL
         for(int i = 0; i < Copy::thread_columns; ++i)
