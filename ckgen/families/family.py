@@ -148,7 +148,7 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        return problem.k % instance.a_vector == 0
+        return problem.run_of(OPERATIONS[instance.operation].a, instance.layout) % instance.a_vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
         """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with

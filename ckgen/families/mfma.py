@@ -15,7 +15,7 @@ from ckgen.families.formulas import Value
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
-from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
+from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
 from ckgen.operations.operation import OPERATIONS
 
@@ -98,7 +98,7 @@ DERIVED = (
     Value(
         "b_dst_vector",
         "Elements along GEMM-K that one LDS write of B stores.",
-        "b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
+        "k1 if b_k_major else b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
     ),
     Value(
         "a_slices",
@@ -107,11 +107,11 @@ DERIVED = (
     ),
     Value(
         "b_slices",
-        "Pieces of B, b_vector x b_dst_vector, that a copy thread moves.",
-        "b_elems // (b_vector * b_dst_vector)",
+        "Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.",
+        "b_elems // (b_dst_vector if b_k_major else b_vector * b_dst_vector)",
     ),
-    # Padding makes the threads of one write access different banks. If A is K-major, neighbouring threads write the
-    # slots of one row, one slot per plane.
+    # Padding makes the threads of one write access different banks. If an operand is K-major, neighbouring threads
+    # write the slots of one row, one slot per plane.
     Value(
         "a_pad",
         "Empty slots after each plane of A.",
@@ -121,7 +121,8 @@ DERIVED = (
     Value(
         "b_pad",
         "Empty slots after each plane of B.",
-        f"n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
+        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if b_k_major"
+        f" else n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
     ),
     Value(
         "lds_stage_bytes",
@@ -158,6 +159,7 @@ REASONS = {
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
     "generic": "by rule: single elements fit every C and K",
     "slot": "by rule: 16 bytes, a slot of LDS",
+    "single": "by rule: single elements where channels are not last, because taps shift positions",
     "wavelet": "by rule: 32 load threads read a row of the tile",
     "wavelet-c": "by rule: two weights, as in CK's rows",
     "a_write": "by rule: the widest LDS write for which a thread has elements, a_dst_vector",
@@ -192,8 +194,8 @@ class Mfma(Family):
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = wanted
         return (
-            a if isinstance(a, int) else self._a_width(a, shape),
-            b if isinstance(b, int) else self._read_width(b, shape, shape.n_per_block),
+            a if isinstance(a, int) else self._read_width(a, shape, "a", shape.m_per_block),
+            b if isinstance(b, int) else self._read_width(b, shape, "b", shape.n_per_block),
             c if isinstance(c, int) else self._write_width(c, shape),
         )
 
@@ -202,7 +204,9 @@ class Mfma(Family):
             return self.reason(word)
         if instance.generic:
             return self.reason("generic")
-        if instance.a_k_major and which == "a":
+        if which != "c" and single(instance, which):
+            return self.reason("single")
+        if which != "c" and k_major(instance, which):
             return self.reason("slot")
         if self.wavelet and not (instance.a_k_major and which == "c"):
             return self.reason("wavelet-c" if which == "c" else "wavelet")
@@ -229,18 +233,13 @@ class Mfma(Family):
         per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
         return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
 
-    def _a_width(self, word: Width, shape: Shape) -> int:
-        if not OPERATIONS[shape.operation].a_k_major:
-            return self._read_width(word, shape, shape.m_per_block)
-        if word == "small" or (word is None and shape.generic):
-            return small(shape)
-        return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
-
-    def _read_width(self, word: Width, shape: Shape, extent: int) -> int:
+    def _read_width(self, word: Width, shape: Shape, which: str, extent: int) -> int:
         if word == "small":
             return small(shape)
-        if word is None and shape.generic:
+        if word is None and (shape.generic or single(shape, which)):
             return 1
+        if k_major(shape, which):
+            return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
         if word is None and self.wavelet:
             return max(1, extent // WAVELET_ROW)
         return full_read(shape, extent)

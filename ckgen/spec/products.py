@@ -121,13 +121,14 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
     load_waves, math_waves = values.get("wave_ratio") or family.waves(kind.operation, extents, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
-    shape = Shape(kind.operation, kind.generic, dtype, *extents, copy_threads)
+    conv_spec = values.get("conv_spec") or CONV_SPEC
+    shape = Shape(kind.operation, values["layout"], conv_spec, kind.generic, dtype, *extents, copy_threads)
     a, b, c = family.vectors(_widths(values.get("vector")), shape)
     instance = Instance(
         family=kind.family,
         layout=values["layout"],
         dtype=dtype,
-        conv_spec=values.get("conv_spec") or CONV_SPEC,
+        conv_spec=conv_spec,
         m_per_block=extents[0],
         n_per_block=extents[1],
         k_per_block=k_per_block,
@@ -214,7 +215,8 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
         copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
-        shape = Shape(instance.operation, instance.generic, instance.dtype, *extents, copy_threads)
+        kind = (instance.operation, instance.layout, instance.conv_spec, instance.generic, instance.dtype)
+        shape = Shape(*kind, *extents, copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)
         by_rule = FAMILIES[instance.family].vectors(_widths(value), shape)
         wanted = zip(_widths(value), by_rule, widths, strict=True)

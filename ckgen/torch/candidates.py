@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.torch.plan import Described, Lengths, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.plan import Described, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.strides import Lengths
 
 
 class Candidate(NamedTuple):

@@ -13,7 +13,9 @@ namespace ckgen {
 // Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct Derived : WithOptionalKeys<Config> {
-    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -35,6 +37,8 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
@@ -59,11 +63,11 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
     static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
-    static constexpr int b_dst_vector = (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector)));  // Elements along GEMM-K that one LDS write of B stores.
+    static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
     static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
-    static constexpr int b_slices = b_elems / (b_vector * b_dst_vector);  // Pieces of B, b_vector x b_dst_vector, that a copy thread moves.
+    static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.
     static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
-    static constexpr int b_pad = (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0);  // Empty slots after each plane of B.
+    static constexpr int b_pad = (b_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0));  // Empty slots after each plane of B.
     static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int epilogue_rows = m_waves * (256 / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
@@ -75,7 +79,9 @@ struct Derived : WithOptionalKeys<Config> {
 // Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct TmaDerived : Config {
-    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -90,6 +96,8 @@ struct TmaDerived : Config {
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -109,7 +117,9 @@ struct TmaDerived : Config {
 // Family stationary. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct StationaryDerived : Config {
-    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -124,6 +134,8 @@ struct StationaryDerived : Config {
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -143,7 +155,9 @@ struct StationaryDerived : Config {
 // Family halo. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct HaloDerived : Config {
-    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -157,6 +171,8 @@ struct HaloDerived : Config {
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
@@ -176,7 +192,9 @@ struct HaloDerived : Config {
 // Family depthwise. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct DepthwiseDerived : Config {
-    static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
@@ -191,6 +209,8 @@ struct DepthwiseDerived : Config {
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
