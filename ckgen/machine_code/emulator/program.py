@@ -1,0 +1,51 @@
+"""A kernel's code as instructions ready to run: every instruction that can be reached from its entry."""
+
+from __future__ import annotations
+
+from ckgen.machine_code.emulator.accesses import access
+from ckgen.machine_code.emulator.control import control
+from ckgen.machine_code.emulator.decode import FAMILIES, Raw, decode
+from ckgen.machine_code.emulator.dual import dual
+from ckgen.machine_code.emulator.instruction import BRANCH, END, Decoded
+from ckgen.machine_code.emulator.matrix import multiply
+from ckgen.machine_code.emulator.overrides import GFX90A_NAMES
+from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.scalar import scalar
+from ckgen.machine_code.emulator.vector import vector
+
+
+def instruction(data: bytes, arch: str, offset: int) -> Decoded:
+    """The instruction at the start of `data`; `offset` is its place in the code."""
+    raw = decode(data, FAMILIES[arch])
+    if arch == "gfx90a" and raw.name in GFX90A_NAMES:
+        raw = Raw(GFX90A_NAMES[raw.name], raw.form, raw.fields, raw.bits, raw.size, raw.family, raw.text)
+    found = control(raw, offset) or access(raw, offset) or multiply(raw, arch, offset)
+    if found is not None:
+        return found
+    if raw.form.startswith("VOPD"):
+        return dual(raw, offset)
+    return scalar(raw, offset) if raw.form.startswith("SOP") else vector(raw, arch, offset)
+
+
+def instructions(code: bytes, arch: str, entry: int) -> list[Decoded]:
+    """The instructions that can be reached from `entry`, in the order of their addresses, the entry's first among
+    equals. Raises Unsupported with the place of an instruction that the emulator does not run."""
+    found: dict[int, Decoded] = {}
+    todo = [entry]
+    while todo:
+        at = todo.pop()
+        while at not in found:
+            try:
+                found[at] = made = instruction(code[at : at + 16], arch, at)
+            except Unsupported as error:
+                raise Unsupported(f"byte {at - entry}: {error}") from error
+            if made.kind == END:
+                break
+            if made.kind == BRANCH and made.target is not None:
+                todo.append(made.target)
+                if made.name == "S_BRANCH":
+                    break
+            at += made.size
+    return [found[at] for at in sorted(found)]
+
+
