@@ -74,6 +74,13 @@ class Memory:
         self.arrays.append(Array(name, data, known, address))
         return address
 
+    def need_written(self, name: str) -> None:
+        """Raise Fault unless every byte of an array was written."""
+        array = next(array for array in self.arrays if array.name == name)
+        missing = 0 if array.known is None else int(np.count_nonzero(array.known == 0))
+        if missing:
+            raise Fault(f"{missing} of {array.bytes.size} bytes of {name} were never written")
+
     def native(self) -> Any:
         """The arrays as native regions, written by nobody in this launch."""
         regions = (_Region * len(self.arrays))()

@@ -214,7 +214,7 @@ class _Translator:
         out, kind = self._out, parts[-1] if parts and parts[-1] in _TYPES else None
         fields = [part[1:] for part in parts if part.startswith("[")]
         if name == "PC":
-            if "SIMM16" in out.reads:
+            if "SIMM16" in value:
                 out.lines.append("w.index = i.p[1], w.jumped = true;")
             out.writes.add("PC")
             return
