@@ -311,6 +311,8 @@ class _Translator:
         while self._accept(","):
             parts.append(self._expression())
         self._take("}")
+        if any(part.startswith("field(") for part in parts):
+            raise Unsupported("pseudocode that joins ranges of bits without a type")
         text = parts[0]
         for part in parts[1:]:
             text = f"joined({text}, {part})"

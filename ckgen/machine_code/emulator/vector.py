@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,7 +35,8 @@ def text_of(raw: Raw, arch: str) -> str:
     texts = pseudocode_of(raw.family).get(raw.name, {})
     if not texts:
         raise Unsupported(f"{raw.name}, which has no pseudocode")
-    return texts.get(type(raw.fields.op).__name__, next(iter(texts.values())))
+    text = texts.get(type(raw.fields.op).__name__, next(iter(texts.values())))
+    return re.sub(r"^TTBL = .*;$", "", text, flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
         return _across_lanes(raw, out)
     if "DPP" in raw.form:
         raise Unsupported(f"{raw.text}: DPP")
-    static = {"OPSEL": raw.get("opsel"), "INST.OMOD": raw.get("omod"), "INST.ABS": raw.get("abs")}
-    static["INST.NEG"] = raw.get("neg")
+    table = raw.get("omod") << 6 | raw.get("abs") << 3 | raw.get("neg")  # of v_bitop3
+    static = {"OPSEL": raw.get("opsel"), "TTBL.b32": table}
     program = translate(text_of(raw, arch), zero_high=raw.family == "cdna", static=static)
     sources = _sources(raw, program)
     out.sources = [source.operand for source in sources]

@@ -72,7 +72,21 @@ void vary(Wave& w, const Ins& i, int trial, std::mt19937_64& random) {
         }
 }
 
+i64 told(u32 origin) { return origin == kNoOrigin ? -1 : i64(origin); }
+
+// The instruction that made the undefined bits that this one reads.
+u32 origin_of(const Wave& w, const Ins& i) {
+    for(u32 at = 0; at < i.ranges; ++at)
+        for(u32 k = 0; i.range[at].write != 1 && k < i.range[at].count; ++k) {
+            const u32 code = i.range[at].code + k;
+            if(code < kRows ? w.unknown[code] != 0 : w.unknown_scalar[code - kScalar] != 0)
+                return code < kRows ? w.origin[code] : w.origin_scalar[code - kScalar];
+        }
+    return kNoOrigin;
+}
+
 void set_unknown(Wave& w, const Ins& i, const std::vector<u32>& rows, const std::vector<u32>& scalars) {
+    const u32 origin = origin_of(w, i);
     const u32* row = rows.data();
     const u32* scalar = scalars.data();
     for(u32 at = 0; at < i.ranges; ++at) {
@@ -80,8 +94,9 @@ void set_unknown(Wave& w, const Ins& i, const std::vector<u32>& rows, const std:
         for(u32 k = 0; range.write && k < range.count; ++k) {
             if(range.code >= kRows) {
                 const u32 bits = w.unknown_scalar[range.code - kScalar + k] = *scalar++;
+                w.origin_scalar[range.code - kScalar + k] = origin;
                 if(bits && range.code - kScalar + k - kExec < 2u)
-                    throw Fault{"decides with a register that has no value which lanes are active"};
+                    throw Fault{"decides with a register that has no value which lanes are active", told(origin), w.number};
                 continue;
             }
             u64 lanes = 0;
@@ -90,6 +105,7 @@ void set_unknown(Wave& w, const Ins& i, const std::vector<u32>& rows, const std:
                 lanes |= u64(row[lane] != 0) << lane;
             }
             w.unknown[range.code + k] = lanes;
+            w.origin[range.code + k] = origin;
             row += kLanes;
         }
     }
@@ -151,7 +167,7 @@ void run_alu(Wave& w, const Ins& i) {
     const u64 exec = i.p[0] & 2 ? ~u64(0) : w.exec();
     if(reads_unknown(w, i, exec)) {
         if(i.kind == kBranch)
-            throw Fault{"decides with a register that has no value"};
+            throw Fault{"decides with a register that has no value", told(origin_of(w, i)), w.number};
         run_undefined(w, i);
     } else {
         i.run(w, i);
@@ -259,6 +275,8 @@ std::unique_ptr<Wave> make_wave(const Launch& launch, Group& group, u32 number) 
     std::memset(w.unknown, 0xff, sizeof w.unknown);
     std::memset(w.unknown_bits, 0xff, sizeof w.unknown_bits);
     std::memset(w.unknown_scalar, 0xff, sizeof w.unknown_scalar);
+    std::memset(w.origin, 0xff, sizeof w.origin);
+    std::memset(w.origin_scalar, 0xff, sizeof w.origin_scalar);
     std::memset(w.waiting, 0, sizeof w.waiting);
     std::memset(w.waiting_scalar, 0, sizeof w.waiting_scalar);
     for(u32& value : w.s)

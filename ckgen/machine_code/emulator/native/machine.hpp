@@ -80,8 +80,8 @@ void store_bytes(Wave& w, const Ins& i, u64 address, u32 bytes, const u8* from);
 
 // LDS. The access's number is from begin_lds_op().
 i32 begin_lds_op(Wave& w, const Ins& i, bool write, bool to_lds);
-void lds_load(Wave& w, const Ins& i, i32 op, u32 address, u32 bytes, u8* to);
-void lds_store(Wave& w, const Ins& i, i32 op, u32 address, u32 bytes, const u8* from);
+void lds_load(Wave& w, const Ins& i, i32 op, u32 address, u32 bytes, u8* to, u8* known);
+void lds_store(Wave& w, const Ins& i, i32 op, u32 address, u32 bytes, const u8* from, const u8* known);
 
 // Waits: complete pending operations until at most `left` of a queue are pending.
 void wait_for(Wave& w, Queue queue, u32 left);

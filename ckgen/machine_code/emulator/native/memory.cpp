@@ -96,14 +96,40 @@ void widen(const Ins& i, const u8* data, u32* to) {
     *to = value;
 }
 
-void narrow(const Wave& w, const Ins& i, int at, int lane, u8* data) {
-    u32 words[4];
-    const u32 bytes = i.p[kBytes];
-    for(u32 k = 0; k * 4 < bytes; ++k)
-        words[k] = w.v[i.s[at] + k][lane];
-    if(i.p[kFlags] & kHighHalf)
-        words[0] >>= 16;
+// The bytes that a lane stores, and which of them have a value.
+void narrow(const Wave& w, const Ins& i, int at, int lane, u8* data, u8* known) {
+    u32 words[4], unknown[4];
+    const u32 bytes = i.p[kBytes], shift = i.p[kFlags] & kHighHalf ? 16 : 0;
+    for(u32 k = 0; k * 4 < bytes; ++k) {
+        const u32 row = i.s[at] + k;
+        words[k] = w.v[row][lane] >> shift;
+        unknown[k] = w.unknown[row] >> lane & 1 ? w.unknown_bits[row][lane] >> shift : 0;
+    }
     std::memcpy(data, words, bytes);
+    for(u32 k = 0; k < bytes; ++k)
+        known[k] = (unknown[k / 4] >> 8 * (k % 4) & 0xff) == 0;
+}
+
+// The undefined bits of the dwords that arrive in registers.
+void widen_unknown(const Ins& i, const u8* known, u32* to) {
+    const u32 bytes = i.p[kBytes], flags = i.p[kFlags];
+    for(u32 k = 0; k * 4 < bytes; ++k)
+        to[k] = 0;
+    for(u32 k = 0; k < bytes; ++k)
+        to[k / 4] |= known[k] ? 0 : 0xffu << 8 * (k % 4);
+    if(bytes < 4 && *to && flags & kSigned)
+        *to = ~0u;
+    if(flags & kHighHalf)
+        *to <<= 16;
+}
+
+void mark_unknown(Wave& w, const Ins& i, u32 row, int lane, u32 bits) {
+    if(bits == 0)
+        return;
+    const u64 bit = u64(1) << lane;
+    w.unknown_bits[row][lane] = bits | (w.unknown[row] & bit ? w.unknown_bits[row][lane] : 0);
+    w.unknown[row] |= bit;
+    w.origin[row] = u32(&i - group_of(w).launch->code);
 }
 
 u32 registers(const Ins& i) { return (i.p[kBytes] + 3) / 4; }
@@ -116,7 +142,7 @@ void need_address(const Wave& w, const Ins& i) {
         need_known(w, i.s[kBase], 4, lanes, "a buffer resource");
     else if(i.s[kBase] != kNone && i.p[kSpace] != kLdsSpace)
         need_known(w, i.s[kBase], i.p[kSpace] == kGlobal ? 2 : 1, lanes, "an address");
-    if(i.p[kFlags] & kStore)
+    if(i.p[kFlags] & kStore && i.p[kSpace] != kLdsSpace)
         need_known(w, i.s[kData], registers(i), lanes, "stored data");
 }
 
@@ -151,13 +177,15 @@ void to_lds(Wave& w, const Ins& i) {  // at M0 + offset + lane * size: "CDNA3 IS
     const i32 op = begin_lds_op(w, i, true, true);
     const u32 bytes = std::max(i.p[kBytes], 4u), base = w.s[kM0] + i.p[kOffset];
     need_known(w, kScalar + kM0, 1, 1, "an LDS address");
+    u8 all_known[16];
+    std::memset(all_known, 1, sizeof all_known);
     for(int lane = 0; lane < w.size; ++lane)
         if(w.exec() >> lane & 1) {
             u8 data[16] = {}, known[16];
             u32 words[4];
             memory_lane(w, i, lane, data, known);
             widen(i, data, words);
-            lds_store(w, i, op, base + lane * bytes, bytes, reinterpret_cast<u8*>(words));
+            lds_store(w, i, op, base + lane * bytes, bytes, reinterpret_cast<u8*>(words), all_known);
         }
     Pending done;
     done.ins = u32(&i - group_of(w).launch->code);
@@ -179,7 +207,7 @@ void vector_memory(Wave& w, const Ins& i) {
         if(w.exec() >> lane & 1) {
             u8 data[16] = {}, known[16];
             if(store)
-                narrow(w, i, kData, lane, data);
+                narrow(w, i, kData, lane, data, known);
             memory_lane(w, i, lane, data, known);
             if(store)
                 continue;
@@ -221,46 +249,62 @@ void transpose(std::vector<u32>& data) {
             data[at * kLanes + lane] = turned[lane * 4 + 2 * at] | u32(turned[lane * 4 + 2 * at + 1]) << 16;
 }
 
-void lds_access(Wave& w, const Ins& i) {
-    const bool store = i.p[kFlags] & kStore, two = i.p[kFlags] & kTwo;
-    const u32 bytes = i.p[kBytes], words = registers(i), parts = two ? 2 : 1;
-    const i32 op = begin_lds_op(w, i, store, false);
-    Pending load;
-    if(!store) {
-        load.code = i.d0;
-        load.count = u8(words * parts);
-        load.data.resize(load.count * kLanes);
-    }
-    if(i.p[kFlags] & kTransposed && w.exec() != ~u64(0))
-        throw Fault{"is a transposing read with inactive lanes"};
-    for(u32 part = 0; part < parts; ++part) {
-        if(store && part)
-            need_known(w, i.s[kBase], words, w.exec(), "stored data");
+struct LdsLane {
+    u32 value[4], unknown[4];
+};
+
+LdsLane load_lane(Wave& w, const Ins& i, i32 op, u32 address) {
+    LdsLane lane{};
+    u8 data[16] = {}, known[16];
+    lds_load(w, i, op, address, i.p[kBytes], data, known);
+    widen(i, data, lane.value);
+    widen_unknown(i, known, lane.unknown);
+    return lane;
+}
+
+void lds_store_all(Wave& w, const Ins& i, i32 op) {
+    const u32 parts = i.p[kFlags] & kTwo ? 2 : 1;
+    for(u32 part = 0; part < parts; ++part)
         for(int lane = 0; lane < w.size; ++lane)
             if(w.exec() >> lane & 1) {
                 const u32 address = w.v[i.s[kAddress]][lane] + (part ? i.p[kSecondOffset] : i.p[kOffset]);
-                u8 data[16] = {};
-                if(store) {
-                    narrow(w, i, part ? kBase : kData, lane, data);
-                    lds_store(w, i, op, address, bytes, data);
-                } else {
-                    u32 value[4];
-                    lds_load(w, i, op, address, bytes, data);
-                    widen(i, data, value);
-                    for(u32 k = 0; k < words; ++k)
-                        load.data[(part * words + k) * kLanes + lane] = value[k];
+                u8 data[16] = {}, known[16];
+                narrow(w, i, part ? kBase : kData, lane, data, known);
+                lds_store(w, i, op, address, i.p[kBytes], data, known);
+            }
+    Pending store;
+    store.ins = u32(&i - group_of(w).launch->code);
+    store.lds_op = op;
+    enqueue(w, kLds, std::move(store));
+}
+
+void lds_load_all(Wave& w, const Ins& i, i32 op) {
+    const u32 words = registers(i), parts = i.p[kFlags] & kTwo ? 2 : 1;
+    if(i.p[kFlags] & kTransposed && w.exec() != ~u64(0))
+        throw Fault{"is a transposing read with inactive lanes"};
+    Pending load;
+    load.code = i.d0;
+    load.count = u8(words * parts);
+    load.data.resize(load.count * kLanes);
+    load.lds_op = op;
+    std::vector<u32> unknown(load.count * kLanes);
+    for(u32 part = 0; part < parts; ++part)
+        for(int lane = 0; lane < w.size; ++lane)
+            if(w.exec() >> lane & 1) {
+                const u32 address = w.v[i.s[kAddress]][lane] + (part ? i.p[kSecondOffset] : i.p[kOffset]);
+                const LdsLane got = load_lane(w, i, op, address);
+                for(u32 k = 0; k < words; ++k) {
+                    load.data[(part * words + k) * kLanes + lane] = got.value[k];
+                    unknown[(part * words + k) * kLanes + lane] = got.unknown[k];
                 }
             }
-    }
     if(i.p[kFlags] & kTransposed)
-        transpose(load.data);
-    load.lds_op = op;
-    if(store) {
-        load.ins = u32(&i - group_of(w).launch->code);
-        enqueue(w, kLds, std::move(load));
-    } else {
-        expect(w, i, kLds, std::move(load));
-    }
+        transpose(load.data), transpose(unknown);
+    const u32 count = load.count;
+    expect(w, i, kLds, std::move(load));
+    for(u32 k = 0; k < count; ++k)
+        for(int lane = 0; lane < w.size; ++lane)
+            mark_unknown(w, i, i.d0 + k, lane, unknown[k * kLanes + lane]);
 }
 
 // ds_bpermute_b32: each lane gets the data of the lane that its address names, 0 if that lane is inactive.
@@ -270,23 +314,18 @@ void permute(Wave& w, const Ins& i) {
     load.count = 1;
     load.data.resize(kLanes);
     u32 bits[kLanes] = {};
-    u64 unknown = 0;
     const u64 exec = w.exec();
+    const u16 row = i.s[kData];
     for(int lane = 0; lane < w.size; ++lane) {
         const int from = int((w.v[i.s[kAddress]][lane] + i.p[kOffset]) / 4) & (w.size - 1);
         if(!(exec >> from & 1) || !(exec >> lane & 1))
             continue;
-        load.data[lane] = w.v[i.s[kData]][from];
-        if(w.unknown[i.s[kData]] >> from & 1) {
-            unknown |= u64(1) << lane;
-            bits[lane] = w.unknown_bits[i.s[kData]][from];
-        }
+        load.data[lane] = w.v[row][from];
+        bits[lane] = w.unknown[row] >> from & 1 ? w.unknown_bits[row][from] : 0;
     }
     expect(w, i, kLds, std::move(load));
-    w.unknown[i.d0] = (w.unknown[i.d0] & ~exec) | unknown;
     for(int lane = 0; lane < w.size; ++lane)
-        if(unknown >> lane & 1)
-            w.unknown_bits[i.d0][lane] = bits[lane];
+        mark_unknown(w, i, i.d0, lane, bits[lane]);
 }
 
 }  // namespace
@@ -296,8 +335,10 @@ void memory_access(Wave& w, const Ins& i) {
     need_address(w, i);
     if(i.p[kFlags] & kPermute)
         permute(w, i);
+    else if(i.p[kSpace] == kLdsSpace && i.p[kFlags] & kStore)
+        lds_store_all(w, i, begin_lds_op(w, i, true, false));
     else if(i.p[kSpace] == kLdsSpace)
-        lds_access(w, i);
+        lds_load_all(w, i, begin_lds_op(w, i, false, false));
     else
         vector_memory(w, i);
 }

@@ -104,12 +104,11 @@ i32 begin_lds_op(Wave& w, const Ins& i, bool write, bool to_lds) {
     return i32(group.ops.size() - 1);
 }
 
-void lds_load(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, u8* to) {
+void lds_load(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, u8* to, u8* known) {
     LdsByte* at = &lds_byte(w, address, bytes);
     for(u32 k = 0; k < bytes; ++k) {
         need_ordered(w, at[k].writer, "reads");
-        if(!at[k].known)
-            throw Fault{"reads byte " + std::to_string(address + k) + " of LDS, which nobody wrote"};
+        known[k] = at[k].known;
         to[k] = at[k].value;
         if(at[k].reader >= 0 && group_of(w).ops[at[k].reader].wave != w.number)
             at[k].other_reader = at[k].reader;
@@ -117,13 +116,14 @@ void lds_load(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, u8* to) {
     }
 }
 
-void lds_store(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, const u8* from) {
+void lds_store(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, const u8* from,
+               const u8* known) {
     LdsByte* at = &lds_byte(w, address, bytes);
     for(u32 k = 0; k < bytes; ++k) {
         need_ordered(w, at[k].writer, "writes");
         need_ordered(w, at[k].reader, "writes");
         need_ordered(w, at[k].other_reader, "writes");
-        at[k] = {from[k], 1, op, -1, -1};
+        at[k] = {from[k], known[k], op, -1, -1};
     }
 }
 
@@ -183,7 +183,9 @@ void need_known(const Wave& w, u16 code, u32 count, u64 lanes, const char* use) 
                   : code < kConstant && w.unknown_scalar[code - kScalar + k] != 0) {
             const u32 number = vector ? (code + k) % 256 : code - kScalar + k;
             const char* file = !vector ? "s" : code + k < 256 ? "v" : "a";
-            throw Fault{std::string("uses register ") + file + std::to_string(number) + ", which has no value, as " + use};
+            const u32 origin = vector ? w.origin[code + k] : w.origin_scalar[code - kScalar + k];
+            throw Fault{std::string("uses register ") + file + std::to_string(number) + ", which has no value, as " + use,
+                        origin == kNoOrigin ? -1 : i64(origin), w.number};
         }
     }
 }

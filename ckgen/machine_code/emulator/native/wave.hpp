@@ -37,6 +37,7 @@ struct Range {
 };
 
 inline constexpr int kRanges = 10;
+inline constexpr u32 kNoOrigin = ~0u;
 
 struct Ins {
     Handler run;
@@ -74,6 +75,8 @@ struct Wave {
     u64 unknown[kRows];            // lanes in which a row has undefined bits
     u32 unknown_bits[kRows][kLanes];  // valid where `unknown` says so
     u32 unknown_scalar[kScalars];  // undefined bits of scalar registers
+    u32 origin[kRows];             // the instruction that first made undefined bits of a row, kNoOrigin at the start
+    u32 origin_scalar[kScalars];
     u8 waiting[kRows];             // loads that are pending for a row
     u8 waiting_scalar[kScalars];
     u32 index;  // of the next instruction
