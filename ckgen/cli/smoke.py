@@ -21,6 +21,7 @@ def smoke_command(options: SmokeOptions) -> int:
     Examples:
       ckgen smoke --set ci
       ckgen smoke --set ci '*wavelet*' dtype=f16 --problems retinanet --split-k 7
+      ckgen smoke --platform amd --arch gfx942 --emulate --set ci 'family=xdl' --brief
       ckgen smoke --library build/ci/host/libckgen_conv.so --json
     """
     from ckgen.cli.smoke_run import smoke

@@ -26,6 +26,10 @@ HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance
 
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print. Returns 1 if any row failed."""
+    if options.emulate:
+        from ckgen.cli.smoke_emulated import emulate
+
+        return show(options, emulate(options))
     library, sets = _library(options)
     chosen = filtered(library.instances, options.filters, sets=sets)
     problems, names = _matched(options, chosen)
@@ -42,6 +46,11 @@ def smoke(options: SmokeOptions) -> int:
         for row in run_plan(library, plan, seed=options.seed, allow_uncovered=options.allow_uncovered):
             rows.append(row)
             step(row.problem)
+    return show(options, rows)
+
+
+def show(options: SmokeOptions, rows: Sequence[Row]) -> int:
+    """Print the rows and their summary. Returns 1 if any row failed."""
     uncovered = [row for row in rows if row.uncovered]
     failed = [row for row in rows if not row.ok and not row.uncovered]
     if options.as_json:
@@ -50,6 +59,7 @@ def smoke(options: SmokeOptions) -> int:
         shown = nearest_misses(rows) if options.brief else rows
         console.show_table(HEADERS, [_cells(row) for row in shown], right=HEADERS[3:6])
         used = {row.instance for row in rows if not row.uncovered}
+        problems = {row.problem for row in rows if row.problem != "-"}
         console.say(_summary(len(used), len(problems), len(rows), len(failed), len(uncovered)))
     return 1 if failed else 0
 

@@ -21,10 +21,12 @@ from ckgen.library.c_api import CProblem
 from ckgen.library.d_tensors import d_slots, fuse, scalar_values
 from ckgen.library.library import Library
 from ckgen.machine_code.emulator.code_object import CodeObject
+from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.run_tensors import Data
 
+ARCHS = tuple(FAMILIES)
 POISON = 0xFFFD  # NaN in every type, alone or doubled
 # Line tables for the reports; they do not change the code.
 _DEBUG = ("-gline-tables-only",)

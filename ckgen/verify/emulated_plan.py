@@ -56,7 +56,7 @@ def rows_of(
     name: str,
     *,
     problems: Sequence[ConvProblem] = (),
-    split_ks: Sequence[int] = SPLIT_KS,
+    split_ks: Sequence[int] | None = None,
     seed: int = 1,
 ) -> Iterator[Row]:
     """The rows of an instance: every problem and split-K factor that it supports, the worse of both schedules. An
@@ -69,11 +69,11 @@ def rows_of(
         return
     instance = machine.library.instance(name)
     for problem in problems or problems_of(instance):
-        if machine.library.unsupported_reason(name, problem):
+        if problem.ndim != instance.ndim or machine.library.unsupported_reason(name, problem):
             continue
         function = machine.library.function_of(name)
         data = make_data(problem, instance.dtype, seed, instance.operation, function)
-        for split_k in split_ks:
+        for split_k in split_ks or SPLIT_KS:
             ran = True
             try:
                 runs = [machine.run(code, name, problem, data, split_k, how) for how in schedules(seed)]
