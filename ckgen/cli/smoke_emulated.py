@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import click
 
 from ckgen.build.targets import check_declared
+from ckgen.build.toolchain import find_toolchain
 from ckgen.cli.common import console
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
@@ -42,9 +43,7 @@ def emulate(options: SmokeOptions) -> list[Row]:
     def one(arch: str, name: str) -> list[Row]:
         of_operation = problems.get(library.instance(name).operation, ())
         return list(
-            rows_of(
-                machines[arch], name, problems=of_operation, split_ks=options.split_ks or None, seed=options.seed
-            )
+            rows_of(machines[arch], name, problems=of_operation, split_ks=options.split_ks or None, seed=options.seed)
         )
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool, console.progress("emulate", len(runs)) as step:
@@ -67,6 +66,8 @@ def _require(options: SmokeOptions) -> None:
     if importlib.util.find_spec("tinygrad") is None:
         message = "the package tinygrad, which has the decoders of AMD's instructions, is not here"
         raise CkgenError([Diagnostic(None, "emulate", message, "pip install 'ckgen[emulator]'")])
+    for arch in options.archs or ARCHS:
+        find_toolchain().device_compiler(arch)  # report a missing tool before minutes of building
 
 
 def _runs(place: Workplace, library: Library, options: SmokeOptions) -> list[tuple[str, str]]:

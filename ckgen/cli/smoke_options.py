@@ -70,7 +70,9 @@ class SmokeOptions:
     emulate: Annotated[
         bool,
         click.option(
-            "--emulate", is_flag=True, help="amd: run the machine code on this CPU, see docs/emulator.md; no GPU needed."
+            "--emulate",
+            is_flag=True,
+            help="amd: run the machine code on this CPU, see docs/emulator.md; no GPU needed.",
         ),
     ]
     brief: Annotated[

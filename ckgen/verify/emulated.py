@@ -161,9 +161,7 @@ class Machine:
             raise Fault(f"{name}: the library does not plan this problem (status {status})")
         return space.raw[: size.value], blocks.value, threads.value
 
-    def _reduce(
-        self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int
-    ) -> int:
+    def _reduce(self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int) -> int:
         """Sum the split-K partials: with the instance's own kernel for backward data, which takes the same arguments,
         else with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
         if instance.operation == BWD_DATA:

@@ -9,7 +9,7 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.emulated import Machine, Outcome
 from ckgen.verify.run_tensors import make_data

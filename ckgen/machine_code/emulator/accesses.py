@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ckgen.machine_code.emulator.decode import Raw, scalar_number
+from ckgen.machine_code.emulator.decode import Raw, operand, scalar_number
 from ckgen.machine_code.emulator.instruction import (
     ACCUMULATORS,
     EXEC,
@@ -17,8 +17,7 @@ from ckgen.machine_code.emulator.instruction import (
     Operand,
     constants,
 )
-from ckgen.machine_code.emulator.decode import operand
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _BUFFER, _GLOBAL, _SCRATCH, _LDS = range(4)
 _STORE, _SIGNED, _LOW, _HIGH, _TWO, _FLAT, _TRANSPOSED, _PERMUTE = (1 << at for at in range(8))

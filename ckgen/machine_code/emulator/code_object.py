@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _LOAD, _DYNAMIC_SYMBOLS = 1, 11
 # SGPRs for the descriptor's property bits: buffer, dispatch, queue, kernarg, dispatch id, flat scratch, size.

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from ckgen.machine_code.emulator.decode import Raw
 from ckgen.machine_code.emulator.instruction import BARRIER, BARRIER_WAIT, END, NOTHING, SIGNAL, WAIT, Decoded
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 # Pauses, hints and cache control. Barriers and waits order memory here, so that caches need no model.
-_NOTHING = ("S_NOP", "S_CLAUSE", "S_DELAY_ALU", "S_SETPRIO", "S_SLEEP", "S_SENDMSG", "S_INST_PREFETCH", "S_CODE_END")
+_NOTHING: tuple[str, ...] = (
+    "S_NOP",
+    "S_CLAUSE",
+    "S_DELAY_ALU",
+    "S_SETPRIO",
+    "S_SLEEP",
+    "S_SENDMSG",
+    "S_INST_PREFETCH",
+    "S_CODE_END",
+)
 _NOTHING += ("S_SET_INST_PREFETCH_DISTANCE", "S_ICACHE_INV", "S_DCACHE_INV", "S_WAITCNT_DEPCTR", "S_WAIT_ALU")
 _NOTHING += ("BUFFER_GL0_INV", "BUFFER_GL1_INV", "BUFFER_INV", "BUFFER_WBL2", "BUFFER_WBINVL1", "BUFFER_WBINVL1_VOL")
 _NOTHING += ("GLOBAL_WB", "GLOBAL_INV", "GLOBAL_WBINV", "S_SETHALT", "S_SCHED_BARRIER", "S_WAIT_EVENT")

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from ckgen.machine_code.emulator.instruction import CONSTANT, EXEC, M0, NULL, SCALAR, SCC, Operand
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 FAMILIES = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4"}
 _SUFFIX = re.compile(r"_(E32|E64|SDWA|DPP16|DPP8|DPP)$")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of
 from ckgen.machine_code.emulator.instruction import EXEC, SCALAR, VCC, Decoded
-from ckgen.machine_code.emulator.pseudocode import Unsupported, translate
+from ckgen.machine_code.emulator.pseudocode import translate
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _ALIASES = {"V_DOT2ACC_F32_F16": "V_DOT2C_F32_F16"}
 

@@ -16,7 +16,16 @@ from ckgen.build.toolchain import find_toolchain, need
 from ckgen.errors import CkgenError
 
 _NATIVE = Path(__file__).with_name("native")
-_FLAGS = ("-std=c++17", "-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-fwrapv")
+_FLAGS: tuple[str, ...] = (
+    "-std=c++17",
+    "-O2",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fPIC",
+    "-shared",
+    "-fwrapv",
+)
 _FLAGS += ("-fno-trapping-math", "-fno-strict-aliasing", "-w")
 _FIXED = {"memory": 0, "scalar_load": 1, "matrix": 2}
 _PER_LIBRARY = 400

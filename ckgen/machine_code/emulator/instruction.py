@@ -46,7 +46,7 @@ class Operand:
 
     @property
     def registers(self) -> int:
-        """How many registers it takes; none if it is a constant."""
+        """The number of registers that it takes; none if it is a constant."""
         return 0 if self.code >= CONSTANT else -(-self.bits // 32)
 
 

@@ -94,7 +94,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a launch runs: `shuffled` switches between waves at random points, else each runs to its barrier."""
+    """The order in which waves run: with `shuffled` they switch at random points, else each runs to its barrier."""
 
     shuffled: bool
     seed: int
@@ -102,7 +102,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Done:
-    """What a launch did: wave instructions, and different instructions of the code among them."""
+    """The wave instructions of a launch, and the number of different instructions of the code among them."""
 
     steps: int
     used: int
@@ -187,7 +187,9 @@ def _told(prepared: Prepared, report: _Report, names: list[str]) -> str:
         return names[at] if at < len(names) else "the kernel's arguments"
 
     what = _REGION.sub(name_of, report.what.decode())
-    text = f"{prepared.kernel.name}: workgroup {report.block}, wave {report.wave}: {_place(prepared, report.ins)} {what}"
+    text = (
+        f"{prepared.kernel.name}: workgroup {report.block}, wave {report.wave}: {_place(prepared, report.ins)} {what}"
+    )
     if report.other >= 0:
         text += f"; the other side, wave {report.other_wave}: {_place(prepared, report.other)}"
     elif report.other_wave >= 0:

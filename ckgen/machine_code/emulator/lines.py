@@ -139,7 +139,7 @@ def _value(reader: _Reader, form: int, sections: Mapping[str, bytes]) -> str | i
     if form == 0x1E:  # 16 bytes of MD5
         reader.at += 16
         return 0
-    return {0x0B: lambda: reader.number(1), 0x05: lambda: reader.number(2), 0x0F: reader.leb}[form]()
+    return reader.leb() if form == 0x0F else reader.number({0x0B: 1, 0x05: 2}[form])
 
 
 def _old_files(reader: _Reader) -> dict[int, str]:

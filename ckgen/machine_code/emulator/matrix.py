@@ -6,7 +6,7 @@ import re
 
 from ckgen.machine_code.emulator.decode import Raw, operand
 from ckgen.machine_code.emulator.instruction import ACCUMULATORS, ALU, EXEC, SCALAR, Decoded, Operand
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _TYPES = {"F16": (0, 16), "BF16": (1, 16), "F32": (2, 32), "I8": (3, 8)}
 _IU8 = "IU8"

@@ -13,9 +13,7 @@ _MIX_LOW = f"D0[15 : 0].f16 = f32_to_f16({_MIX})"
 _MIX_HIGH = f"D0[31 : 16].f16 = f32_to_f16({_MIX})"
 
 TEXTS = {
-    "V_PERM_B32": ";\n".join(
-        f"D0[{low + 7} : {low}] = {_PERMUTED % (low + 7, low)}" for low in (0, 8, 16, 24)
-    ),
+    "V_PERM_B32": ";\n".join(f"D0[{low + 7} : {low}] = {_PERMUTED % (low + 7, low)}" for low in (0, 8, 16, 24)),
     "V_CVT_PK_F16_F32": "D0[15 : 0].f16 = f32_to_f16(S0.f32);\nD0[31 : 16].f16 = f32_to_f16(S1.f32)",
     "V_FMA_MIX_F32": f"D0.f32 = {_MIX}",
     "V_FMA_MIXLO_F16": _MIX_LOW,

@@ -9,8 +9,8 @@ from ckgen.machine_code.emulator.dual import dual
 from ckgen.machine_code.emulator.instruction import BRANCH, END, Decoded
 from ckgen.machine_code.emulator.matrix import multiply
 from ckgen.machine_code.emulator.overrides import GFX90A_NAMES
-from ckgen.machine_code.emulator.pseudocode import Unsupported
 from ckgen.machine_code.emulator.scalar import scalar
+from ckgen.machine_code.emulator.unsupported import Unsupported
 from ckgen.machine_code.emulator.vector import vector
 
 
@@ -47,5 +47,3 @@ def instructions(code: bytes, arch: str, entry: int) -> list[Decoded]:
                     break
             at += made.size
     return [found[at] for at in sorted(found)]
-
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of, scalar_number
+from ckgen.machine_code.emulator.decode import Raw, is_exec, literal_of, operand, pseudocode_of, scalar_number
+from ckgen.machine_code.emulator.expressions import Program
 from ckgen.machine_code.emulator.instruction import (
     ALU,
     BRANCH,
@@ -15,7 +16,8 @@ from ckgen.machine_code.emulator.instruction import (
     Operand,
     constants,
 )
-from ckgen.machine_code.emulator.pseudocode import Program, Unsupported, translate
+from ckgen.machine_code.emulator.pseudocode import translate
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _BITS = {"B32": 32, "I32": 32, "U32": 32, "F32": 32, "B64": 64, "I64": 64, "U64": 64, "F64": 64}
 
@@ -109,5 +111,5 @@ def _touch(raw: Raw, out: Decoded, program: Program, result: int) -> None:
         out.touch(out.d0, count, 2 if "D0" in program.reads and raw.form.startswith("SOPK") else 1)
     else:
         out.d0 = NONE
-    writes_exec = "EXEC" in program.writes or (out.d0 != NONE and out.d0 - SCALAR < EXEC + 2 <= out.d0 - SCALAR + count + 1)
+    writes_exec = "EXEC" in program.writes or (out.d0 != NONE and is_exec(out.d0, count))
     out.parameters = [int(writes_exec)]

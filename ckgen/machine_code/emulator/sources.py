@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ckgen.machine_code.emulator.decode import Raw
 from ckgen.machine_code.emulator.instruction import Operand
 from ckgen.machine_code.emulator.overrides import MIXED
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _SIGNS = {"F16": 15, "F32": 31, "F64": 63, "BF16": 15}
 DWORD = 6  # a selector of SDWA

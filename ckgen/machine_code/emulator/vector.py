@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ckgen.machine_code.emulator import overrides
 from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of, scalar_number
+from ckgen.machine_code.emulator.expressions import Program
 from ckgen.machine_code.emulator.instruction import (
     ACCUMULATORS,
     CONSTANT,
@@ -18,8 +18,9 @@ from ckgen.machine_code.emulator.instruction import (
     Decoded,
     Operand,
 )
-from ckgen.machine_code.emulator.pseudocode import Program, Unsupported, translate
+from ckgen.machine_code.emulator.pseudocode import translate
 from ckgen.machine_code.emulator.sources import DWORD, Source, make_source
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 MASK_INDEX = 3  # of Ins::s
 _FIELDS = (("src0", "vsrc0"), ("vsrc1", "src1"), ("src2",))
@@ -37,14 +38,6 @@ def text_of(raw: Raw, arch: str) -> str:
         raise Unsupported(f"{raw.name}, which has no pseudocode")
     text = texts.get(type(raw.fields.op).__name__, next(iter(texts.values())))
     return re.sub(r"^TTBL = .*;$", "", text, flags=re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a result of 32 or 64 bits is stored, and the modifiers of the result."""
-
-    bits: int
-    lines: tuple[str, ...]
 
 
 def vector(raw: Raw, arch: str, offset: int) -> Decoded:
@@ -152,7 +145,9 @@ def _modified_result(raw: Raw, bits: int) -> list[str]:
         factor = {0: "1.0f", 1: "2.0f", 2: "4.0f", 3: "0.5f"}[omod]
         lines.append(f"{kind} changed = as<{kind}>(D0) * {kind}({factor});")
         if clamp:  # NaN becomes 0
-            lines.append(f"changed = {kind}(changed > {kind}(0) ? (changed < {kind}(1) ? changed : {kind}(1)) : {kind}(0));")
+            lines.append(
+                f"changed = {kind}(changed > {kind}(0) ? (changed < {kind}(1) ? changed : {kind}(1)) : {kind}(0));"
+            )
         lines.append("D0 = decltype(D0)(raw(changed));")
     if raw.form == "VOP3" and bits == 16 and raw.get("opsel") >> 3 & 1:
         lines.append("D0 = (d[lane] & 0xffff) | D0 << 16;")

@@ -21,7 +21,7 @@ from ckgen.build.toolchain import find_toolchain
 from ckgen.machine_code.emulator.code_object import CodeObject
 from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Emulator, Memory, Schedule
-from ckgen.machine_code.emulator.pseudocode import Unsupported
+from ckgen.machine_code.emulator.unsupported import Unsupported
 from tests.machine_code.emulator.random_kernels import INPUTS, OUTPUTS, RandomKernel, make
 
 THREADS = 160  # two workgroups and a half: the last one has inactive lanes
@@ -74,7 +74,7 @@ def emulated(emulator: Emulator, code: CodeObject, words: Words) -> Words:
 
 
 def difference(emulator: Emulator, seed: int, arch: str, folder: Path) -> str:
-    """What differs between the two results of a kernel; empty if nothing does."""
+    """The first difference between the two results of a kernel; empty if there is none."""
     kernel, words = make(seed), inputs(seed)
     wanted = native(kernel, folder, words)
     found = emulated(emulator, compiled(kernel, folder, arch), words)
@@ -82,7 +82,9 @@ def difference(emulator: Emulator, seed: int, arch: str, folder: Path) -> str:
     if not wrong.size:
         return ""
     thread, at = wrong[0]
-    return f"seed {seed}, {arch}: thread {thread}, out[{at}] is {found[thread, at]:#x}, natively {wanted[thread, at]:#x}"
+    return (
+        f"seed {seed}, {arch}: thread {thread}, out[{at}] is {found[thread, at]:#x}, natively {wanted[thread, at]:#x}"
+    )
 
 
 def main() -> int:

@@ -53,7 +53,7 @@ bool reads_unknown(const Wave& w, const Ins& i, u64 exec) {
     return false;
 }
 
-// Give the undefined bits of what is read other values: zeros, ones, then random ones.
+// Give the undefined bits that it reads other values: zeros, ones, then random ones.
 void vary(Wave& w, const Ins& i, int trial, std::mt19937_64& random) {
     const auto changed = [&](u32 value, u32 bits) {
         const u32 other = trial == 0 ? 0 : trial == 1 ? ~0u : u32(random());
@@ -96,7 +96,8 @@ void set_unknown(Wave& w, const Ins& i, const std::vector<u32>& rows, const std:
                 const u32 bits = w.unknown_scalar[range.code - kScalar + k] = *scalar++;
                 w.origin_scalar[range.code - kScalar + k] = origin;
                 if(bits && range.code - kScalar + k - kExec < 2u)
-                    throw Fault{"decides with a register that has no value which lanes are active", told(origin), w.number};
+                    throw Fault{"decides with a register that has no value which lanes are active", told(origin),
+                                w.number};
                 continue;
             }
             u64 lanes = 0;
@@ -155,7 +156,10 @@ void need_arrived(const Wave& w, const Ins& i) {
                 for(const Pending& load : queue)
                     if(code - load.code < load.count)
                         throw Fault{std::string("misses a wait: it ") + (range.write == 1 ? "writes" : "reads") +
-                                        " register " + (code >= kRows ? "s" : code < 256 ? "v" : "a") +
+                                        " register " +
+                                        (code >= kRows ? "s"
+                                         : code < 256  ? "v"
+                                                       : "a") +
                                         std::to_string(number) + " before its load has arrived",
                                     load.ins, w.number};
         }
@@ -191,14 +195,27 @@ bool run_one(Wave& w, const Ins& i) {
         need_arrived(w, i);
     switch(i.kind) {
     case kAlu:
-    case kBranch: run_alu(w, i); return false;
-    case kMemory: i.run(w, i); return false;
-    case kWait: wait(w, i); return false;
-    case kBarrier: ++w.signals; return true;
-    case kSignal: ++w.signals; return false;
-    case kBarrierWait: return true;
-    case kEnd: return true;
-    default: return false;
+    case kBranch:
+        run_alu(w, i);
+        return false;
+    case kMemory:
+        i.run(w, i);
+        return false;
+    case kWait:
+        wait(w, i);
+        return false;
+    case kBarrier:
+        ++w.signals;
+        return true;
+    case kSignal:
+        ++w.signals;
+        return false;
+    case kBarrierWait:
+        return true;
+    case kEnd:
+        return true;
+    default:
+        return false;
     }
 }
 

@@ -48,7 +48,7 @@ struct Launch {
     u32 kernarg_register, block_register;  // block_register: its number in s[], or kScalars if none is given
     u64 kernarg;
     u32 unordered_stores;  // 1: stores have a counter of their own
-    u32 late;  // 1: waves switch at random; 0: each runs to its barrier
+    u32 late;              // 1: waves switch at random; 0: each runs to its barrier
     u64 seed;
     u64 max_steps;
 };

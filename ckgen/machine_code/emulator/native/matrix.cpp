@@ -19,11 +19,16 @@ f32 element(const Wave& w, u16 code, u32 type, int lane, u32 at, const Ins& i, i
         return code < kRows ? w.v[code + k][lane] : code < kConstant ? w.s[code - kScalar + k] : u32(i.imm[operand]);
     };
     switch(type) {
-    case kF16: return f16_value(u16(word(at / 2) >> 16 * (at % 2)));
-    case kBf16: return bits_as<f32>((word(at / 2) >> 16 * (at % 2) & 0xffff) << 16);
-    case kI8: return f32(i8(word(at / 4) >> 8 * (at % 4)));
-    case kU8: return f32(u8(word(at / 4) >> 8 * (at % 4)));
-    default: return bits_as<f32>(word(at));
+    case kF16:
+        return f16_value(u16(word(at / 2) >> 16 * (at % 2)));
+    case kBf16:
+        return bits_as<f32>((word(at / 2) >> 16 * (at % 2) & 0xffff) << 16);
+    case kI8:
+        return f32(i8(word(at / 4) >> 8 * (at % 4)));
+    case kU8:
+        return f32(u8(word(at / 4) >> 8 * (at % 4)));
+    default:
+        return bits_as<f32>(word(at));
     }
 }
 

@@ -9,7 +9,16 @@ namespace {
 enum Space : u32 { kBuffer, kGlobal, kScratch, kLdsSpace };
 // Indices of Ins::p.
 enum Parameter { kSpace, kBytes, kFlags, kOffset, kSecondOffset, kToLds, kAddressWide };
-enum Flag : u32 { kStore = 1, kSigned = 2, kLowHalf = 4, kHighHalf = 8, kTwo = 16, kFlat = 32, kTransposed = 64, kPermute = 128 };
+enum Flag : u32 {
+    kStore = 1,
+    kSigned = 2,
+    kLowHalf = 4,
+    kHighHalf = 8,
+    kTwo = 16,
+    kFlat = 32,
+    kTransposed = 64,
+    kPermute = 128
+};
 // Ins::s: address, data (of a store), scalar base or buffer resource, scalar offset.
 enum Operand { kAddress, kData, kBase, kScalarOffset };
 
@@ -164,8 +173,8 @@ void expect(Wave& w, const Ins& i, Queue queue, Pending&& load) {
                         bits &= i.p[kFlags] & kHighHalf ? 0xffffu : ~0xffffu;
                         w.unknown[load.code] &= ~(u64(bits == 0) << lane);
                     }
-                    load.data[k * kLanes + lane] = i.p[kFlags] & kHighHalf ? (old & 0xffff) | value << 16
-                                                                           : (old & ~0xffffu) | (value & 0xffff);
+                    load.data[k * kLanes + lane] =
+                        i.p[kFlags] & kHighHalf ? (old & 0xffff) | value << 16 : (old & ~0xffffu) | (value & 0xffff);
                 }
                 row[lane] = 0xbad0bad0u ^ u32(lane * 0x9e3779b9u);
             }

@@ -154,7 +154,7 @@ To as(From from) {
     else
         return To(bits);
 }
-// What an assignment to `D.f32` stores: the value converted to the type, as bits.
+// The bits that an assignment to `D.f32` stores.
 template <class To, class From>
 auto stored(From from) {
     if constexpr(std::is_same_v<To, From>)

@@ -35,9 +35,10 @@ void need_ordered(Wave& w, i32 number, const char* does) {
     if(op.done != kNotDone && w.waits > op.done)
         return;
     const bool passed = op.done == kNotDone && w.waits > 0;
-    throw Fault{std::string("races: it ") + does + " LDS that another wave " + did +
-                    (passed ? ", with no barrier after a completed wait between them" : " with no barrier between them"),
-                op.ins, op.wave};
+    throw Fault{
+        std::string("races: it ") + does + " LDS that another wave " + did +
+            (passed ? ", with no barrier after a completed wait between them" : " with no barrier between them"),
+        op.ins, op.wave};
 }
 
 LdsByte& lds_byte(Wave& w, u32 address, u32 bytes) {
@@ -116,8 +117,7 @@ void lds_load(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, u8* to, u8* k
     }
 }
 
-void lds_store(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, const u8* from,
-               const u8* known) {
+void lds_store(Wave& w, const Ins&, i32 op, u32 address, u32 bytes, const u8* from, const u8* known) {
     LdsByte* at = &lds_byte(w, address, bytes);
     for(u32 k = 0; k < bytes; ++k) {
         need_ordered(w, at[k].writer, "writes");
@@ -184,7 +184,8 @@ void need_known(const Wave& w, u16 code, u32 count, u64 lanes, const char* use) 
             const u32 number = vector ? (code + k) % 256 : code - kScalar + k;
             const char* file = !vector ? "s" : code + k < 256 ? "v" : "a";
             const u32 origin = vector ? w.origin[code + k] : w.origin_scalar[code - kScalar + k];
-            throw Fault{std::string("uses register ") + file + std::to_string(number) + ", which has no value, as " + use,
+            throw Fault{std::string("uses register ") + file + std::to_string(number) + ", which has no value, as " +
+                            use,
                         origin == kNoOrigin ? -1 : i64(origin), w.number};
         }
     }

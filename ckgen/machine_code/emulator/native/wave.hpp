@@ -56,13 +56,13 @@ enum Kind : u16 { kAlu, kMemory, kWait, kBarrier, kSignal, kBarrierWait, kEnd, k
 
 // A load whose data has not arrived, or a store. The data waits here until an instruction waits for it.
 struct Pending {
-    u32 ins = 0;         // index of the instruction
-    u16 code = kNone;    // first register
-    u8 count = 0;        // registers
-    bool scalar = false; // a scalar load: these complete in any order
+    u32 ins = 0;          // index of the instruction
+    u16 code = kNone;     // first register
+    u8 count = 0;         // registers
+    bool scalar = false;  // a scalar load: these complete in any order
     u64 lanes = 0;
-    i32 lds_op = -1;     // the access to LDS that this completes
-    i32 twin = 0;        // != 0: a flat access, which two counters count
+    i32 lds_op = -1;        // the access to LDS that this completes
+    i32 twin = 0;           // != 0: a flat access, which two counters count
     std::vector<u32> data;  // [register][lane], or [register] for a scalar load
 };
 
@@ -72,14 +72,14 @@ struct Wave {
     alignas(64) u32 v[kRows][kLanes];
     alignas(64) u32 lane_mask[kLanes];  // all ones for active lanes
     u32 s[kScalars];
-    u64 unknown[kRows];            // lanes in which a row has undefined bits
+    u64 unknown[kRows];               // lanes in which a row has undefined bits
     u32 unknown_bits[kRows][kLanes];  // valid where `unknown` says so
-    u32 unknown_scalar[kScalars];  // undefined bits of scalar registers
-    u32 origin[kRows];             // the instruction that first made undefined bits of a row, kNoOrigin at the start
+    u32 unknown_scalar[kScalars];     // undefined bits of scalar registers
+    u32 origin[kRows];                // the instruction that first made undefined bits of a row, kNoOrigin at the start
     u32 origin_scalar[kScalars];
-    u8 waiting[kRows];             // loads that are pending for a row
+    u8 waiting[kRows];  // loads that are pending for a row
     u8 waiting_scalar[kScalars];
-    u32 index;  // of the next instruction
+    u32 index;           // of the next instruction
     u32 waits, signals;  // passed barriers: `signals` orders what came before, `waits` what comes after
     int number, size;
     bool jumped;
@@ -105,8 +105,8 @@ inline const u32* source(const Wave& w, const Ins& i, int at, u32* space, int pa
     const u16 code = i.s[at];
     if(code < kRows)
         return w.v[code + part];
-    const u32 value = code < kConstant ? (code == kScalar + kNull ? 0 : w.s[code - kScalar + part])
-                                       : u32(i.imm[at] >> 32 * part);
+    const u32 value =
+        code < kConstant ? (code == kScalar + kNull ? 0 : w.s[code - kScalar + part]) : u32(i.imm[at] >> 32 * part);
     for(int lane = 0; lane < kLanes; ++lane)
         space[lane] = value;
     return space;
