@@ -134,7 +134,7 @@ FAULTS = {
         r"uses register [va]\d+, which has no value, as",
     ),
     "half a store to LDS": (
-        *("gfx942", WAVELET, r"ds_write2st64_b32 (v\d+), (v\d+), v\d+.*$", r"ds_write_b32 \1, \2"),
+        *("gfx942", WAVELET, r"ds_write2_b64 (v\d+), (\S+), .*$", r"ds_write_b64 \1, \2"),
         r"uses register v\d+, which has no value, as .*; the other side, wave \d: ds_read",
     ),
     "a load beside its place": (
