@@ -15,7 +15,7 @@ from ckgen.machine_code.emulator.code_object import CodeObject, Kernel
 from ckgen.machine_code.emulator.handlers import Handlers
 from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
-from ckgen.machine_code.emulator.program import instructions
+from ckgen.machine_code.emulator.program import Decoder
 
 MAX_STEPS = 40_000_000  # per launch; more means an endless loop
 _SPACING = 1 << 40  # between the arrays of a launch
@@ -125,6 +125,7 @@ class Emulator:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._handlers: dict[int, Handlers] = {}
+        self._decoders: dict[str, Decoder] = {}
 
     def prepare(self, code: CodeObject, name: str) -> Prepared:
         """Decode a kernel and compile what its instructions need."""
@@ -132,7 +133,8 @@ class Emulator:
         if kernel.wave_size not in self._handlers:
             self._handlers[kernel.wave_size] = Handlers(self._folder, kernel.wave_size)
         handlers = self._handlers[kernel.wave_size]
-        decoded = instructions(code.image, code.arch, kernel.entry)
+        decoder = self._decoders.setdefault(code.arch, Decoder(code.arch))
+        decoded = decoder.instructions(code.image, kernel.entry)
         handlers.require(item.body for item in decoded if item.body)
         index_of = {item.offset: at for at, item in enumerate(decoded)}
         native = (NativeInstruction * len(decoded))()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ckgen.machine_code.emulator.accesses import access
 from ckgen.machine_code.emulator.control import control
 from ckgen.machine_code.emulator.decode import FAMILIES, Raw, decode
@@ -27,23 +29,39 @@ def instruction(data: bytes, arch: str, offset: int) -> Decoded:
     return scalar(raw, offset) if raw.form.startswith("SOP") else vector(raw, arch, offset)
 
 
-def instructions(code: bytes, arch: str, entry: int) -> list[Decoded]:
-    """The instructions that can be reached from `entry`, in the order of their addresses, the entry's first among
-    equals. Raises Unsupported with the place of an instruction that the emulator does not run."""
-    found: dict[int, Decoded] = {}
-    todo = [entry]
-    while todo:
-        at = todo.pop()
-        while at not in found:
-            try:
-                found[at] = made = instruction(code[at : at + 16], arch, at)
-            except Unsupported as error:
-                raise Unsupported(f"byte {at - entry}: {error}") from error
-            if made.kind == END:
-                break
-            if made.kind == BRANCH and made.target is not None:
-                todo.append(made.target)
-                if made.name == "S_BRANCH":
+class Decoder:
+    """Decodes kernels of one architecture. It keeps each different instruction, because kernels repeat most of them."""
+
+    def __init__(self, arch: str) -> None:
+        self._arch = arch
+        self._known: dict[bytes, Decoded] = {}
+
+    def instructions(self, code: bytes, entry: int) -> list[Decoded]:
+        """The instructions that can be reached from `entry`, in the order of their addresses.
+
+        Raises Unsupported with the place of an instruction that the emulator does not run.
+        """
+        found: dict[int, Decoded] = {}
+        todo = [entry]
+        while todo:
+            at = todo.pop()
+            while at not in found:
+                try:
+                    found[at] = made = self._at(code, at)
+                except Unsupported as error:
+                    raise Unsupported(f"byte {at - entry}: {error}") from error
+                if made.kind == END:
                     break
-            at += made.size
-    return [found[at] for at in sorted(found)]
+                if made.kind == BRANCH and made.target is not None:
+                    todo.append(made.target)
+                    if made.name == "S_BRANCH":
+                        break
+                at += made.size
+        return [found[at] for at in sorted(found)]
+
+    def _at(self, code: bytes, at: int) -> Decoded:
+        made = next((self._known[key] for size in (4, 8, 12) if (key := code[at : at + size]) in self._known), None)
+        if made is None:
+            made = instruction(code[at : at + 16], self._arch, 0)
+            self._known[code[at : at + made.size]] = made
+        return replace(made, offset=at, target=None if made.target is None else made.target + at)
