@@ -24,6 +24,8 @@ TEXTS = {
     "V_ACCVGPR_READ": "D0.b32 = S0.b32",
     "V_ACCVGPR_WRITE": "D0.b32 = S0.b32",
     "V_ACCVGPR_MOV_B32": "D0.b32 = S0.b32",
+    "V_PK_MOV_B32": "D0[31 : 0] = S0[OPSEL[0].i32 * 32 + 31 : OPSEL[0].i32 * 32];\n"
+    "D0[63 : 32] = S1[OPSEL[1].i32 * 32 + 31 : OPSEL[1].i32 * 32]",
     "V_NOP": "",
     # "CDNA3 ISA", V_DIV_FIXUP_F32: the quotient S0 with the special cases of the numerator S2 and denominator S1.
     "V_DIV_FIXUP_F32": """
@@ -50,7 +52,10 @@ BODIES = {
 # gfx90a's names at numbers at which later CDNA has other instructions; the decoder knows the later ones.
 GFX90A_NAMES = {"V_FMAMK_F32": "V_MADMK_F32", "V_FMAAK_F32": "V_MADAK_F32"}
 GFX90A_TEXTS = {
+    "V_MAD_F32": "D0.f32 = S0.f32 * S1.f32 + S2.f32",
     "V_MADMK_F32": "D0.f32 = S0.f32 * SIMM32.f32 + S1.f32",
     "V_MADAK_F32": "D0.f32 = S0.f32 * S1.f32 + SIMM32.f32",
 }
+# gfx90a's V_MAD_F32 has a number that later CDNA lacks: it is decoded as V_FMA_F32, which has the same fields.
+GFX90A_NUMBERS = {0xD1C1: (0xD1CB, "V_MAD_F32")}
 MIXED = re.compile(r"V_(FMA|MAD)_MIX")

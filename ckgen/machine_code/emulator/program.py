@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from ckgen.machine_code.emulator.accesses import access
 from ckgen.machine_code.emulator.control import control
-from ckgen.machine_code.emulator.decode import FAMILIES, Raw, decode
+from ckgen.machine_code.emulator.decode import FAMILIES, decode
 from ckgen.machine_code.emulator.dual import dual
 from ckgen.machine_code.emulator.instruction import BRANCH, END, Decoded
 from ckgen.machine_code.emulator.matrix import multiply
-from ckgen.machine_code.emulator.overrides import GFX90A_NAMES
+from ckgen.machine_code.emulator.overrides import GFX90A_NAMES, GFX90A_NUMBERS
 from ckgen.machine_code.emulator.scalar import scalar
 from ckgen.machine_code.emulator.unsupported import Unsupported
 from ckgen.machine_code.emulator.vector import vector
@@ -18,9 +18,10 @@ from ckgen.machine_code.emulator.vector import vector
 
 def instruction(data: bytes, arch: str, offset: int) -> Decoded:
     """The instruction at the start of `data`; `offset` is its place in the code."""
-    raw = decode(data, FAMILIES[arch])
-    if arch == "gfx90a" and raw.name in GFX90A_NAMES:
-        raw = Raw(GFX90A_NAMES[raw.name], raw.form, raw.fields, raw.bits, raw.size, raw.family, raw.text)
+    number, name = GFX90A_NUMBERS.get(int.from_bytes(data[2:4], "little"), (0, "")) if arch == "gfx90a" else (0, "")
+    raw = decode(data[:2] + number.to_bytes(2, "little") + data[4:] if name else data, FAMILIES[arch])
+    name = name or (GFX90A_NAMES.get(raw.name, "") if arch == "gfx90a" else "")
+    raw = replace(raw, name=name, text=f"{name.lower()}: {raw.text}") if name else raw
     found = control(raw, offset) or access(raw, offset) or multiply(raw, arch, offset)
     if found is not None:
         return found
