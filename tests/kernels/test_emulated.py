@@ -176,7 +176,9 @@ def test_a_read_one_element_past_a_tensor_is_reported(machine_of: MachineOf, mon
     add = Memory.add
 
     def shorter(self: Memory, name: str, array: NDArray[Any], *, writable: bool) -> int:
-        return add(self, name, np.ascontiguousarray(array.reshape(-1)[:-1]) if name == "in" else array, writable=writable)
+        return add(
+            self, name, np.ascontiguousarray(array.reshape(-1)[:-1]) if name == "in" else array, writable=writable
+        )
 
     monkeypatch.setattr(Memory, "add", shorter)
     machine = machine_of("gfx942")

@@ -14,8 +14,6 @@ _IU8 = "IU8"
 _MAPS = {"cdna": (0, 0), "rdna3": (1, 1), "rdna4": (2, 2)}
 _MFMA = re.compile(r"V_MFMA_(F32|I32)_(\d+)X(\d+)X(\d+)_?(F16|BF16|F32|I8|XF32)(_1K)?$")
 _WMMA = re.compile(r"V_WMMA_(F32|I32)_(\d+)X(\d+)X(\d+)_(F16|BF16|IU8)$")
-# gfx90a's instructions at numbers at which later CDNA has others.
-_GFX90A = {0x66: "V_MFMA_F32_32X32X8_BF16", 0x67: "V_MFMA_F32_16X16X16_BF16"}
 # The shortest depths compute several products (blocks) at once; they are not emulated.
 _SHORTEST = {("32", "F32"): 2, ("16", "F32"): 4, ("32", "F16"): 8, ("16", "F16"): 16, ("32", "BF16"): 8}
 _SHORTEST |= {("16", "BF16"): 16, ("32", "I8"): 8, ("16", "I8"): 16}
@@ -31,12 +29,11 @@ def shape_of(name: str) -> tuple[int, int, int, str, str] | None:
     return int(match[2]), int(match[3]), int(match[4]), match[1], match[5]
 
 
-def multiply(raw: Raw, arch: str, offset: int) -> Decoded | None:
+def multiply(raw: Raw, offset: int) -> Decoded | None:
     """The instruction if it multiplies matrices, else None."""
     if not raw.name.startswith(("V_MFMA", "V_SMFMAC", "V_WMMA", "V_SWMMAC")):
         return None
-    name = _GFX90A.get(raw.at("op"), raw.name) if arch == "gfx90a" else raw.name
-    shape = shape_of(name)
+    shape = shape_of(raw.name)
     if shape is None or raw.get("cbsz") or raw.get("abid") or raw.get("blgp"):
         raise Unsupported(f"{raw.text}: a shape or a broadcast that is not emulated")
     wave = 64 if raw.family == "cdna" else 32
@@ -45,7 +42,7 @@ def multiply(raw: Raw, arch: str, offset: int) -> Decoded | None:
     map_input, map_result = _MAPS[raw.family]
     copies = 2 if raw.family == "rdna3" else 1
     registers = rows * depth * width * copies // (32 * wave)
-    out = Decoded(name, raw.text, offset, raw.size, ALU, handler="matrix")
+    out = Decoded(raw.name, raw.text, offset, raw.size, ALU, handler="matrix")
     results, high = rows * columns // wave, raw.get("acc_cd") * ACCUMULATORS
     out.d0 = raw.at("vdst") + high
     out.sources = [

@@ -56,6 +56,11 @@ GFX90A_TEXTS = {
     "V_MADMK_F32": "D0.f32 = S0.f32 * SIMM32.f32 + S1.f32",
     "V_MADAK_F32": "D0.f32 = S0.f32 * S1.f32 + SIMM32.f32",
 }
-# gfx90a's V_MAD_F32 has a number that later CDNA lacks: it is decoded as V_FMA_F32, which has the same fields.
-GFX90A_NUMBERS = {0xD1C1: (0xD1CB, "V_MAD_F32")}
+# gfx90a's instructions at numbers that later CDNA lacks or uses for others: they are decoded as later ones that have
+# the same fields.
+GFX90A_NUMBERS = {
+    0xD1C1: (0xD1CB, "V_MAD_F32"),
+    0xD3E6: (0xD3CC, "V_MFMA_F32_32X32X8_BF16"),
+    0xD3E7: (0xD3CD, "V_MFMA_F32_16X16X16_BF16"),
+}
 MIXED = re.compile(r"V_(FMA|MAD)_MIX")

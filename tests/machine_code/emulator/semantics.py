@@ -108,9 +108,7 @@ INTEGER = [
         "v_alignbit_b32 v20, v10, v11, v12",
         lambda x: [(u64(x[1], x[0]) >> (x[2] & 31).astype(np.uint64)).astype(U)],
     ),
-    Semantics(
-        "V_BFE_U32", "v_bfe_u32 v20, v10, 5, v12", lambda x: [x[0] >> U(5) & ((U(1) << (x[2] & 31)) - U(1))]
-    ),
+    Semantics("V_BFE_U32", "v_bfe_u32 v20, v10, 5, v12", lambda x: [x[0] >> U(5) & ((U(1) << (x[2] & 31)) - U(1))]),
     Semantics("V_BFE_I32", "v_bfe_i32 v20, v10, 3, 9", lambda x: [_sext(x[0] >> U(3) & U(511), 9).view(U)]),
     Semantics("V_BFI_B32", "v_bfi_b32 v20, v10, v11, v12", lambda x: [(x[0] & x[1]) | (~x[0] & x[2])]),
     Semantics("V_AND_OR_B32", "v_and_or_b32 v20, v10, v11, v12", lambda x: [(x[0] & x[1]) | x[2]]),
@@ -134,9 +132,7 @@ INTEGER = [
         "v_mul_i32_i24 v20, v10, v11",
         lambda x: [(_sext(x[0], 24).astype(np.int64) * _sext(x[1], 24)).astype(U)],
     ),
-    Semantics(
-        "V_MUL_U32_U24", "v_mul_u32_u24 v20, v10, v11", lambda x: [(x[0] & U(0xFFFFFF)) * (x[1] & U(0xFFFFFF))]
-    ),
+    Semantics("V_MUL_U32_U24", "v_mul_u32_u24 v20, v10, v11", lambda x: [(x[0] & U(0xFFFFFF)) * (x[1] & U(0xFFFFFF))]),
     Semantics(
         "V_MAD_U32_U24",
         "v_mad_u32_u24 v20, v10, v11, v12",
@@ -152,9 +148,7 @@ INTEGER = [
     Semantics(
         "V_MAD_I64_I32",
         "v_mad_i64_i32 v[20:21], vcc, v10, v11, v[14:15]",
-        lambda x: words64(
-            x[0].view(np.int32).astype(np.int64) * x[1].view(np.int32) + u64(x[4], x[5]).view(np.int64)
-        ),
+        lambda x: words64(x[0].view(np.int32).astype(np.int64) * x[1].view(np.int32) + u64(x[4], x[5]).view(np.int64)),
         CDNA,
         2,
     ),
@@ -195,14 +189,18 @@ INTEGER = [
         "V_ASHRREV_I16", "v_ashrrev_i16 v20, 2, v10", lambda x: [(_sext(x[0], 16) >> 2).view(U) & U(0xFFFF)], CDNA
     ),
     Semantics("DS_BPERMUTE_B32", "ds_bpermute_b32 v20, v10, v11", lambda x: [x[1][x[0] // U(4) % U(x.shape[1])]]),
-    Semantics("V_READFIRSTLANE_B32", "v_readfirstlane_b32 s9, v10\n\tv_mov_b32 v20, s9", lambda x: [x[0] * 0 + x[0][0]]),
+    Semantics(
+        "V_READFIRSTLANE_B32", "v_readfirstlane_b32 s9, v10\n\tv_mov_b32 v20, s9", lambda x: [x[0] * 0 + x[0][0]]
+    ),
     Semantics("V_READLANE_B32", "v_readlane_b32 s9, v10, 7\n\tv_mov_b32 v20, s9", lambda x: [x[0] * 0 + x[0][7]]),
     Semantics(
         "V_WRITELANE_B32",
         "v_mov_b32 v20, v10\n\ts_movk_i32 s9, 0x123\n\tv_writelane_b32 v20, s9, 5",
         lambda x: [np.where(np.arange(x.shape[1]) == 5, U(0x123), x[0])],
     ),
-    Semantics("V_PK_MOV_B32", "v_pk_mov_b32 v[20:21], v[10:11], v[14:15] op_sel:[1,0]", lambda x: [x[1], x[4]], CDNA, 2),
+    Semantics(
+        "V_PK_MOV_B32", "v_pk_mov_b32 v[20:21], v[10:11], v[14:15] op_sel:[1,0]", lambda x: [x[1], x[4]], CDNA, 2
+    ),
     Semantics("V_ACCVGPR_READ", "v_accvgpr_read_b32 v20, a3", lambda x: [x[3]], CDNA),
 ]
 
