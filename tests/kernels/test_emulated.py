@@ -111,7 +111,7 @@ FAULTS = {
     ),
     "no wait for loads to LDS": (
         *("gfx950", DIRECT, r"^\ts_waitcnt vmcnt\(0\)( lgkmcnt\(0\))?$", "\ts_waitcnt lgkmcnt(0)"),
-        r"races: it reads LDS that another wave wrote.* after a completed wait.*; the other side, wave \d: buffer_load_dwordx4",
+        r"races: it reads LDS that another wave wrote.* after a completed wait.*; the other side, .*buffer_load",
     ),
     "no barrier": (
         *("gfx942", WAVELET, "^\ts_barrier$", "\ts_nop 0"),
