@@ -65,15 +65,17 @@ def show(options: SmokeOptions, rows: Sequence[Row]) -> int:
 
 
 def nearest_misses(rows: Sequence[Row]) -> list[Row]:
-    """Select every failed row and, per instance, the row whose error is closest to its tolerance; sorted by name."""
+    """Select every failed row and, per instance and platform, the row whose error is closest to its tolerance; sorted by
+    name."""
 
     def strain(row: Row) -> float:
         return row.max_error / row.tolerance if row.max_error is not None and row.tolerance else 0.0
 
-    worst: dict[str, Row] = {}
+    worst: dict[tuple[str, str], Row] = {}
     for row in rows:
-        if row.ok and strain(row) >= strain(worst.setdefault(row.instance, row)):
-            worst[row.instance] = row
+        key = row.instance, row.platform
+        if row.ok and strain(row) >= strain(worst.setdefault(key, row)):
+            worst[key] = row
     failed = [row for row in rows if not row.ok]
     return sorted([*worst.values(), *failed], key=lambda row: row.instance)
 

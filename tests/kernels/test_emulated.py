@@ -95,7 +95,7 @@ def run(machine: Machine, code: CodeObject, name: str) -> Outcome:
     return machine.run(code, name, PLANE, data, 1, Schedule(True, 5))
 
 
-# What is planted: architecture, instance, pattern in the assembly, replacement, and the report.
+# Planted faults: architecture, instance, pattern in the assembly, replacement, and the report.
 FAULTS = {
     "no wait for LDS": (
         *("gfx942", WAVELET, r"^\ts_waitcnt lgkmcnt\(\d+\)\n(\tv_mfma)", r"\ts_nop 0\n\1"),
