@@ -65,7 +65,7 @@ def show(options: SmokeOptions, rows: Sequence[Row]) -> int:
 
 
 def nearest_misses(rows: Sequence[Row]) -> list[Row]:
-    """Select every failed row and, per instance and platform, the row whose error is closest to its tolerance; sorted by
+    """Select every failed row and, per instance and platform, the row that is closest to its tolerance; sorted by
     name."""
 
     def strain(row: Row) -> float:

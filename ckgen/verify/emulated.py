@@ -23,7 +23,7 @@ from ckgen.library.library import Library
 from ckgen.machine_code.emulator.code_object import CodeObject
 from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
-from ckgen.operations.operation import BWD_DATA, OPERATIONS
+from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import Data
 
 ARCHS = tuple(FAMILIES)
@@ -162,11 +162,12 @@ class Machine:
         return space.raw[: size.value], blocks.value, threads.value
 
     def _reduce(self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int) -> int:
-        """Sum the split-K partials: with the instance's own kernel for backward data, which takes the same arguments,
-        else with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
-        if instance.operation == BWD_DATA:
+        """Sum the split-K partials: with the instance's own kernel if it has one, which takes the same arguments, else
+        with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
+        own = f"{instance.name}_reduce_kernel"
+        if own in run.code.kernels:
             blocks = -(-(elements // min(4, instance.c_vector)) // self._threads)
-            return self._launch(run, f"{instance.name}_reduce_kernel", blocks, self._threads).steps
+            return self._launch(run, own, blocks, self._threads).steps
         with self._lock:
             self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
         width, lanes = 1 if elements % 4 else 4, 1
@@ -181,11 +182,12 @@ class Machine:
 
 
 def _launch_threads(tree: Path) -> int:
-    """The threads of a workgroup of both reduction kernels, from their headers."""
+    """The threads of a workgroup of all reduction kernels, from their headers."""
+    headers = (tree / "include/ckgen/epilogue").glob("*_reduce.hpp")
     found = {
         int(number)
-        for name in ("split_k_reduce.hpp", "bwd_data_reduce.hpp")
-        for number in re.findall(r"int launch_threads = (\d+);", (tree / "include/ckgen/epilogue" / name).read_text())
+        for header in headers
+        for number in re.findall(r"int launch_threads = (\d+);", header.read_text(encoding="utf-8"))
     }
     (threads,) = found
     return threads

@@ -10,7 +10,7 @@ from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
 from ckgen.machine_code.emulator.unsupported import Unsupported
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.emulated import Machine, Outcome
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import OK, Row
@@ -40,7 +40,7 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         right_pad=(0, 2, 1)[:ndim],
     )
     many_positions = make_problem(groups=1, batch=5, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
-    if instance.operation == BWD_DATA:  # three quarters of the positions have no tap
+    if OPERATIONS[instance.operation].written == "in":  # three quarters of the positions have no tap
         gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
         return few, dataclasses.replace(many_positions, batch=2), gaps
     return few, many_positions
