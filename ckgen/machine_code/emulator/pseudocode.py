@@ -12,6 +12,7 @@ from ckgen.machine_code.emulator.expressions import NAMES, TYPES, Expressions, P
 from ckgen.machine_code.emulator.unsupported import Unsupported
 
 _HALVES = {"f16", "bf16", "u16", "i16", "b16"}
+_TO = "\0"
 _ENDS = {"endif", "else", "elsif", "endfor"}
 
 
@@ -135,7 +136,7 @@ class _Statements(Expressions):
         self._out.lines.append("MASK |= u64(wide >> 64 & 1) << lane;")
 
     def _target(self) -> tuple[str, list[str]]:
-        """A name with its selectors: types, and indices as `high,low` or `index`."""
+        """A name with its selectors: types, and indices after a bracket, the bounds of a range with _TO between."""
         name, parts = self._take(), list[str]()
         while self._peek() in (".", "["):
             if self._accept("."):
@@ -144,7 +145,7 @@ class _Statements(Expressions):
                 self._take("[")
                 index = self._expression()
                 if self._accept(":"):
-                    index += f",{self._expression()}"
+                    index += f"{_TO}{self._expression()}"
                 self._take("]")
                 parts.append(f"[{index}")
         return NAMES.get(name, name), parts
@@ -169,7 +170,8 @@ class _Statements(Expressions):
         if first and self._depth:
             raise Unsupported(f"pseudocode whose {name} first has a value in a branch")
         if fields:
-            high, low = fields[0].split(",")
+            high, _, low = fields[0].partition(_TO)
+            low = low or high
             if first:
                 out.lines.append(f"u64 {name} = 0;")
             out.lines.append(f"set_field({name}, {high}, {low}, {text});")
@@ -190,9 +192,9 @@ class _Statements(Expressions):
         text = name
         self._out.reads.add(name)
         for part in parts:
-            index = part[1:]
+            high, _, low = part[1:].partition(_TO)
             if not part.startswith("["):
                 text = f"as<{part}>({text})"
             else:
-                text = f"field({text}, {index})" if "," in index else f"bit({text}, {index})"
+                text = f"field({text}, {high}, {low})" if low else f"bit({text}, {high})"
         return text

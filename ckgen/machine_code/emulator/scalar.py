@@ -108,7 +108,8 @@ def _touch(raw: Raw, out: Decoded, program: Program, result: int) -> None:
             out.touch(SCALAR + code, count, 1)
     count = result // 32
     if "D0" in program.writes:
-        out.touch(out.d0, count, 2 if "D0" in program.reads and raw.form.startswith("SOPK") else 1)
+        keeps = raw.form.startswith("SOPK") or any(line.startswith("set_field(D0") for line in program.lines)
+        out.touch(out.d0, count, 2 if "D0" in program.reads and keeps else 1)
     else:
         out.d0 = NONE
     writes_exec = "EXEC" in program.writes or (out.d0 != NONE and is_exec(out.d0, count))

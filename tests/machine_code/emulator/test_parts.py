@@ -21,6 +21,11 @@ def test_pseudocode_becomes_statements() -> None:
     assert made.reads >= {"S0", "S1"} and made.writes == {"tmp", "SCC"}
 
 
+def test_a_single_bit_is_set() -> None:
+    (line,) = translate("D0.u32[S0.u32[4 : 0]] = 1'1U", zero_high=False).lines
+    assert line.count("field(as<u32>(S0), 4, 0)") == 2
+
+
 def test_a_branch_that_is_not_taken_does_not_jump() -> None:
     text = pseudocode_of("cdna")["S_CBRANCH_SCC1"]["SOPPOp"]
     lines = translate(text, zero_high=False).lines
