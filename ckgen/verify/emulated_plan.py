@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 from ckgen.conv.problem import ConvProblem, make_problem
@@ -10,7 +9,6 @@ from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
 from ckgen.machine_code.emulator.unsupported import Unsupported
-from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.emulated import Machine, Outcome
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import OK, Row
@@ -20,8 +18,9 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 
 
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
-    """Small problems for an instance: one with few positions and a tile that exceeds every edge, and one with many, so
-    that its ring of LDS stages wraps around. Channels are multiples of its vectors and otherwise odd."""
+    """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so
+    that its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
+    and otherwise odd."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
     if instance.pointwise:
@@ -39,11 +38,10 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         pad=(1, 0, 1)[:ndim],
         right_pad=(0, 2, 1)[:ndim],
     )
-    many_positions = make_problem(groups=1, batch=5, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
-    if OPERATIONS[instance.operation].written == "in":  # three quarters of the positions have no tap
-        gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
-        return few, dataclasses.replace(many_positions, batch=2), gaps
-    return few, many_positions
+    many_positions = make_problem(groups=1, batch=4, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
+    # Three quarters of the positions have no tap.
+    gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
+    return few, many_positions, gaps
 
 
 def schedules(seed: int) -> tuple[Schedule, Schedule]:
