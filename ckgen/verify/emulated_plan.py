@@ -18,8 +18,8 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 
 
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
-    """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so
-    that its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
+    """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
+    its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
     and otherwise odd."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
