@@ -34,6 +34,8 @@ class Fields:
     b_write: int
     a_k1: int
     b_k1: int
+    pipeline_version: int
+    interwave: bool
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")

@@ -19,6 +19,7 @@ from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_w
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
 from ckgen.operations.operation import OPERATIONS
 
+DOUBLE_LDS = 4  # the pipeline with two LDS buffers
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that every architecture has
@@ -29,6 +30,24 @@ DERIVED = (
     Value("elem_bytes", "Bytes of an element of A and B."),
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // elem_bytes"),
+    Value(
+        "global_bytes",
+        "Bytes of a tile of A and one of B in global memory.",
+        "(m_per_block + n_per_block) * k_per_block * elem_bytes",
+    ),
+    # PrefetchStages of CK's pipelines (blockwise_gemm_pipeline_xdlops_v1.hpp to _v5.hpp) without those in LDS; for v2
+    # CK's number keeps 32 KiB of a compute unit's loads in flight.
+    Value(
+        "prefetch_tiles",
+        "Tiles of A and B in registers on their way from global memory to LDS.",
+        "min(8, max(2, (32768 // max(1, 4 // max(1, math_waves)) + global_bytes - 1) // global_bytes))"
+        " if pipeline_version == 2 else 2 if pipeline_version == 5 else 1",
+    ),
+    Value(
+        "fragment_registers",
+        "32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.",
+        "4 * (m_xdl_per_wave + n_xdl_per_wave) * (k_per_block // max(1, k_step) if pipeline_version >= 3 else 2)",
+    ),
     Value(
         "planes",
         "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
@@ -126,7 +145,7 @@ DERIVED = (
         "32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.",
         "48 + (max(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes // 4)"
         " if load_waves > 0 else"
-        " acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave) + (a_elems + b_elems) * elem_bytes // 4)",
+        " acc_registers + fragment_registers + prefetch_tiles * ((a_elems + b_elems) * elem_bytes // 4))",
     ),
     Value(
         "vgpr_budget",
@@ -145,7 +164,7 @@ REASONS = {
     "b_write": "by rule: the widest LDS write for which a thread has elements, b_dst_vector",
     "a_k1": "by rule: 16 bytes, ak1",
     "b_k1": "by rule: 16 bytes, bk1",
-    "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
+    "stages": "by rule: 1 for xdl, 2 for pipeline v4; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
 }
 
 
@@ -191,7 +210,7 @@ class Mfma(Family):
 
     def stages(self, instance: Fields) -> int:
         if not instance.load_waves:
-            return 1
+            return 2 if instance.pipeline_version == DOUBLE_LDS else 1
         return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
     def archs(self, generic: bool) -> Sequence[str]:
@@ -236,7 +255,14 @@ class Mfma(Family):
         return full_write(shape)
 
 
-XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
+XDL = Mfma(
+    name="xdl",
+    summary="all waves load and multiply",
+    wave_key="block_size",
+    loops=("main",),
+    has_ck_rows=True,
+    pipelines=True,
+)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.operations.operation import BWD_DATA
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -47,6 +48,40 @@ RULES: tuple[Rule, ...] = (
             " registers are the second buffer."
         ),
         blame=("stages",),
+    ),
+    Rule(
+        id="pipeline-version",
+        scope="domain",
+        condition=(
+            "pipeline_version == 0 or (pipeline_version >= 1 and pipeline_version <= 5 and not generic"
+            " and (stages == 1 or pipeline_version == 4) and (stages == 2 or pipeline_version != 4))"
+        ),
+        sentence="pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one",
+        message="pipeline v{pipeline_version} with {stages} LDS buffers",
+        help="leave `stages` out, and `pipeline_version` in a generic group",
+        reason="The pipelines differ in the number of tiles in registers and in LDS; the portable atom has one loop.",
+        blame=("pipeline_version", "stages", "generic"),
+    ),
+    Rule(
+        id="pipeline-operation",
+        scope="domain",
+        condition="pipeline_version == 0",
+        sentence="CK's pipelines are those of backward weight",
+        message="pipeline v{pipeline_version} of backward data",
+        help="leave `pipeline_version` out",
+        reason="CK's class with pipelines, CShuffleV3, sums weights.",
+        blame=("pipeline_version",),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
+        id="scheduler-pipeline",
+        scope="domain",
+        condition="not interwave or pipeline_version == 1 or pipeline_version == 2",
+        sentence="the scheduler Interwave exists for pipelines v1 and v2",
+        message="Interwave with pipeline v{pipeline_version}",
+        help="use Intrawave, or pipeline v1 or v2",
+        reason="Waves that multiply in turns read their operands from LDS between turns, which v3 to v5 do ahead.",
+        blame=("scheduler", "pipeline_version"),
     ),
     Rule(
         id="vector-width",

@@ -18,7 +18,7 @@ from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.provenance import Choice
 from ckgen.spec.translate import Path, find_place
-from ckgen.spec.types import Operands, Tile, Vector
+from ckgen.spec.types import PIPELINES, SCHEDULERS, Operands, Tile, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice per axis of AXES, None if the value is given by rule
 CONV_SPEC = "Default"  # by rule
@@ -140,11 +140,13 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         stages=values.get("stages") or 1,
         generic=kind.generic,
         operation=kind.operation,
+        pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
+        interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
         function=values.get("function") or PASS_THROUGH,
     )
     if family.lds_keys:
         instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
-    if "stages" in values or not load_waves:
+    if "stages" in values or not (load_waves or instance.given_pipeline):
         return instance
     return replace(instance, stages=family.stages(instance))
 
@@ -205,6 +207,10 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis in ("lds_write", "copy_k1"):
         return FAMILIES[instance.family].lds_keys and _matches_operands(axis, value, instance)
+    if axis == "pipeline_version":
+        return PIPELINES[value] == instance.pipeline_version
+    if axis == "scheduler":
+        return instance.given_pipeline and SCHEDULERS[value] == instance.interwave
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
         copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)

@@ -113,6 +113,10 @@ FamilyName = Annotated[str, Word("family", tuple(FAMILIES))]
 LayoutName = Annotated[str, Word("layout", LAYOUTS)]
 DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
 ConvSpecName = Annotated[str, Word("conv_spec", tuple(CONV_SPECS))]
+PIPELINES = {"v1": 1, "v2": 2, "v3": 3, "v4": 4, "v5": 5}
+SCHEDULERS = {"Intrawave": False, "Interwave": True}
+PipelineName = Annotated[str, Word("pipeline_version", tuple(PIPELINES))]
+SchedulerName = Annotated[str, Word("scheduler", tuple(SCHEDULERS))]
 ArchName = Annotated[str, Word("arch", tuple(ARCHES), "architecture")]
 InvalidWord = Annotated[str, Word("invalid", ("error", "skip"), "way to treat invalid combinations")]
 SetName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]

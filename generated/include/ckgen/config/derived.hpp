@@ -29,6 +29,7 @@ struct Derived : WithOptionalKeys<Config> {
     using WithOptionalKeys<Config>::m_per_xdl;
     using WithOptionalKeys<Config>::math_waves;
     using WithOptionalKeys<Config>::n_per_block;
+    using WithOptionalKeys<Config>::pipeline_version;
     using WithOptionalKeys<Config>::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
@@ -39,16 +40,19 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
+    static constexpr int global_bytes = (m_per_block + n_per_block) * k_per_block * elem_bytes;  // Bytes of a tile of A and one of B in global memory.
+    static constexpr int prefetch_tiles = (pipeline_version == 2 ? min_of(8, max_of(2, (32768 / max_of(1, 4 / max_of(1, math_waves)) + global_bytes - 1) / global_bytes)) : (pipeline_version == 5 ? 2 : 1));  // Tiles of A and B in registers on their way from global memory to LDS.
+    static constexpr int m_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 4 : 2) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block > n_per_block) ? 2 : 1)));  // Math waves along M.
+    static constexpr int m_xdl_per_wave = m_per_block / (m_waves * m_per_xdl);  // Atoms of one wave along M.
+    static constexpr int n_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 2 : 4) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block <= n_per_block) ? 2 : 1)));  // Math waves along N.
+    static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
+    static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
+    static constexpr int fragment_registers = 4 * (m_xdl_per_wave + n_xdl_per_wave) * (pipeline_version >= 3 ? k_per_block / max_of(1, k_step) : 2);  // 32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
     static constexpr int copy_threads = 64 * copy_waves;  // Threads that copy from global memory to LDS.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int m_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 4 : 2) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block > n_per_block) ? 2 : 1)));  // Math waves along M.
-    static constexpr int n_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 2 : 4) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block <= n_per_block) ? 2 : 1)));  // Math waves along N.
-    static constexpr int m_xdl_per_wave = m_per_block / (m_waves * m_per_xdl);  // Atoms of one wave along M.
-    static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
-    static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
@@ -64,7 +68,7 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int epilogue_rows = m_waves * (256 / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
     static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
-    static constexpr int vgpr_estimate = 48 + (load_waves > 0 ? max_of(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes / 4) : acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave) + (a_elems + b_elems) * elem_bytes / 4);  // 32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
+    static constexpr int vgpr_estimate = 48 + (load_waves > 0 ? max_of(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes / 4) : acc_registers + fragment_registers + prefetch_tiles * ((a_elems + b_elems) * elem_bytes / 4));  // 32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
     static constexpr int vgpr_budget = 512 / ((load_waves + math_waves + 3) / 4);  // 32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit.
 };
 
