@@ -28,4 +28,4 @@ def test_a_wrong_result_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     native = compare.native
     monkeypatch.setattr(compare, "native", lambda *given: native(*given) ^ 1)
     said = compare.difference(Emulator(HANDLERS), 3, "gfx942", tmp_path)
-    assert said.startswith("seed 3, gfx942: out[0] of 0 is 0x")
+    assert said.startswith("seed 3, gfx942: thread 0, out[0] is 0x")
