@@ -3,7 +3,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: help demo test test-all lint format generate check isa build smoke docs bench clean
+.PHONY: help demo test test-all lint format generate check isa build smoke docs docs-site bench clean
 .DEFAULT_GOAL := help
 
 help: ## list these verbs
@@ -45,6 +45,10 @@ smoke: $(READY) ## prove every instance of set ci on the host
 
 docs: $(READY) ## rewrite the generated pages and tables
 	@$(RUN) python scripts/docs.py
+
+docs-site: $(READY) ## the documentation as a site, build/site; fails for a wrong link or reference
+	@$(RUN) python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 
 bench: $(READY) ## the numbers: generator speed, start-up, AMD build cost
 	@$(RUN) scripts/bench.sh

@@ -6,6 +6,7 @@ belong to its family (ckgen.families).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -108,6 +109,11 @@ class Instance(Fields):
         return _prefix(self.operation, self.family, self.function, self.layout, self.dtype)
 
     @property
+    def short_id(self) -> str:
+        """The short id of the instance, see `short_id`."""
+        return short_id(self.name)
+
+    @property
     def layout_tag(self) -> str:
         """The C++ type of the layouts in namespace ckgen::layout, with the layout of the input first:
         `NHWGC_GKYXC_NHWGK`."""
@@ -146,6 +152,14 @@ class Instance(Fields):
             if self._derived is not None and name in self._derived:
                 return self._derived[name]
         raise AttributeError(f"no instance of family {self.family} has {name}" if name in _DERIVED_NAMES else name)
+
+
+ID_DIGITS = 8  # two of 2,000 instances have the same id with a probability of 0.05 %
+
+
+def short_id(name: str) -> str:
+    """The first hexadecimal digits of the SHA-256 of an instance's name: short, and the same for ever."""
+    return hashlib.sha256(name.encode()).hexdigest()[:ID_DIGITS]
 
 
 FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)

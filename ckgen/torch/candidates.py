@@ -47,7 +47,8 @@ class Gradient:
             return None
 
     def _plan(self, step: Step) -> Plan:
-        return joined(*((step, None) if self._at == 0 else (None, step)), (False, False), self._reads)
+        data, weight = (step, None) if self._at == 0 else (None, step)
+        return joined(data, weight, (False, False), self._reads)
 
 
 def _split_k(step: Step) -> int:

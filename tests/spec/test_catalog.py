@@ -26,9 +26,10 @@ def test_list_rows() -> None:
     assert len(rows) == len(EXPANSION.instances)
     assert dict(zip(LIST_HEADERS, rows[0], strict=True)) == {
         "name": WIDE,
+        "id": "2a1c64c7",
         "tile": "128x128x32",
-        "waves": "4+4",
-        "vector": "4/4/2",
+        "waves": "4x4",
+        "vector": "4x4x2",
         "stages": "2",
         "lds": "32768",
         "archs": "gfx90a gfx942 gfx950",

@@ -8,16 +8,17 @@ from dataclasses import asdict
 import click
 
 from ckgen.cli.common import console
+from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.workshop import Workplace, build_library, refuse_archs, workplace
-from ckgen.cli.smoke_options import SmokeOptions
+from ckgen.cli.run.smoke_options import SmokeOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
 from ckgen.instance.filters import filtered
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
-from ckgen.problems.sets import NamedProblem, load_problems
+from ckgen.problems.sets import NamedProblem
 from ckgen.verify import plan as smoke_plan
 from ckgen.verify.smoke import Row, run_plan
 
@@ -31,15 +32,16 @@ def smoke(options: SmokeOptions) -> int:
 
         return show(options, emulate(options))
     library, sets = _library(options)
-    chosen = filtered(library.instances, options.filters, sets=sets)
-    problems, names = _matched(options, chosen)
+    filters, texts = divided(options.filters)
+    chosen = filtered(library.instances, filters, sets=sets)
+    problems, names = _matched(options, chosen, problems_of(texts, options.problems))
     plan = smoke_plan.make_plan(
         library,
         problems,
         names=names,
         split_ks=options.split_ks or smoke_plan.SPLIT_KS,
         everything=options.all_pairs,
-        cover_problems=not options.filters,
+        cover_problems=not filters,
     )
     rows: list[Row] = []
     with console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
@@ -101,12 +103,13 @@ def _sets(place: Workplace) -> dict[str, list[str]]:
     return sets
 
 
-def _matched(options: SmokeOptions, chosen: Sequence[Instance]) -> tuple[list[NamedProblem], list[str]]:
+def _matched(
+    options: SmokeOptions, chosen: Sequence[Instance], every: Sequence[NamedProblem]
+) -> tuple[list[NamedProblem], list[str]]:
     """Select the problems and the instances whose operation and dimensionality occur in both; problems are scaled down.
 
     Prints a note with the number of those left out. Raises CkgenError if none is left.
     """
-    every = [problem for name in options.problems for problem in load_problems(name)]
     kinds = {(instance.operation, instance.ndim) for instance in chosen} & {
         (operation, problem.problem.ndim) for problem in every for operation in problem.operations
     }

@@ -17,9 +17,13 @@ from ckgen.report.summary import load_summary
 SUFFIXES = (".html", ".csv")
 
 
-def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool) -> int:
-    """Write each file of ``outs`` in the format of its suffix; ``code`` is a table of machine code for the page."""
+def report(
+    store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool, against: str | None
+) -> int:
+    """Write each file of ``outs`` in the format of its suffix; ``code`` is a table of machine code for the page, and
+    ``against`` a run that the page compares with."""
     from ckgen.machine_code.table import read_table
+    from ckgen.report.compare import compare, load_run
     from ckgen.report.export import to_csv
     from ckgen.report.page import render_report
 
@@ -29,10 +33,11 @@ def report(store_path: Path, outs: Sequence[Path], run: int | None, code: Path |
     table = None if code is None else read_table(code)
     with Store(store_path, create=False) as store:
         summary = load_summary(store, run)
+        beside = None if against is None else compare(load_run(against, store_path), summary)
         for out in outs:
             html = out.suffix == ".html"
             out.parent.mkdir(parents=True, exist_ok=True)
-            text = render_report(summary, table) if html else to_csv(summary, store.runs())
+            text = render_report(summary, table, beside) if html else to_csv(summary, store.runs())
             write_new(out, text, replace=True)
             console.note(f"wrote {out}")
     if as_json:

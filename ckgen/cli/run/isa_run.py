@@ -14,8 +14,8 @@ from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
-from ckgen.cli.isa_nvidia_run import isa_nvidia
-from ckgen.cli.isa_options import IsaOptions
+from ckgen.cli.run.isa_nvidia_run import isa_nvidia
+from ckgen.cli.run.isa_options import IsaOptions
 from ckgen.cost.model import bound_of
 from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
@@ -122,10 +122,10 @@ def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
         table = load_table(options.tables, item.arch)
         if table is None:
             path = table_path(options.tables, item.arch)
-            console.note(f"{item.arch}: there is no {path}, so only the limits are checked")
+            console.warn(f"{item.arch}: there is no {path}, so only the limits are checked")
         elif table.compiler != item.release:
             made = f"the table is made with {table.compiler}, this is {item.release}"
-            console.note(f"{item.arch}: {made}: only the limits are checked")
+            console.warn(f"{item.arch}: {made}: only the limits are checked")
         else:
             lines = differences(_asked_for(options, table, item), make_table(item.arch, item.release, item.reports))
             drifted += len(lines)

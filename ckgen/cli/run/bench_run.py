@@ -14,18 +14,19 @@ from ckgen.bench.origin import make_origin, spec_digest
 from ckgen.bench.plan import SPLIT_KS, make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import ResultRow, Store
-from ckgen.cli.bench_options import BenchOptions
 from ckgen.cli.common import console
+from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.shape_table import show_shapes
 from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
+from ckgen.cli.run.bench_options import BenchOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import Manifest, load_manifest
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
 from ckgen.problems.choice import chosen, sample
-from ckgen.problems.sets import NamedProblem, load_problems
+from ckgen.problems.sets import NamedProblem
 from ckgen.report.summary import Summary, summarise
 
 
@@ -89,9 +90,10 @@ def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, re
     for record in manifest.instances if manifest else ():
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
-    instances = filtered(library.instances, options.filters, sets=sets)
+    filters, texts = divided(options.filters)
+    instances = filtered(library.instances, filters, sets=sets)
     names = [instance.name for instance in instances]
-    problems = [_fitted(options, problem) for problem in _problems(options)]
+    problems = [_fitted(options, problem) for problem in _problems(options, texts)]
     jobs = make_jobs(library, problems, names=names, split_ks=_split_ks(options.split_ks), references=references)
     if not jobs:
         message = f"none of {len(instances)} instances takes any of {len(problems)} problems"
@@ -99,9 +101,8 @@ def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, re
     return jobs
 
 
-def _problems(options: BenchOptions) -> tuple[NamedProblem, ...]:
-    every = [problem for name in options.problems for problem in load_problems(name)]
-    kept = chosen(every, options.terms)
+def _problems(options: BenchOptions, texts: Sequence[str]) -> tuple[NamedProblem, ...]:
+    kept = chosen(problems_of(texts, options.problems), options.terms)
     return kept if options.sample is None else sample(kept, *options.sample)
 
 
@@ -128,8 +129,8 @@ def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
         show_shapes(summary)
     for row in failures(summary.rows):
         factor = f" split_k {row.split_k}" if row.split_k is not None else ""
-        console.note(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
+        console.warn(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
     if run.left:
-        console.note(f"{len(run.left)} rows were left out after crashes; run the same command to continue")
+        console.warn(f"{len(run.left)} rows were left out after crashes; run the same command to continue")
     measured = len(summary.rows) - len(run.stored)
     console.note(f"{measured} rows measured, {len(run.stored)} were already in {options.store}")
