@@ -10,7 +10,8 @@ import pytest
 
 from ckgen.build import cmake as building
 from ckgen.build.targets import EVERY, check_archs, check_declared, check_platform_archs
-from ckgen.cli import main, smoke_emulated
+from ckgen.cli import main
+from ckgen.cli.run import smoke_emulated
 from ckgen.errors import CkgenError
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from tests.support.specs import WAVELET, spec_text

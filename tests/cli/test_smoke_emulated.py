@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 from ckgen.cli import main
-from ckgen.cli.smoke_run import nearest_misses
+from ckgen.cli.run.smoke_run import nearest_misses
 from ckgen.verify.smoke import Row
 
 

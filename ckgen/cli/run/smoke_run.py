@@ -28,7 +28,7 @@ HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print. Returns 1 if any row failed."""
     if options.emulate:
-        from ckgen.cli.smoke_emulated import emulate
+        from ckgen.cli.run.smoke_emulated import emulate
 
         return show(options, emulate(options))
     library, sets = _library(options)

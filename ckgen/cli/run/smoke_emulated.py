@@ -11,16 +11,16 @@ import click
 from ckgen.build.targets import check_declared
 from ckgen.build.toolchain import find_toolchain
 from ckgen.cli.common import console
+from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.workshop import Workplace, build_library, workplace
-from ckgen.cli.smoke_options import SmokeOptions
+from ckgen.cli.run.smoke_options import SmokeOptions
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
-from ckgen.problems.sets import load_problems
 from ckgen.verify.emulated import ARCHS, Machine
 from ckgen.verify.emulated_plan import rows_of
 from ckgen.verify.smoke import Row
@@ -79,7 +79,7 @@ def _runs(place: Workplace, library: Library, options: SmokeOptions) -> list[tup
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
     check_declared(options.archs, list(archs_of.values()))
-    chosen = filtered(library.instances, options.filters, sets=sets)
+    chosen = filtered(library.instances, divided(options.filters)[0], sets=sets)
     runs = [
         (arch, instance.name)
         for arch in options.archs or ARCHS
@@ -93,14 +93,14 @@ def _runs(place: Workplace, library: Library, options: SmokeOptions) -> list[tup
 
 
 def _problems(options: SmokeOptions) -> dict[str, Sequence[ConvProblem]]:
-    """The problems of --problems by operation, scaled down; none: each instance has its own small problems."""
+    """The problems of the command line by operation, scaled down; none: each instance has its own small problems."""
     context = click.get_current_context()
-    if not asked_for(context, ("problems",)):
+    texts = divided(options.filters)[1]
+    if not texts and not asked_for(context, ("problems",)):
         return {}
     most = options.max_macs if asked_for(context, ("max_macs",)) else _MAX_MACS
     found: dict[str, list[ConvProblem]] = {}
-    for name in options.problems:
-        for problem in load_problems(name):
-            for operation in problem.operations:
-                found.setdefault(operation, []).append(problem.fitted(most).problem)
+    for problem in problems_of(texts, options.problems):
+        for operation in problem.operations:
+            found.setdefault(operation, []).append(problem.fitted(most).problem)
     return dict(found)
