@@ -36,8 +36,8 @@ empty cell: the code has no such instruction.
 
 - **R**: it is in random kernels that the tests run as machine code and natively, with equal results
   (`tests/machine_code/emulator/test_random_kernels.py`; encodings of one instruction are one row).
-- **N**: single, against numpy (`test_instructions.py`).
-- **M**: single, against AMD's published register maps (`test_matrix.py`).
+- **N**: single, against numpy (`tests/machine_code/emulator/test_instructions.py`).
+- **M**: single, against AMD's published register maps (`tests/machine_code/emulator/test_matrix.py`).
 - **F**: a planted fault of its kind is reported (`tests/kernels/test_emulated.py`).
 - **K**: only in kernels, whose results are right.
 - **-**: no effect in a model without time.
