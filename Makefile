@@ -18,8 +18,9 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
 	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not compiles"
 
-test-all: $(READY) ## every test
+test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
 	@$(RUN) python -m pytest -q -n auto --dist loadfile
+	@$(RUN) ckgen smoke --platform amd --emulate --set ci --brief
 
 lint: $(READY) ## ruff, mypy --strict, clang-format, shellcheck, size budgets
 	@$(RUN) scripts/lint.sh

@@ -23,6 +23,7 @@ def smoke_command(options: SmokeOptions) -> int:
       ckgen smoke --set ci
       ckgen smoke --set ci "K64 C32 3x3 on 14x14 p1"
       ckgen smoke --set ci '*wavelet*' dtype=f16 --problems retinanet --split-k 7
+      ckgen smoke --platform amd --arch gfx942 --emulate --set ci 'family=xdl' --brief
       ckgen smoke --library build/ci/host/libckgen_conv.so --json
     """
     from ckgen.cli.run.smoke_run import smoke

@@ -67,6 +67,14 @@ class SmokeOptions:
             help="Only count problems that no instance of a data type takes, instead of failing.",
         ),
     ]
+    emulate: Annotated[
+        bool,
+        click.option(
+            "--emulate",
+            is_flag=True,
+            help="amd: run the machine code on this CPU, see docs/emulator.md; no GPU needed.",
+        ),
+    ]
     brief: Annotated[
         bool,
         click.option("--brief", is_flag=True, help="Print one row per instance: its run closest to the tolerance."),

@@ -27,6 +27,10 @@ HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance
 
 def smoke(options: SmokeOptions) -> int:
     """Build or load, plan, run, print. Returns 1 if any row failed."""
+    if options.emulate:
+        from ckgen.cli.run.smoke_emulated import emulate
+
+        return show(options, emulate(options))
     library, sets = _library(options)
     filters, texts = divided(options.filters)
     chosen = filtered(library.instances, filters, sets=sets)
@@ -44,6 +48,11 @@ def smoke(options: SmokeOptions) -> int:
         for row in run_plan(library, plan, seed=options.seed, allow_uncovered=options.allow_uncovered):
             rows.append(row)
             step(row.problem)
+    return show(options, rows)
+
+
+def show(options: SmokeOptions, rows: Sequence[Row]) -> int:
+    """Print the rows and their summary. Returns 1 if any row failed."""
     uncovered = [row for row in rows if row.uncovered]
     failed = [row for row in rows if not row.ok and not row.uncovered]
     if options.as_json:
@@ -52,20 +61,23 @@ def smoke(options: SmokeOptions) -> int:
         shown = nearest_misses(rows) if options.brief else rows
         console.show_table(HEADERS, [_cells(row) for row in shown], right=HEADERS[3:6])
         used = {row.instance for row in rows if not row.uncovered}
+        problems = {row.problem for row in rows if row.problem != "-"}
         console.say(_summary(len(used), len(problems), len(rows), len(failed), len(uncovered)))
     return 1 if failed else 0
 
 
 def nearest_misses(rows: Sequence[Row]) -> list[Row]:
-    """Select every failed row and, per instance, the row whose error is closest to its tolerance; sorted by name."""
+    """Select every failed row and, per instance and platform, the row that is closest to its tolerance; sorted by
+    name."""
 
     def strain(row: Row) -> float:
         return row.max_error / row.tolerance if row.max_error is not None and row.tolerance else 0.0
 
-    worst: dict[str, Row] = {}
+    worst: dict[tuple[str, str], Row] = {}
     for row in rows:
-        if row.ok and strain(row) >= strain(worst.setdefault(row.instance, row)):
-            worst[row.instance] = row
+        key = row.instance, row.platform
+        if row.ok and strain(row) >= strain(worst.setdefault(key, row)):
+            worst[key] = row
     failed = [row for row in rows if not row.ok]
     return sorted([*worst.values(), *failed], key=lambda row: row.instance)
 
