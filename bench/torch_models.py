@@ -11,6 +11,7 @@ whose gradient is zero but for rounding, such as biases before batch normalisati
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import statistics
 import sys
@@ -30,13 +31,10 @@ ROUNDS, STEPS = 3, 5
 
 def make(name: str) -> Any:
     """The model without its random parts, so that two steps agree."""
-    import timm
-    import torchvision
-
     if name.startswith("tv:"):
-        model = getattr(torchvision.models, name[3:])(weights=None)
+        model: Any = getattr(importlib.import_module("torchvision.models"), name[3:])(weights=None)
     else:
-        model = timm.create_model(name, num_classes=100)
+        model = importlib.import_module("timm").create_model(name, num_classes=100)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
