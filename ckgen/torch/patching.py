@@ -101,7 +101,7 @@ def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: An
     PyTorch computes the convolution if the padding mode was changed after patching.
 
     In the usual case PyTorch computes all but the marked output's gradients, at the host time of its own module."""
-    if module.padding_mode != "zeros":
+    if module.padding_mode != "zeros" or not torch.is_grad_enabled() and is_plain(input, weight):
         return type(module)._conv_forward(module, input, weight, bias)
     if is_plain(input, weight) and input.dim() == weight.dim():
         mark, planner, on_gpu = _marker(policy)
