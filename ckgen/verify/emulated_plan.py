@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
@@ -20,12 +21,16 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
     its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
-    and otherwise odd."""
+    and otherwise odd. An instance of a layout with contiguous positions also has one whose images are multiples of 8
+    positions."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
+    edge = 1 if instance.pointwise else 3
+    whole = make_problem(groups=2, batch=3, k=k, c=c, filter=(edge,) * ndim, input=(2, 3, 8)[-ndim:], pad=edge // 2)
+    planes = () if LAYOUTS[instance.layout].channels_last else (whole,)
     if instance.pointwise:
         one, many = (1,) * ndim, (5, 7, 3)[:ndim]
-        return tuple(make_problem(groups=2, batch=n, k=k, c=c, filter=one, input=many) for n in (1, 5))
+        return *(make_problem(groups=2, batch=n, k=k, c=c, filter=one, input=many) for n in (1, 5)), *planes
     few = make_problem(
         groups=2,
         batch=1,
@@ -41,7 +46,7 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     many_positions = make_problem(groups=1, batch=4, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
     # Three quarters of the positions have no tap.
     gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
-    return few, many_positions, gaps
+    return few, many_positions, gaps, *planes
 
 
 def schedules(seed: int) -> tuple[Schedule, Schedule]:
