@@ -14,7 +14,7 @@ import numpy as np
 
 from ckgen.build.cmake import compile_device_only
 from ckgen.conv.dtypes import decode, element_of
-from ckgen.conv.layout import TensorName, to_physical
+from ckgen.conv.layout import LAYOUTS, TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
@@ -166,7 +166,8 @@ class Machine:
         with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
         own = f"{instance.name}_reduce_kernel"
         if own in run.code.kernels:
-            blocks = -(-(elements // min(4, instance.c_vector)) // self._threads)
+            in_vectors = LAYOUTS[instance.layout].channels_last_in(OPERATIONS[instance.operation].written)
+            blocks = -(-(elements // (min(4, instance.c_vector) if in_vectors else 1)) // self._threads)
             return self._launch(run, own, blocks, self._threads).steps
         with self._lock:
             self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
