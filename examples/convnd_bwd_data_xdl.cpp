@@ -32,7 +32,7 @@ const char* usage = "usage: convnd_bwd_data_xdl [verification initialisation tim
                     "example: convnd_bwd_data_xdl 0 1 5 2 4 64 32 3 3 29 29 2 2 1 1 1 1 1 1\n";
 
 // Input positions of dimension `d` that tap `first` and every `tilde`-th tap after it reach, and those taps; no taps if
-// `first` is itself such a later tap. `counted`: the positions that CK counts, some of which are outside the input.
+// `first` is itself such a later tap. `counted`: number of positions in CK's grid; some are outside the input.
 struct Class {
     int64 positions, counted, taps;
 };

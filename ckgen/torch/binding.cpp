@@ -5,7 +5,7 @@
 // plans all calls while ckgen.torch.enable() holds, or those of outputs that `ckgen::mark` marked (patched modules).
 // Only the dispatcher connects both sides, so that no header of Python is needed.
 //
-// A plan is a list of integers, see Reader and ckgen/torch/plan.py:
+// A plan is a list of integers, see words() in ckgen/torch/candidates.py:
 //     for grad_output, input, weight:  count of strides (0: read in place) and the strides of the copy to read
 //     for the input's and the weight's gradient:
 //         kind: 0 not computed here, 1 zeros, 2 by the library

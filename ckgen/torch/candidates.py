@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.torch.plan import Described, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.plan import GRADIENTS, Described, Plan, Request, Step, check, describe, joined, reads_of
 from ckgen.torch.strides import Lengths
 
 
@@ -26,7 +26,7 @@ class Gradient:
     def __init__(self, library: Library, asked: Request) -> None:
         check(library, asked)
         self._at, self._reads = asked.wanted.index(True), reads_of(asked)
-        self._described: Described = describe(library, asked, ("in", "wei")[self._at], self._reads)
+        self._described: Described = describe(library, asked, GRADIENTS[self._at], self._reads)
 
     def candidates(self, most: int, vary_split_k: bool) -> Iterator[Candidate]:
         """The library's ``most`` best instances, the probably fastest first; if wanted, each with half, twice and four

@@ -26,7 +26,7 @@ HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorc
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
-_GRADIENTS: tuple[TensorName, ...] = ("in", "wei")
+GRADIENTS: tuple[TensorName, ...] = ("in", "wei")
 # Stride, padding, dilation, groups.
 Geometry = tuple[Lengths, Lengths, Lengths, int]
 
@@ -127,7 +127,7 @@ def _contiguous_plan(library: Library, asked: Request) -> Plan | None:
     steps: list[Step | None] = [None, None]
     for at in (at for at in range(2) if asked.wanted[at]):
         try:
-            described = describe(library, asked, _GRADIENTS[at], reads, planes=True)
+            described = describe(library, asked, GRADIENTS[at], reads, planes=True)
             choice = described.choices(1)[0]
             if library.instance(choice.name).generic:
                 return None
