@@ -68,12 +68,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="depthwise-layout",
         scope="domain",
-        condition="channels_last and not groups_outermost",
-        sentence="the groups are beside each other in memory, as in NHWGC",
-        message="{family} has no layouts but those of NHWGC/GKYXC/NHWGK",
-        help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK",
-        reason="Neighbouring lanes read neighbouring groups.",
-        blame=("layout",),
+        condition="not groups_outermost and (channels_last or n_per_block == 1)",
+        sentence="the groups are beside each other in memory, as in NHWGC, or the tile has one group",
+        message="{family} has no tile of {n_per_block} groups in {layout}",
+        help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK; or a tile of one group, such as 3x1",
+        reason="Neighbouring lanes read neighbouring groups, or with channels first neighbouring positions.",
+        blame=("layout", "tile"),
     ),
     Rule(
         id="depthwise-vector",
@@ -110,10 +110,10 @@ RULES: tuple[Rule, ...] = (
         scope="tile",
         condition=(
             "m_per_block >= 1 and m_per_block <= 16 and n_per_block % a_vector == 0"
-            " and (channel_threads == 4 or channel_threads == 8 or channel_threads == 16 or channel_threads == 32"
+            " and (channel_threads == 1 or channel_threads == 2 or channel_threads == 4 or channel_threads == 8 or channel_threads == 16 or channel_threads == 32"
             " or channel_threads == 64)"
         ),
-        sentence="the tile is 1 to 16 taps by 4, 8, 16, 32 or 64 vectors of groups",
+        sentence="the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups",
         message="the tile is {m_per_block}x{n_per_block} with vectors of {a_vector}",
         help="use a tile such as 3x64: taps of a filter row, and groups",
         reason="The products of all taps of a part of a row are summed in registers.",
