@@ -87,9 +87,11 @@ class CodeBook:
                 known.operation != instance.operation,
                 known.family != instance.family,
                 known.pointwise != instance.pointwise,
+                known.channels_last != instance.channels_last,
                 abs(known.ndim - instance.ndim),
                 known.elem_bytes != instance.elem_bytes,
                 abs(_loads(known) - _loads(instance)),
+                (known.a_vector, known.b_vector) != (instance.a_vector, instance.b_vector),
                 known.dtype != instance.dtype,
             )
 

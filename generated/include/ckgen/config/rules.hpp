@@ -178,6 +178,7 @@ template <class D>
 struct BwdWeightDepthwiseRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
+    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
@@ -188,17 +189,16 @@ struct BwdWeightDepthwiseRules {
     static constexpr auto stages = D::stages;
     static constexpr auto ndim = D::ndim;
     static constexpr auto m_per_block = D::m_per_block;
-    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto channel_threads = D::channel_threads;
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
-    static_assert(D::Layout::channels_last && !D::Layout::groups_outermost, "depthwise-layout: the groups are beside each other in memory, as in NHWGC");
+    static_assert(!D::Layout::groups_outermost && (D::Layout::channels_last || n_per_block == 1), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
     static_assert(load_waves == 0 && math_waves == 4 && m_per_xdl == 1, "depthwise-waves: a workgroup has four waves and no matrix atom");
     static_assert(stages >= 1 && stages <= 9 && (stages == 1 || ndim > 1), "depthwise-stages: a sweep has sums for 1 to 9 filter rows, in one dimension for 1");
-    static_assert(m_per_block >= 1 && m_per_block <= 16 && n_per_block % a_vector == 0 && (channel_threads == 4 || channel_threads == 8 || channel_threads == 16 || channel_threads == 32 || channel_threads == 64), "depthwise-tile: the tile is 1 to 16 taps by 4, 8, 16, 32 or 64 vectors of groups");
+    static_assert(m_per_block >= 1 && m_per_block <= 16 && n_per_block % a_vector == 0 && (channel_threads == 1 || channel_threads == 2 || channel_threads == 4 || channel_threads == 8 || channel_threads == 16 || channel_threads == 32 || channel_threads == 64), "depthwise-tile: the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups");
     static_assert(2 * thread_positions + m_per_block <= 34, "depthwise-window: the taps of a strip read at most 32 positions");
     static_assert(k_per_block % position_threads == 0 && thread_positions >= 1 && thread_positions <= 16, "depthwise-positions: a thread computes 1 to 16 positions at once");
 };
@@ -425,6 +425,7 @@ template <class D>
 struct BwdDataDepthwiseRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
+    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
@@ -435,17 +436,16 @@ struct BwdDataDepthwiseRules {
     static constexpr auto stages = D::stages;
     static constexpr auto ndim = D::ndim;
     static constexpr auto m_per_block = D::m_per_block;
-    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto channel_threads = D::channel_threads;
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
-    static_assert(D::Layout::channels_last && !D::Layout::groups_outermost, "depthwise-layout: the groups are beside each other in memory, as in NHWGC");
+    static_assert(!D::Layout::groups_outermost && (D::Layout::channels_last || n_per_block == 1), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
     static_assert(load_waves == 0 && math_waves == 4 && m_per_xdl == 1, "depthwise-waves: a workgroup has four waves and no matrix atom");
     static_assert(stages >= 1 && stages <= 9 && (stages == 1 || ndim > 1), "depthwise-stages: a sweep has sums for 1 to 9 filter rows, in one dimension for 1");
-    static_assert(m_per_block >= 1 && m_per_block <= 16 && n_per_block % a_vector == 0 && (channel_threads == 4 || channel_threads == 8 || channel_threads == 16 || channel_threads == 32 || channel_threads == 64), "depthwise-tile: the tile is 1 to 16 taps by 4, 8, 16, 32 or 64 vectors of groups");
+    static_assert(m_per_block >= 1 && m_per_block <= 16 && n_per_block % a_vector == 0 && (channel_threads == 1 || channel_threads == 2 || channel_threads == 4 || channel_threads == 8 || channel_threads == 16 || channel_threads == 32 || channel_threads == 64), "depthwise-tile: the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups");
     static_assert(2 * thread_positions + m_per_block <= 34, "depthwise-window: the taps of a strip read at most 32 positions");
     static_assert(k_per_block % position_threads == 0 && thread_positions >= 1 && thread_positions <= 16, "depthwise-positions: a thread computes 1 to 16 positions at once");
 };

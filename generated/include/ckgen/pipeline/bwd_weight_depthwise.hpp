@@ -7,6 +7,7 @@
 
 #include "ckgen/conv/depthwise.hpp"
 #include "ckgen/pipeline/depthwise.hpp"
+#include "ckgen/pipeline/depthwise_sums.hpp"
 
 namespace ckgen::pipeline {
 
@@ -20,7 +21,8 @@ class DepthwiseBwdWeightKernel {
     static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
     static constexpr int vector = D::a_vector, positions = D::thread_positions;
     static constexpr int row_taps = D::m_per_block;
-    static constexpr int unit_rows = D::stages;         // filter rows of a unit
+    static constexpr int unit_rows = D::stages;  // filter rows of a unit
+    static constexpr bool channels_last = D::Layout::channels_last;
     static constexpr int height = max_of(last - 1, 0);  // the dimension of rows
     static_assert((positions - 1) * 2 + row_taps <= 32, "bits of Sweep::in_there");
     static_assert(unit_rows == 1 || ndim > 1, "a filter of one dimension has one row");
@@ -43,7 +45,10 @@ public:
         DepthwiseBwdWeightKernel kernel(args, thread);
         Sums sums = {};
         kernel.add_strips(sums);
-        kernel.add_threads(sums);
+        if constexpr(D::n_per_block == 1)
+            kernel.template add_taps<0>(sums);
+        else
+            kernel.add_threads(sums);
     }
 
 private:
@@ -103,6 +108,14 @@ private:
         return count;
     }
 
+    // Where channels are last, images are next to each other.
+    CKGEN_DEVICE int64 out_image_bytes() const {
+        if constexpr(channels_last)
+            return int64{problem_.out_row_bytes} * positions_of_image();
+        else
+            return problem_.out_image_bytes;
+    }
+
     // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0
     // for more than two, whose taps share no value.
     template <int Stride>
@@ -123,14 +136,15 @@ private:
 
         CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
                            const Place& place)
-            : out(k.problem_.out + base.at[0] * (int64{k.problem_.out_row_bytes} * k.positions_of_image()),
-                  platform::kMaxWindowBytes),
+            : out(k.problem_.out + base.at[0] * k.out_image_bytes(), platform::kMaxWindowBytes),
               in(k.problem_.in + base.at[0] * k.problem_.in_image_bytes, platform::kMaxWindowBytes), rows(1),
               in_first(0), inside(true) {
             const conv::BwdWeightArgs& p = k.problem_;
             const int image = place.at[0] - base.at[0];
             in_byte = static_cast<uint32>(image * p.in_image_bytes + k.group_ * p.in_group_bytes);
-            set_columns(k, strips, place, set_rows(k, place, static_cast<uint32>(image)));
+            set_columns(k, strips, place, set_rows(k, place, channels_last ? static_cast<uint32>(image) : 0));
+            if constexpr(!channels_last)
+                out_byte += static_cast<uint32>(image * p.out_image_bytes);
         }
 
     private:
@@ -170,8 +184,10 @@ private:
             const int first = strips.first(place);
             const uint32 row = outer * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
             const auto row_bytes = static_cast<uint32>(p.out_row_bytes);
+            const auto channel_bytes =
+                static_cast<uint32>(channels_last ? static_cast<int32>(sizeof(typename D::Out)) : p.out_channel_bytes);
             out_byte = row * row_bytes + static_cast<uint32>(k.group_ * p.out_group_bytes) +
-                       static_cast<uint32>(k.unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
+                       static_cast<uint32>(k.unit_.at[0]) * channel_bytes;
             out_pitch = static_cast<uint32>(k.args_.work.dilation) * row_bytes;
             out_row = 0;
             if constexpr(unit_rows > 1)
@@ -194,7 +210,7 @@ private:
 
     CKGEN_DEVICE void load_out(const Sweep& s, int row, Out (&values)[positions]) const {
         const uint32 byte = s.out_byte + static_cast<uint32>(row) * s.out_row;
-        const int there = row < s.rows ? s.positions : 0;
+        const int there = thread_.pin(row < s.rows ? s.positions : 0);  // else all conditions stay in registers
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
             values[i] = s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
@@ -204,7 +220,7 @@ private:
     CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
         const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
         if constexpr(Stride == 0) {
-            const int length = has_row(s, row) ? problem_.in_length[last] : 0;
+            const int length = thread_.pin(has_row(s, row) ? problem_.in_length[last] : 0);
             CKGEN_UNROLL
             for(int i = 0; i < window<0>; ++i) {
                 const int tap = i / row_taps * args_.work.stride + i % row_taps;
@@ -213,7 +229,7 @@ private:
                                               byte + static_cast<uint32>(tap) * s.in_pitch);
             }
         } else {
-            const uint32 there = has_row(s, row) ? s.in_there : 0;
+            const auto there = static_cast<uint32>(thread_.pin(static_cast<int>(has_row(s, row) ? s.in_there : 0)));
             CKGEN_UNROLL
             for(int i = 0; i < window<Stride>; ++i)
                 values[i] = s.in.template load_if<In>(thread_, (there >> i & 1) != 0,
@@ -325,6 +341,21 @@ private:
                 store_sum(i / D::n_per_block, i % D::n_per_block, row, tap);
         }
     }
+    template <int First>
+    CKGEN_DEVICE void add_taps(const Sums& sums) const {
+        constexpr int taps = min_of(unit_rows * row_taps - First, kMostSummedTaps);
+        float values[taps];
+        CKGEN_UNROLL
+        for(int i = 0; i < taps; ++i)
+            values[i] = sums[(First + i) / row_taps][(First + i) % row_taps][0];
+        const int units = args_.work.unit_groups, id = thread_.thread_id();
+        const float sum = sum_of_threads<launch_threads>(thread_, units, position_threads_, values);
+        const int tap = First + id / units;
+        if(id < taps * units)
+            store_total(id % units, 0, tap / row_taps, tap % row_taps, [sum] { return sum; });
+        if constexpr(First + taps < unit_rows * row_taps)
+            add_taps<First + taps>(sums);
+    }
     CKGEN_DEVICE void store_lds(int element, const Vec<float, vector>& values) const {
         constexpr int width = min_of(vector, 4);
         CKGEN_UNROLL
@@ -338,14 +369,22 @@ private:
     }
     // `unit` and `channel` are those of the workgroup.
     CKGEN_DEVICE void store_sum(int unit, int channel, int row, int tap) const {
+        store_total(unit, channel, row, tap, [&] {
+            float total = 0.f;
+            for(int i = 0; i < position_threads_; ++i)
+                total += thread_.template lds_load<float>(
+                    ((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
+            return total;
+        });
+    }
+    // `sum` returns the weight.
+    template <class Sum>
+    CKGEN_DEVICE void store_total(int unit, int channel, int row, int tap, const Sum& sum) const {
         const Units at(unit_length_, first_unit_ + unit);
         const int column = at.at[ndim] * row_taps + tap;
         if(at.at[0] >= problem_.m || column >= problem_.filter[last] || first_group_ + channel >= problem_.groups)
             return;
-        float total = 0.f;
-        for(int i = 0; i < position_threads_; ++i)
-            total +=
-                thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
+        const float total = sum();
         int64 element = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {

@@ -209,7 +209,7 @@ private:
 
     CKGEN_DEVICE void load_out(const Sweep& s, int row, Out (&values)[positions]) const {
         const uint32 byte = s.out_byte + static_cast<uint32>(row) * s.out_row;
-        const int there = row < s.rows ? s.positions : 0;
+        const int there = thread_.pin(row < s.rows ? s.positions : 0);  // else all conditions stay in registers
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
             values[i] = s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
@@ -219,7 +219,7 @@ private:
     CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
         const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
         if constexpr(Stride == 0) {
-            const int length = has_row(s, row) ? problem_.in_length[last] : 0;
+            const int length = thread_.pin(has_row(s, row) ? problem_.in_length[last] : 0);
             CKGEN_UNROLL
             for(int i = 0; i < window<0>; ++i) {
                 const int tap = i / row_taps * args_.work.stride + i % row_taps;
@@ -228,7 +228,7 @@ private:
                                               byte + static_cast<uint32>(tap) * s.in_pitch);
             }
         } else {
-            const uint32 there = has_row(s, row) ? s.in_there : 0;
+            const auto there = static_cast<uint32>(thread_.pin(static_cast<int>(has_row(s, row) ? s.in_there : 0)));
             CKGEN_UNROLL
             for(int i = 0; i < window<Stride>; ++i)
                 values[i] = s.in.template load_if<In>(thread_, (there >> i & 1) != 0,
