@@ -68,11 +68,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="depthwise-layout",
         scope="domain",
-        condition="not groups_outermost and (channels_last or n_per_block == 1)",
+        condition="n_per_block == 1 or (channels_last and not groups_outermost)",
         sentence="the groups are beside each other in memory, as in NHWGC, or the tile has one group",
         message="{family} has no tile of {n_per_block} groups in {layout}",
         help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK; or a tile of one group, such as 3x1",
-        reason="Neighbouring lanes read neighbouring groups, or with channels first neighbouring positions.",
+        reason="Neighbouring lanes read neighbouring groups, or neighbouring positions of one group.",
         blame=("layout", "tile"),
     ),
     Rule(

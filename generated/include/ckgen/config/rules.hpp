@@ -194,7 +194,7 @@ struct BwdWeightDepthwiseRules {
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
-    static_assert(!D::Layout::groups_outermost && (D::Layout::channels_last || n_per_block == 1), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
+    static_assert(n_per_block == 1 || (D::Layout::channels_last && !D::Layout::groups_outermost), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
     static_assert(load_waves == 0 && math_waves == 4 && m_per_xdl == 1, "depthwise-waves: a workgroup has four waves and no matrix atom");
     static_assert(stages >= 1 && stages <= 9 && (stages == 1 || ndim > 1), "depthwise-stages: a sweep has sums for 1 to 9 filter rows, in one dimension for 1");
@@ -441,7 +441,7 @@ struct BwdDataDepthwiseRules {
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
-    static_assert(!D::Layout::groups_outermost && (D::Layout::channels_last || n_per_block == 1), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
+    static_assert(n_per_block == 1 || (D::Layout::channels_last && !D::Layout::groups_outermost), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
     static_assert(load_waves == 0 && math_waves == 4 && m_per_xdl == 1, "depthwise-waves: a workgroup has four waves and no matrix atom");
     static_assert(stages >= 1 && stages <= 9 && (stages == 1 || ndim > 1), "depthwise-stages: a sweep has sums for 1 to 9 filter rows, in one dimension for 1");
