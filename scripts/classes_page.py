@@ -8,9 +8,10 @@ from pathlib import Path
 from ckgen.conv.classes import CLASSES
 from ckgen.cost.rank import KERNEL_START_S
 from ckgen.hardware.compute_units import RATES
+from ckgen.operations.bwd_weight import BWD_WEIGHT
 from ckgen.operations.operation import OPERATIONS
-from ckgen.problems.sets import PARTS
-from ckgen.report.by_class import BAR, DTYPES, ORDERS, SETS, ClassRow, read_rows
+from ckgen.problems.sets import PARTS, load_problems
+from ckgen.report.by_class import BAR, DTYPES, ORDERS, PROBLEMS, SETS, ClassRow, read_rows
 
 HEAD = """\
 # Predicted times on AMD GPUs
@@ -30,7 +31,7 @@ ckgen report --predicted docs/isa/gfx942.csv --out docs/classes/gfx942.csv    # 
 ckgen tune --check        # compares digests, and predicts the worst layer of each row again
 ```
 
-The files have one row per operation, order of channels, type, set, class and part, with the share of layers
+{counts} The files have one row per operation, order of channels, type, set, class and part, with the share of layers
 within the bar: {files}.
 """
 
@@ -43,6 +44,7 @@ def classes_page(notice: str, folder: Path) -> str:
         gpus=", ".join(f"{RATES[arch].gpu} ({arch})" for arch in rows),
         start=KERNEL_START_S * 1e6,
         bar=BAR,
+        counts=_counts(rows),
         files=", ".join(f"[{path.stem}](classes/{path.name})" for path in files),
     )
     parts = [notice, head]
@@ -57,6 +59,18 @@ def classes_page(notice: str, folder: Path) -> str:
                 parts.append(f"Set `{set_name}`, fitted / held out:\n\n{_means(own, set_name)}")
             parts.append(_worst(own))
     return "\n".join(parts)
+
+
+def _counts(rows: dict[str, list[ClassRow]]) -> str:
+    """The number of layers that each file has."""
+    whole = len(load_problems(PROBLEMS))
+    texts = []
+    for arch, every in rows.items():
+        kind = BWD_WEIGHT.name, ORDERS[0], DTYPES[0], SETS[0]
+        count = sum(row.layers for row in every if (row.operation, row.order, row.dtype, row.set_name) == kind)
+        share = "all" if count == whole else "a sample, `--sample`"
+        texts.append(f"{arch} has {count} of {whole} layers ({share})")
+    return "; ".join(texts) + "."
 
 
 def _means(own: dict[str, list[ClassRow]], set_name: str) -> str:

@@ -36,6 +36,9 @@ PAGE = Path("build/report.html")
     metavar="FILE",
     help="A table of machine code: predict every layer of the zoo instead and write CSV, by class of layer.",
 )
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="With --predicted: N of the layers, a share of each class."
+)
 @click.option("--list", "list_runs", is_flag=True, help="List the runs of the store instead.")
 @json_option
 def report_command(
@@ -45,6 +48,7 @@ def report_command(
     code: Path | None,
     against: str | None,
     predicted: Path | None,
+    sample: int | None,
     list_runs: bool,
     as_json: bool,
 ) -> int:
@@ -65,7 +69,7 @@ def report_command(
     from ckgen.cli.run.report_run import list_stored_runs, report, report_predicted
 
     if predicted is not None:
-        return report_predicted(predicted, outs, as_json)
+        return report_predicted(predicted, outs, as_json, sample)
     if list_runs:
         return list_stored_runs(store, as_json)
     return report(store, outs, run, code, as_json, against)

@@ -27,6 +27,7 @@ from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
+from ckgen.problems.choice import sample
 from ckgen.problems.sets import PARTS, NamedProblem, bundled_file, load_problems
 from ckgen.selection.takes import takes
 from ckgen.spec.expand import Expansion, expand_document
@@ -207,6 +208,7 @@ def _holds(study: Study, row: ClassRow) -> bool:
     return layer is not None and abs(layer.times - row.worst) <= TOLERANCE * row.worst
 
 
-def study_problems() -> tuple[NamedProblem, ...]:
-    """The problems of a whole study."""
-    return load_problems(PROBLEMS)
+def study_problems(count: int | None = None) -> tuple[NamedProblem, ...]:
+    """The layers of the zoo, or a sample of ``count`` of them with a share of each class and part."""
+    every = load_problems(PROBLEMS)
+    return every if count is None else sample(every, count)

@@ -50,7 +50,13 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     rows = [dict(zip(MATRIX_HEADERS, row, strict=True)) for row in support_matrix(instances_of(BWD_WEIGHT))]
     assert len(rows) == 48
     first = [row for row in rows if "C" not in (row["layout"].split("/")[0][-1])]
-    assert {(row["generic"], row["xdl"]) for row in first} == {("yes", "-"), ("yes", "14"), ("yes", "16"), ("yes", "24"), ("yes", "26")}
+    assert {(row["generic"], row["xdl"]) for row in first} == {
+        ("yes", "-"),
+        ("yes", "14"),
+        ("yes", "16"),
+        ("yes", "24"),
+        ("yes", "26"),
+    }
     assert all((row["xdl"] == "-") == (row["dtype"] == "bf16_f32_bf16") for row in first)
     for row in [row for row in rows if row not in first]:
         more = 0 if row["layout"] == "NWGC/GKXC/NWGK" else 4 if row["dtype"] == "f32" else 14  # set ck_rows

@@ -107,7 +107,11 @@ def is_narrow(instance: Instance) -> bool:
 def is_tile_of_other_dimensions(i: Instance) -> bool:
     """True if set default has an instance of backward weight for 1 or 3 dimensions, besides wavelets and generics."""
     plain = i.family == "xdl" and not i.generic and not is_ck_row(i) and i.conv_spec == "Default"
-    if not plain or (i.m_per_block, i.n_per_block) not in ((128, 128), (64, 64)) or i.dtype not in ("f16", "bf16", "f32"):
+    if (
+        not plain
+        or (i.m_per_block, i.n_per_block) not in ((128, 128), (64, 64))
+        or i.dtype not in ("f16", "bf16", "f32")
+    ):
         return False
     if i.layout in ("NDHWGC/GKZYXC/NDHWGK", "NGCDHW/GKCZYX/NGKDHW"):
         return {i.a_vector, i.b_vector} <= {1, 4, 8}
