@@ -35,7 +35,7 @@ DERIVED = (
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("block_size", "Threads of a workgroup.", f"{WAVE_SIZE} * math_waves"),
     Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
-    Value("channel_threads", "Threads beside each other along the groups.", "n_per_block // a_vector"),
+    Value("channel_threads", "Threads beside each other along the groups.", "max(1, n_per_block // a_vector)"),
     Value("position_threads", "Threads that have the same groups.", "block_size // channel_threads"),
     Value("thread_positions", "Positions of one strip, which a thread computes at once.",
           "k_per_block // position_threads"),
@@ -110,7 +110,8 @@ RULES: tuple[Rule, ...] = (
         scope="tile",
         condition=(
             "m_per_block >= 1 and m_per_block <= 16 and n_per_block % a_vector == 0"
-            " and (channel_threads == 1 or channel_threads == 2 or channel_threads == 4 or channel_threads == 8 or channel_threads == 16 or channel_threads == 32"
+            " and (channel_threads == 1 or channel_threads == 2 or channel_threads == 4 or channel_threads == 8"
+            " or channel_threads == 16 or channel_threads == 32"
             " or channel_threads == 64)"
         ),
         sentence="the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups",

@@ -128,8 +128,8 @@ def layers_of(
     rates = RATES[study.arch]
     for named in problems:
         problem = named.problem
-        ranked = rank((instance for instance in own[problem.ndim] if takes(instance, problem)), problem, study.book)
-        ranked = sorted(ranked, key=lambda found: found.instance.generic)
+        takers = rank((instance for instance in own[problem.ndim] if takes(instance, problem)), problem, study.book)
+        ranked = sorted(takers, key=lambda found: found.instance.generic)
         floor = roofline_seconds(problem, operation, dtype, rates)
         for name in SETS:
             best = next((found for found in ranked if found.instance.name in members[name]), None)

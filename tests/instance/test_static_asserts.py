@@ -100,7 +100,6 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "unit_rows == 1 || ndim > 1": ("depthwise-stages",),
         "launch_threads * vector * 4 <= lds_bytes": "lds_bytes is a maximum of it and another, and no wave loads",
     },
-    "pipeline/depthwise_sums.hpp": {"Taps <= kMostSummedTaps": "add_taps() passes at most so many"},
     "pipeline/bwd_data_depthwise_sweep.hpp": {"window <= 32": ("depthwise-window",)},
     "pipeline/wavelet.hpp": {
         "D::load_waves > 0 && D::stages % 2 == 0": (

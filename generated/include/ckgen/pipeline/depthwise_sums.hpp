@@ -1,38 +1,56 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/depthwise_sums.hpp. Do not edit; run: ckgen generate
-// Sums over the threads of a workgroup of family depthwise that has one group: its threads have sums of the same taps.
+// Sums over the threads of a workgroup in family depthwise.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::pipeline {
 
-// Taps whose sums of all threads fit LDS at once, 4 bytes each.
-inline constexpr int kMostSummedTaps = 16;
+// Adds the values begin, begin + step, ... below `end` in LDS, of which number i is element first + i * pitch.
+CKGEN_DEVICE float sum_of_lds(const platform::Thread& thread, int first, int pitch, int begin, int end, int step) {
+    float sum = 0.f;
+    for(int i = begin; i < end; i += step)
+        sum += thread.template lds_load<float>((first + i * pitch) * 4);
+    return sum;
+}
 
 // Adds `values` over the threads of a unit: thread i has those of unit i % units and counts if i < units * count.
-// Returns the total of tap i / units of unit i % units to thread i, if there is one. Several threads add parts of a
+// Returns the total of value i / units of unit i % units to thread i, if there is one. Several threads add parts of a
 // total, then one adds the parts; the order is fixed.
-template <int Threads, int Taps>
-CKGEN_DEVICE float sum_of_threads(const platform::Thread& thread, int units, int count, const float (&values)[Taps]) {
-    static_assert(Taps <= kMostSummedTaps, "the sums fit LDS");
+template <int Threads, int Values>
+CKGEN_DEVICE float sum_of_threads(const platform::Thread& thread, int units, int count, const float (&values)[Values]) {
     const int id = thread.thread_id();
-    const int totals = Taps * units;
+    const int totals = Values * units;
     const int parts = Threads / totals;
     thread.barrier();
     CKGEN_UNROLL
-    for(int tap = 0; tap < Taps; ++tap)
-        thread.lds_store((tap * Threads + id) * 4, values[tap]);
+    for(int i = 0; i < Values; ++i)
+        thread.lds_store((i * Threads + id) * 4, values[i]);
     thread.barrier();
     const int first = (id % totals) / units * Threads + id % units;
-    float sum = 0.f;
-    for(int i = id / totals; id < parts * totals && i < count; i += parts)
-        sum += thread.template lds_load<float>((first + i * units) * 4);
+    const float part = sum_of_lds(thread, first, units, id / totals, id < parts * totals ? count : 0, parts);
     thread.barrier();
-    thread.lds_store(id * 4, sum);
+    thread.lds_store(id * 4, part);
     thread.barrier();
-    for(int i = 1; id < totals && i < parts; ++i)
-        sum += thread.template lds_load<float>((i * totals + id) * 4);
-    return sum;
+    return part + sum_of_lds(thread, id, totals, 1, id < totals ? parts : 0, 1);
+}
+
+// Adds the sums of all taps over threads that have one group, and stores each with store(unit, row, tap, sum). `First`:
+// the number of taps that are stored already; 16 fit LDS at once.
+template <int Threads, int First = 0, int Rows, int Taps, class Store>
+CKGEN_DEVICE void add_units(const platform::Thread& thread, int units, int count, const float (&sums)[Rows][Taps][1],
+                            const Store& store) {
+    constexpr int number = min_of(Rows * Taps - First, 16);
+    float values[number];
+    CKGEN_UNROLL
+    for(int i = 0; i < number; ++i)
+        values[i] = sums[(First + i) / Taps][(First + i) % Taps][0];
+    const float sum = sum_of_threads<Threads>(thread, units, count, values);
+    const int tap = First + thread.thread_id() / units;
+    if(tap < First + number)
+        store(thread.thread_id() % units, tap / Taps, tap % Taps, sum);
+    if constexpr(First + number < Rows * Taps)
+        add_units<Threads, First + number>(thread, units, count, sums, store);
 }
 
 }  // namespace ckgen::pipeline

@@ -45,7 +45,10 @@ public:
         Sums sums = {};
         kernel.add_strips(sums);
         if constexpr(D::n_per_block == 1)
-            kernel.template add_taps<0>(sums);
+            add_units<launch_threads>(thread, args.work.unit_groups, kernel.position_threads_, sums,
+                                      [&](int unit, int row, int tap, float sum) {
+                                          kernel.store_total(unit, 0, row, tap, [sum] { return sum; });
+                                      });
         else
             kernel.add_threads(sums);
     }
@@ -107,7 +110,7 @@ private:
         return count;
     }
 
-    // Where channels are last, images are next to each other.
+    // Bytes from one image of the output to the next.
     CKGEN_DEVICE int64 out_image_bytes() const {
         if constexpr(channels_last)
             return int64{problem_.out_row_bytes} * positions_of_image();
@@ -340,21 +343,6 @@ private:
                 store_sum(i / D::n_per_block, i % D::n_per_block, row, tap);
         }
     }
-    template <int First>
-    CKGEN_DEVICE void add_taps(const Sums& sums) const {
-        constexpr int taps = min_of(unit_rows * row_taps - First, kMostSummedTaps);
-        float values[taps];
-        CKGEN_UNROLL
-        for(int i = 0; i < taps; ++i)
-            values[i] = sums[(First + i) / row_taps][(First + i) % row_taps][0];
-        const int units = args_.work.unit_groups, id = thread_.thread_id();
-        const float sum = sum_of_threads<launch_threads>(thread_, units, position_threads_, values);
-        const int tap = First + id / units;
-        if(id < taps * units)
-            store_total(id % units, 0, tap / row_taps, tap % row_taps, [sum] { return sum; });
-        if constexpr(First + taps < unit_rows * row_taps)
-            add_taps<First + taps>(sums);
-    }
     CKGEN_DEVICE void store_lds(int element, const Vec<float, vector>& values) const {
         constexpr int width = min_of(vector, 4);
         CKGEN_UNROLL
@@ -368,13 +356,9 @@ private:
     }
     // `unit` and `channel` are those of the workgroup.
     CKGEN_DEVICE void store_sum(int unit, int channel, int row, int tap) const {
-        store_total(unit, channel, row, tap, [&] {
-            float total = 0.f;
-            for(int i = 0; i < position_threads_; ++i)
-                total += thread_.template lds_load<float>(
-                    ((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
-            return total;
-        });
+        const int units = args_.work.unit_groups, first = unit * D::n_per_block + channel;
+        store_total(unit, channel, row, tap,
+                    [&] { return sum_of_lds(thread_, first, units * D::n_per_block, 0, position_threads_, 1); });
     }
     // `sum` returns the weight.
     template <class Sum>
