@@ -229,6 +229,7 @@ DEPTHWISE = Depthwise(
     name="depthwise",
     summary="groups of one input channel, by multiply-adds",
     operations=(BWD_WEIGHT, BWD_DATA),
+    plain_operations=(BWD_WEIGHT,),
     wave_key="block_size",
     usual_waves=None,
     struct="Depthwise",

@@ -139,6 +139,7 @@ WAVELET_TMA = Hopper(
     name="wavelet_tma",
     summary="Hopper's own",
     operations=(BWD_WEIGHT, BWD_DATA),
+    plain_operations=(BWD_WEIGHT,),
     wavelet=True,
     widths={BWD_WEIGHT: (8, 64, 2), BWD_DATA: (8, 8, 8)},
     derived=derived("0"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import CkRows, Extents, Operation
+from ckgen.operations.record import CkRows, CppClass, Extents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -80,7 +80,7 @@ BWD_WEIGHT = Operation(
     b="in",
     order=("in", "wei", "out"),
     gemm_k="NDHW",
-    fused=False,
+    own_d_layouts=("GC", "G_C"),
     small_vector=None,
     products=lambda problem: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
@@ -90,10 +90,11 @@ BWD_WEIGHT = Operation(
     pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
         *(out, in_, wei, None), *rest, [False, True, False]
     )[1],
-    operator="BwdWeightOperator",
-    interface="device_grouped_conv_bwd_weight.hpp",
+    operator="BwdWeightMultipleDOperator",
+    interface="device_grouped_conv_bwd_weight_multiple_d.hpp",
+    plain=CppClass("BwdWeightOperator", "device_grouped_conv_bwd_weight.hpp"),
     prefix="BwdWeight",
-    own_derived="",
+    own_derived="WithWeightFunction",
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
     ck=CkRows(

@@ -22,7 +22,7 @@ from ckgen.elementwise.function import BUILTINS, Function
 from ckgen.operations.bwd_data import backward_data
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, allowance, fused
+from ckgen.verify.reference_fused import DTensor, allowance, fused
 from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]

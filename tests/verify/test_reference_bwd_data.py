@@ -1,4 +1,4 @@
-"""Compare ckgen.verify.reference_bwd_data with plain loops, the convolution and the GEMM view, and its allowance with
+"""Compare ckgen.verify.reference_fused with plain loops, the convolution and the GEMM view, and its allowance with
 f32.
 """
 
@@ -20,7 +20,7 @@ from ckgen.elementwise.function import BUILTINS, make_function
 from ckgen.operations.bwd_data import backward_data
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import (
+from ckgen.verify.reference_fused import (
     D_LAYOUTS,
     DTensor,
     allowance,

@@ -6,6 +6,8 @@
 #include <climits>
 #include <vector>
 
+#include "ckgen/plan/fusion_checks.hpp"
+
 namespace ckgen::conv {
 namespace {
 
@@ -169,7 +171,7 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
 }
 
 // Checks before the problem is split.
-std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Addresses& at) {
+std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
@@ -179,6 +181,8 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
         reason = check_vectors(t, p, at);
     if(reason.empty())
         reason = check_sizes(t, p);
+    if(reason.empty())
+        reason = check_fusion(t, p, fusion, at.wei);
     return reason;
 }
 
@@ -222,6 +226,16 @@ void set_input_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem
     }
 }
 
+// A D tensor with its strides, which check_fusion() has found to fit.
+BwdWeightTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d) {
+    const Tensor shape = spread(traits, d.shape, p.ndim);
+    BwdWeightTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, 0}};
+    result.strides.channel = static_cast<int32>(shape.strides[kChannels]);
+    for(int i = 0; i < p.ndim; ++i)
+        result.strides.position[i] = static_cast<int32>(shape.strides[3 + i]);
+    return result;
+}
+
 BwdWeightPlan refused(const std::string& reason) {
     BwdWeightPlan plan;
     plan.reason = reason;
@@ -230,12 +244,15 @@ BwdWeightPlan refused(const std::string& reason) {
 
 }  // namespace
 
-BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Addresses& at, int compute_units) {
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Fusion& fusion, const Addresses& at,
+                        int compute_units) {
     const Problem p = with_unit_strides(problem, t.order);
-    const std::string reason = problem_reason(t, p, at);
+    const std::string reason = problem_reason(t, p, fusion, at);
     if(!reason.empty())
         return refused(reason);
     BwdWeightPlan plan;
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i]));
     if(t.plan_family != nullptr) {
         plan.reason = t.plan_family(plan, t, p, at, compute_units);
         return plan;

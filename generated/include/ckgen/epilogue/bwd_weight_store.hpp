@@ -2,6 +2,7 @@
 // Stores lines of the tile as weights, or as f32 partials of them.
 #pragma once
 
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
@@ -9,24 +10,34 @@ namespace ckgen::epilogue {
 // Shape: a ShuffleShape.
 template <class D, class Shape>
 class BwdWeightStore {
+    using Args = typename D::KernelArgs;
+    using Wei = typename D::Wei;
+
 public:
-    CKGEN_DEVICE BwdWeightStore(const platform::Thread&, int math_id, const conv::BwdWeightArgs& args,
+    CKGEN_DEVICE BwdWeightStore(const platform::Thread& thread, int math_id, const Args& args,
                                 const conv::BwdWeightTile& tile)
-        : math_id_(math_id), args_(args), tile_(tile) {}
+        : math_id_(math_id), args_(near(thread, args)), tile_(tile) {}
 
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass) const {
         if(args_.partial != nullptr) {
             const int64 slice =
                 (static_cast<int64>(tile_.split) * args_.groups + tile_.group) * args_.wei_group_elements;
-            take(thread, base, pass, args_.partial + slice);
+            take<false>(thread, base, pass, args_.partial + slice);
         } else {
-            using Wei = typename D::Wei;
-            take(thread, base, pass, reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);
+            take<D::fused>(thread, base, pass,
+                           reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);
         }
     }
 
 private:
-    template <class Target>
+    // The arguments of a function are not kept in registers during the main loop.
+    static CKGEN_DEVICE const Args& near(const platform::Thread& thread, const Args& args) {
+        if constexpr(D::fused)
+            return thread.reload_kernel_args(args);
+        else
+            return static_cast<void>(thread), args;
+    }
+    template <bool Fused, class Target>
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass, Target* target) const {
         CKGEN_UNROLL
         for(int round = 0; round < Shape::rounds; ++round) {
@@ -36,7 +47,22 @@ private:
             const int m = tile_.m_first + Shape::row_of_line(pass, line);
             const int n = tile_.n_first + column;
             if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n)
-                write(thread, base + Shape::byte_of(line, column), target + static_cast<int64>(m) * args_.n + place(n));
+                write<Fused>(thread, base + Shape::byte_of(line, column), m, n, target);
+        }
+    }
+    template <bool Fused, class Target>
+    CKGEN_DEVICE void write(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
+        const int64 offset = static_cast<int64>(m) * args_.n + place(n);
+        if constexpr(Fused) {
+            float sums[D::c_vector];
+            CKGEN_UNROLL
+            for(int e = 0; e < D::c_vector; ++e)
+                sums[e] = Shape::value(thread, byte, e);
+            const int tap = n / args_.c;
+            const WeightPlace<D::Layout::ndim> at(args_, tile_.group, m, tap, n - tap * args_.c);
+            write_fused<D>(thread, args_, at, tile_.group * args_.wei_group_elements + offset, sums);
+        } else {
+            write(thread, byte, target + offset);
         }
     }
 
@@ -67,7 +93,7 @@ private:
     }
 
     int math_id_;
-    const conv::BwdWeightArgs& args_;
+    const Args& args_;
     const conv::BwdWeightTile& tile_;
 };
 

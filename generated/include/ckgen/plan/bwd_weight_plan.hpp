@@ -3,12 +3,16 @@
 // arguments.
 #pragma once
 
+#include <vector>
+
 #include "ckgen/conv/bwd_weight_args.hpp"
 #include "ckgen/plan/plan.hpp"
 
 namespace ckgen::conv {
 
-using BwdWeightPlan = Plan<BwdWeightArgs>;
+struct BwdWeightPlan : Plan<BwdWeightArgs> {
+    std::vector<BwdWeightTensor> d;
+};
 
 // Properties of an instance of backward weight that planning reads.
 struct BwdWeightTraits : InstanceTraits {
@@ -19,8 +23,8 @@ struct BwdWeightTraits : InstanceTraits {
                                int compute_units) = nullptr;
 };
 
-BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Addresses& addresses,
-                        int compute_units);
+BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Fusion& fusion,
+                        const Addresses& addresses, int compute_units);
 
 // The planner of family depthwise, and the division of its work that follows from the planned arguments.
 std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, const Problem& problem,

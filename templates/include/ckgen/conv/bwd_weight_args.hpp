@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"
+#include "ckgen/math.hpp"
 
 namespace ckgen::conv {
 
@@ -48,4 +49,29 @@ struct BwdWeightArgs {
     int32 out_positions;         // of an image
 };
 
+// Strides of a D tensor, in elements: from one group, output channel K, filter position or input channel C to the next.
+// A stride is 0 where the tensor has the same value along a dimension. With channels last the channel stride is 1 and
+// is not read.
+struct WeightStrides {
+    int64 group, k;
+    int32 position[kMaxDims];
+    int32 channel;
+};
+
+struct BwdWeightTensor {
+    const char* data;
+    WeightStrides strides;
+};
+
 }  // namespace ckgen::conv
+
+namespace ckgen {
+
+// The argument of a kernel with a function: the plan, and the arguments of the function.
+template <class Function, int DTensors>
+struct BwdWeightKernelArgs : conv::BwdWeightArgs {
+    Function function;
+    conv::BwdWeightTensor d[max_of(1, DTensors)];
+};
+
+}  // namespace ckgen

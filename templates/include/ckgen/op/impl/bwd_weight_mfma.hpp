@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
+#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/mfma_family.hpp"
 #include "ckgen/pipeline/bwd_weight_parts.hpp"
@@ -16,6 +17,8 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
+    template <class D>
+    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 };
 
 struct BwdWeightWavelet : MfmaFamily<BwdWeightFamily> {
@@ -24,6 +27,8 @@ struct BwdWeightWavelet : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::WaveletKernel<D, conv::BwdWeightParts>;
+    template <class D>
+    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 };
 
 }  // namespace ckgen::instances

@@ -1,0 +1,48 @@
+// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once.
+#pragma once
+
+#include "ckgen/epilogue/fused_weight.hpp"
+#include "ckgen/epilogue/split_k_reduce.hpp"
+
+namespace ckgen::epilogue {
+
+template <class D>
+struct BwdWeightReduceKernel {
+    using Args = typename D::KernelArgs;
+    static constexpr int launch_threads = kReduceThreads;
+    static constexpr int width = min_of(4, D::c_vector);  // neighbouring elements per thread
+    static constexpr int lds_bytes = launch_threads * 16;
+    static constexpr bool overlaps_previous = true;
+
+    static CKGEN_HD int64 elements_of(const conv::BwdWeightArgs& args) { return args.groups * args.wei_group_elements; }
+    static uint32 blocks_of(const conv::BwdWeightArgs& args) {
+        const int64 elements = elements_of(args);
+        const int64 per_block = int64{launch_threads} / reduce_lanes(elements, args.split_k) * width;
+        return static_cast<uint32>((elements + per_block - 1) / per_block);
+    }
+
+    static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
+        platform::pdl_wait();
+        const int64 elements = elements_of(args);
+        reduce_slices<width>(thread, args.partial, elements, args.split_k, reduce_lanes(elements, args.split_k),
+                             [&](int64 element, const Vec<float, width>& total) {
+                                 write_fused<D>(thread, args, place_of(args, element), element, total.data);
+                             });
+    }
+
+private:
+    // The place of an element of the weight, which is packed: groups, K, then taps and C in the layout's order.
+    static CKGEN_DEVICE WeightPlace<D::Layout::ndim> place_of(const conv::BwdWeightArgs& args, int64 element) {
+        const int64 row = element / args.n;
+        const int column = static_cast<int>(element - row * args.n);
+        const int group = static_cast<int>(row / args.m);
+        const int k = static_cast<int>(row - static_cast<int64>(group) * args.m);
+        const int inner = D::c_channels_last ? args.c : args.n / args.c;
+        const int outer = column / inner;
+        const int rest = column - outer * inner;
+        return D::c_channels_last ? WeightPlace<D::Layout::ndim>(args, group, k, outer, rest)
+                                  : WeightPlace<D::Layout::ndim>(args, group, k, rest, outer);
+    }
+};
+
+}  // namespace ckgen::epilogue
