@@ -27,7 +27,9 @@ struct BwdWeightReduceKernel {
         const int64 elements = elements_of(args);
         reduce_slices<width>(thread, args.partial, elements, args.split_k, reduce_lanes(elements, args.split_k),
                              [&](int64 element, const Vec<float, width>& total) {
-                                 write_fused<D>(thread, args, place_of(args, element), element, total.data);
+                                 const FusedInputsOf<D, width> inputs(thread, args.d, place_of(args, element));
+                                 write_fused<D>(thread, args.function, inputs,
+                                                reinterpret_cast<typename D::Wei*>(args.wei) + element, total.data);
                              });
     }
 

@@ -60,7 +60,8 @@ private:
                 sums[e] = Shape::value(thread, byte, e);
             const int tap = n / args_.c;
             const WeightPlace<D::Layout::ndim> at(args_, tile_.group, m, tap, n - tap * args_.c);
-            write_fused<D>(thread, args_, at, tile_.group * args_.wei_group_elements + offset, sums);
+            const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, at);
+            write_fused<D>(thread, args_.function, inputs, target + offset, sums);
         } else {
             write(thread, byte, target + offset);
         }

@@ -38,12 +38,4 @@ struct WeightPlace {
     }
 };
 
-// Writes the function of `Width` sums and of D to neighbouring elements of the weight, from element `offset` on.
-template <class D, int Width>
-CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const WeightPlace<D::Layout::ndim>& at, int64 offset, const float (&sums)[Width]) {
-    const FusedInputsOf<D, Width> inputs(thread, args.d, at);
-    write_fused<D>(thread, args.function, inputs, reinterpret_cast<typename D::Wei*>(args.wei) + offset, sums);
-}
-
 }  // namespace ckgen::epilogue
