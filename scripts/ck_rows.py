@@ -40,7 +40,8 @@ LAYOUTS = {
     ),
     DATA: ("NHWGK/GKYXC/NHWGC", "NDHWGK/GKZYXC/NDHWGC", "GNHWK/GKYXC/GNHWC", "GNDHWK/GKZYXC/GNDHWC"),
 }
-FUSED_LAYOUT = "NDHWGK/GKZYXC/NDHWGC"
+FUSED_LAYOUT = {WEIGHT: "NDHWGC/GKZYXC/NDHWGK", DATA: "NDHWGK/GKZYXC/NDHWGC"}
+FUSED_WEIGHT = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle"
 _TABLE = re.compile(r"using\s+(\w+)\s*=\s*std::tuple<(.*?)>;", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ROW = re.compile(r"\b(Device\w+)\s*<")
@@ -76,10 +77,15 @@ def tables_of(source: Path) -> Iterator[Table]:
                 rows = list(_rows(body))
                 kinds = {kind for kind, _ in rows}
                 for kind in sorted(kinds):
-                    table = Table(folder, name, kind, tuple(row for own, row in rows if own == kind))
+                    table = Table(folder, name, kind, tuple(_plain(row, kind) for own, row in rows if own == kind))
                     if table not in seen:
                         seen.add(table)
                         yield table
+
+
+def _plain(row: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """The arguments of a row without those of D tensors where the class of plain operators has none."""
+    return (*row[:4], *row[5:9], *row[10:]) if kind == FUSED_WEIGHT else row
 
 
 def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -114,7 +120,7 @@ def _kind_of_row(row: tuple[str, ...], operation: str) -> tuple[str, str] | str:
         return f"foreign-dtype: computes in {'/'.join(compute) or '/'.join(words)}"
     names = [TYPES[word] for word in words]
     dtype = names[0] if len(set(names)) == 1 else "_".join(names)
-    return dtype, "PassThrough" if operation == WEIGHT else row[13]
+    return dtype, row[9] if operation == WEIGHT else row[13]
 
 
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
@@ -132,7 +138,7 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
             reasons[kind] += len(SPECS)
             continue
         dtype, function = kind
-        layouts = LAYOUTS[table.folder] if function == "PassThrough" else (FUSED_LAYOUT,)
+        layouts = LAYOUTS[table.folder] if function == "PassThrough" else (FUSED_LAYOUT[table.folder],)
         for spec in SPECS:
             text = type_string(row, table.kind, spec)
             if all(text in ours.get((table.folder, layout, dtype, function), ()) for layout in layouts):

@@ -39,15 +39,16 @@ def has_row(instance: Instance) -> bool:
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
+    name = OPERATIONS[instance.operation].ck.class_of(instance.function)
+    return show(name, _values(instance), serialised=False)
 
 
 def serialised(instance: Instance) -> str | None:
-    """All template arguments; None for an operation whose rows CK's lists give as type strings.
+    """All template arguments; None for a class whose rows CK's lists give as type strings.
 
     Clusters follow from the widths as in CK's rows.
     """
-    name = OPERATIONS[instance.operation].ck.name
+    name = OPERATIONS[instance.operation].ck.class_of(instance.function)
     if name not in SERIALISED:
         return None
     return show(name, _template_values(instance, SERIALISED[name]), serialised=True)

@@ -14,8 +14,10 @@ from ckgen.operations.operation import OPERATIONS
 
 # The classes of CK's tables by name, and the names of their arguments: fields of ckgen.ck.resolve.Row, and arguments
 # that have one value in all instances.
-OPERATION_OF = {row.ck.name: row.name for row in OPERATIONS.values()}
-TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.ck.name: row.ck.type_string for row in OPERATIONS.values()}
+OPERATION_OF = {name: row.name for row in OPERATIONS.values() for name in (row.ck.name, row.ck.fused) if name}
+TYPE_STRING: Mapping[str, tuple[str, ...]] = {
+    name: OPERATIONS[operation].ck.type_string for name, operation in OPERATION_OF.items()
+}
 SERIALISED: Mapping[str, tuple[str, ...]] = {
     row.ck.name: row.ck.serialised for row in OPERATIONS.values() if row.ck.serialised
 }

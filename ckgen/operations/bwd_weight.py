@@ -111,5 +111,6 @@ BWD_WEIGHT = Operation(
             *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
             *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
         ),
+        fused="DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle",
     ),
 )

@@ -35,11 +35,17 @@ class CppClass(NamedTuple):
 @dataclass(frozen=True)
 class CkRows:
     """The class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
-    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings."""
+    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `fused` is the class
+    of instances with a function, if it is another one; its type strings have the same arguments."""
 
     name: str
     type_string: tuple[str, ...]
     serialised: tuple[str, ...] = ()
+    fused: str = ""
+
+    def class_of(self, function: str) -> str:
+        """The class of an instance with a function of this name."""
+        return self.fused if self.fused and function != PASS_THROUGH else self.name
 
 
 @dataclass(frozen=True, kw_only=True)
