@@ -57,6 +57,10 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
@@ -69,6 +73,10 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances();
@@ -91,6 +99,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhw
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances();
@@ -99,6 +111,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_b
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 }  // namespace factories
 
 namespace {
@@ -156,6 +172,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
@@ -168,6 +188,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
@@ -190,6 +214,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(),
@@ -198,6 +226,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
         })
         rows.insert(rows.end(), own.begin(), own.end());
     std::sort(rows.begin(), rows.end(), [](const FactoryRow& a, const FactoryRow& b) {

@@ -25,6 +25,10 @@ void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<bhalf_t>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<half_t>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
@@ -37,10 +41,18 @@ void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_inst
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>>>& instances);
@@ -49,6 +61,10 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
@@ -163,6 +179,54 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
 
     static auto GetInstances() {
         std::vector<std::unique_ptr<DeviceOp>> instances;
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<bhalf_t>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<half_t>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(instances);
+        }
         return instances;
     }
 };
