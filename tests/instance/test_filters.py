@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
 from ckgen.instance.filters import KEYS, Term, filtered, parse_terms, values_of
 from ckgen.operations.operation import BWD_WEIGHT
 from tests.support.specs import default_expansion, instances_of
 
 EXPANSION = default_expansion()
-WEIGHTS = instances_of(BWD_WEIGHT)
+WEIGHTS = tuple(instance for instance in instances_of(BWD_WEIGHT) if instance.function == PASS_THROUGH)
 
 
 def count(*filters: str) -> int:

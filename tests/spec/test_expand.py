@@ -73,11 +73,12 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17))
+    fused_weight = 2 * (16 * 2 * 3 + 4 * 6)
+    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17) + 2 * (2 * 7 + 2) + 1)
     depthwise = 40 + 36
-    full = weight + data + fused + ck_rows + depthwise
-    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5 + 2
-    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    full = weight + data + fused + fused_weight + ck_rows + depthwise
+    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 22, 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1
+    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 66 + 51, "hopper": 54 + 15 + hopper}
     assert sizes == {"full": full, "depthwise": depthwise, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
@@ -162,10 +163,18 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
     assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
+FUSED_LAYOUT = "NDHWGC/GKZYXC/NDHWGK"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout", "function"),
+    [(dtype, layout, "PassThrough") for dtype in DTYPES for layout in WEIGHT_LAYOUTS]
+    + [(dtype, FUSED_LAYOUT, word) for dtype in ("f16", "f32", "bf16_f32_bf16") for word in ("Bilinear", "Scale")],
+)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
-def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+def test_xdl_has_every_row_of_cks_tables_and_no_other(
+    dtype: str, layout: str, function: str, conv_spec: str
+) -> None:
     """Each row has CK's vectors, or those that tests/data/ck_rows.yaml lists with a reason."""
     differs = FACTS["differs"]
     wanted = []
@@ -176,7 +185,8 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
         as_ck_row(instance)
         for instance in default_expansion().instances
         if instance.family == "xdl" and not instance.generic and not is_ck_row(instance)
-        if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+        if (instance.dtype, instance.layout, instance.conv_spec, instance.function)
+        == (dtype, layout, conv_spec, function)
     ]
     assert len(made) == 16
     assert sorted(map(key, made)) == sorted(wanted)
@@ -229,10 +239,11 @@ def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
     made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 50 <= len(made) <= 60
+    assert 50 <= len(made) <= 66
     everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
+    assert {i.function for i in made} == {i.function for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
     assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
     assert any(i.a_vector < i.b_vector for i in made)
@@ -255,9 +266,10 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expected = [
         i.name
         for i in instances_of(BWD_WEIGHT)
+        if i.function == "PassThrough"
         if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
     ]
-    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    weights = {instance.name for instance in instances_of(BWD_WEIGHT) if instance.function == "PassThrough"}
     assert [name for name in expansion.sets["default"] if name in weights] == expected
     plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
     assert plain == set(OPERATIONS[BWD_DATA].layouts)
