@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/op/element_wise_operation.hpp"
 #include "ckgen/op/impl/planned_operator.hpp"
 
 #if CKGEN_DEVICE_PASS
