@@ -6,6 +6,7 @@ function that is applied to partial sums is found.
 from __future__ import annotations
 
 import random
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from ckgen.problems.sets import NamedProblem
 from ckgen.verify.plan import Case
 from ckgen.verify.run_tensors import Data, make_data
 from ckgen.verify.smoke import run_case
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, ROOT, compile_with, link, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -192,6 +193,18 @@ def test_d_tensors_that_do_not_fit_are_refused(
 def test_a_type_string_is_that_of_cks_class(library: Library) -> None:
     words = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<128, 64, 128, 4, Default, 8, 2, 2,"
     assert library.type_string(WIDE.name).startswith(words), library.type_string(WIDE.name)
+
+
+def test_factors_of_operands_are_factors_of_the_sum(tmp_path: Path) -> None:
+    """Operator types with Scale of the input and the output have the library's instances, which apply it once."""
+    volume = replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f16", k_per_block=32)
+    tree = write_tree(tmp_path, [replace(volume, function=name) for name in ("Scale", "Bilinear", "ConvScale")])
+    link(tmp_path, tree)
+    program = ["-I", str(tree / "include"), str(ROOT / "tests/data/operand_ops/main.cpp"), "-o", "operand_ops"]
+    compile_with(tmp_path, [*CHECKED, *program, "libckgen_conv.so", f"-Wl,-rpath,{tmp_path}"])
+    said = subprocess.run([tmp_path / "operand_ops"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[0] == "1 1 1 0 1"
+    assert said[1:] == ["scaled 0", "bilinear 0"]
 
 
 def run(library: Library, name: str, problem: ConvProblem) -> None:

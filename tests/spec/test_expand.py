@@ -73,12 +73,12 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    fused_weight = 2 * (16 * 2 * 3 + 4 * 6)
+    fused_weight = 2 * 16 * 2 * 3 + 3 * 4 * 6
     ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17) + 2 * (2 * 7 + 2) + 1)
     depthwise = 40 + 36
     full = weight + data + fused + fused_weight + ck_rows + depthwise
-    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 22, 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1
-    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 66 + 51, "hopper": 54 + 15 + hopper}
+    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 30, 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1
+    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 68 + 51, "hopper": 54 + 15 + hopper}
     assert sizes == {"full": full, "depthwise": depthwise, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
@@ -239,7 +239,7 @@ def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
     made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 50 <= len(made) <= 66
+    assert 50 <= len(made) <= 68
     everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}

@@ -61,6 +61,10 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_n
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
@@ -103,6 +107,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances();
@@ -176,6 +184,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
@@ -218,6 +230,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(),

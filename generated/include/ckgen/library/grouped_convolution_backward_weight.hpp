@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckgen/library/bwd_weight_operand_ops.hpp"
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight_multiple_d.hpp"
@@ -29,6 +30,10 @@ void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f3
 void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
@@ -53,6 +58,10 @@ void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>>>& instances);
@@ -182,11 +191,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
@@ -194,11 +209,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
@@ -206,11 +227,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<bhalf_t>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(instances);
@@ -218,11 +245,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<half_t>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f16_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<float>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::ConvScale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_conv_scale_nhwgc_gkyxc_nhwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(instances);
