@@ -69,8 +69,7 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
-    reduces: bool = True  # with a function: a second kernel adds partial sums, if there can be any
-    plain_operations: tuple[str, ...] = ()  # those for which its kernels take no function
+    own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
     has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     rule_table: tuple[Rule, ...] = field(repr=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
+from ckgen.elementwise.function import BUILTINS
 from ckgen.errors import Diagnostic, Place, did_you_mean
-from ckgen.families.registry import FAMILIES, FAMILIES_OF
+from ckgen.families.registry import FAMILIES_OF
 from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.spec.models import Axes, Spec
 from ckgen.spec.translate import Path, find_place
@@ -21,7 +21,7 @@ class ForeignWords:
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._functions = _function_names(spec.document)
-        self._known: dict[tuple[str, str, str, Path], list[Diagnostic]] = {}
+        self._known: dict[tuple[str, str, Path], list[Diagnostic]] = {}
 
     def of_group(self, index: int, layers: Sequence[tuple[Axes, Path]]) -> Iterator[Diagnostic]:
         """Problems with words that the operation does not know: in the nearest of the group's ``layers`` that gives an
@@ -42,24 +42,22 @@ class ForeignWords:
         for axis in ("layout", "dtype", "function"):
             given = [(axes, where) for axes, where in layers if getattr(axes, axis) is not None]
             for axes, where in (*given[:1], *parts):
-                yield from self._in_axis(operation, group.family, axis, axes, where)
+                yield from self._in_axis(operation, axis, axes, where)
 
-    def _in_axis(self, operation: Operation, family: str, axis: str, axes: Axes, where: Path) -> list[Diagnostic]:
-        fused = operation.name not in FAMILIES[family].plain_operations
-        owner = operation.name if fused or axis != "function" else f"{family} of {operation.name}"
-        key = (operation.name, owner, axis, where)
+    def _in_axis(self, operation: Operation, axis: str, axes: Axes, where: Path) -> list[Diagnostic]:
+        key = (operation.name, axis, where)
         if key in self._known:
             return self._known[key][:1]
         words: dict[str, Collection[str]] = {
             "layout": operation.layouts,
             "dtype": operation.dtypes,
-            "function": self._functions if fused else (PASS_THROUGH,),
+            "function": self._functions,
         }
         found = []
         for number, word in enumerate(getattr(axes, axis) or ()):
             place = find_place(self._spec.document, (*where, axis, number))
             if word not in words[axis]:
-                message = f"{owner} has no {axis} {word}"
+                message = f"{operation.name} has no {axis} {word}"
                 suggest = partial(did_you_mean, word, words[axis])
                 found.append(Diagnostic(place, f"foreign-{axis}", message, find_help=suggest))
             elif axis == "function":

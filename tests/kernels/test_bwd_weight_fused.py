@@ -47,6 +47,28 @@ INSTANCES = {
     "pointwise": replace(WIDE, layout="NDHWGC/GKZYXC/NDHWGK", conv_spec="Filter1x1Stride1Pad0"),
     "wavelet": replace(WIDE, family="wavelet", n_per_block=64, load_waves=4, math_waves=4, a_vector=2, b_vector=2, c_vector=2, stages=4),
 }
+HOPPER = ("sm_90a",)
+# The other families; those of Hopper are executed on the host too.
+DEPTHWISE = Instance(
+    *("depthwise", "NHWGC/GKYXC/NHWGK", "f16", "Default", 3, 32, 256, 1, 0, 4, 4, 1, 1, 3), function="Bilinear"
+)
+TMA = Instance(
+    *("wavelet_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 64, 64, 2, 2, 8, 64, 2, 6), function="Bilinear", archs=HOPPER
+)
+HALO = Instance(
+    *("halo", "NHWGC/GKYXC/NHWGK", "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6), function="Bilinear", archs=HOPPER
+)
+OTHERS = {
+    "depthwise": DEPTHWISE,
+    "depthwise rows": replace(
+        DEPTHWISE, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16_f32_bf16", m_per_block=7, n_per_block=64, k_per_block=128,
+        stages=1, function="Mixture"
+    ),
+    "wavelet_tma": TMA,
+    "wavelet_tma f32": replace(TMA, dtype="bf16_f32_bf16", function="Mixture"),
+    "halo": HALO,
+    "halo f32": replace(HALO, dtype="bf16_f32_bf16", function="Mixture"),
+}
 ROUNDS = 8
 
 
@@ -67,6 +89,38 @@ def draw(instance: Instance, rng: random.Random) -> ConvProblem:
     )
     sizes: dict[str, Any] = {"groups": rng.randint(1, 3), "batch": rng.randint(1, 4), "k": k, "c": c}
     return make_problem(**sizes, filter=filter_, input=input_, stride=stride, dilation=dilation, pad=pad)
+
+
+def draw_other(instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem that the instance takes."""
+    sizes: dict[str, Any] = {"batch": rng.randint(1, 3), "filter": [3] * instance.ndim, "pad": rng.randint(0, 2)}
+    sizes["input"] = [rng.randint(4, 9) for _ in range(instance.ndim)]
+    if instance.family == "depthwise":
+        sizes |= {"groups": 4 * rng.choice([1, 5, 17]), "k": 1, "c": 1, "dilation": rng.randint(1, 2)}
+    elif instance.family == "halo":
+        sizes |= {"groups": rng.choice([1, 3, 9]), "k": 8, "c": 8}
+    else:
+        sizes |= {"groups": rng.randint(1, 2), "k": 8 * rng.choice([1, 3, 11]), "c": 64 * rng.choice([1, 2])}
+        sizes["stride"] = rng.randint(1, 2)
+    return make_problem(**sizes)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("others")
+    return Library(link(folder, write_tree(folder, tuple(OTHERS.values()), (MIXTURE,)), CHECKED))
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_random_problems_of_other_families_are_right(others: Library, kind: str) -> None:
+    instance, rng = OTHERS[kind], random.Random(kind)
+    function = others.function_of(instance.name)
+    for split_k in [1, 2, 5, -1, 1, 3]:
+        problem = draw_other(instance, rng)
+        data = make_data(problem, instance.dtype, 3, BWD_WEIGHT, function)
+        case = Case(instance.name, NamedProblem("random", problem), split_k, twice=True)
+        row = run_case(others, case, data, seed=split_k + 1)
+        assert row.ok, row
 
 
 @pytest.fixture(scope="module")

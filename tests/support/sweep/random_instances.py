@@ -99,9 +99,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     """Keys of a group; each optional key is sometimes absent."""
     operation = OPERATIONS[kind.operation]
     values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
-    if kind.operation not in FAMILIES[kind.family].plain_operations:
-        functions = FUNCTIONS if "G_NHW_C" in operation.own_d_layouts else [name for name in FUNCTIONS if name != "Gate"]
-        values["function"] = rng.choice((PASS_THROUGH, rng.choice(functions)))
+    functions = FUNCTIONS if "G_NHW_C" in operation.own_d_layouts else [name for name in FUNCTIONS if name != "Gate"]
+    values["function"] = rng.choice((PASS_THROUGH, rng.choice(functions)))
     if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values

@@ -5,19 +5,22 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
 
-// Rounds and stores the weights of one thread of the math role.
-template <class Wei>
+// Applies the function, rounds and stores the weights of one thread of the math role.
+template <class D>
 class WgmmaStore {
+    using Args = typename D::KernelArgs;
+    using Wei = typename D::Wei;
+
 public:
     // `id` counts the threads of the math role.
-    CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const conv::BwdWeightArgs& p,
-                            const conv::BwdWeightTile& tile, int id)
-        : thread_(thread), lane_(id % platform::kExchangeLanes), columns_(p.n - tile.n_first),
+    CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const Args& p, const conv::BwdWeightTile& tile, int id)
+        : thread_(thread), args_(p), tile_(tile), lane_(id % platform::kExchangeLanes), columns_(p.n - tile.n_first),
           eight_rows_(static_cast<int64>(p.n) * 8) {
         const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0);
         rows_ = p.m - row;
@@ -39,9 +42,8 @@ public:
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
             if(8 * half < rows_ && 8 * block < columns_)
-                thread_.global_store(
-                    target_ + half * eight_rows_ + 8 * block + lane_ % 4 * 2,
-                    Vec<Wei, 2>{Convert<Wei>::from(acc[2 * half]), Convert<Wei>::from(acc[2 * half + 1])});
+                thread_.global_store(target_ + half * eight_rows_ + 8 * block + lane_ % 4 * 2,
+                                     rounded(block, half, acc + 2 * half));
     }
 
 private:
@@ -62,15 +64,35 @@ private:
             int32 words[4];
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
-                words[i] = __builtin_bit_cast(int32, Vec<Wei, 2>{Convert<Wei>::from(acc[4 * i + 2 * half]),
-                                                                 Convert<Wei>::from(acc[4 * i + 2 * half + 1])});
+                words[i] = __builtin_bit_cast(int32, rounded(4 * quad + i, half, acc + 4 * i + 2 * half));
             exchange_lanes(thread_, lane_, words);
             if(8 * half < rows_ && 32 * quad < columns_)
                 thread_.global_store(target_ + half * eight_rows_ + 32 * quad + lane_ % 4 * 8,
                                      Vec<int32, 4>{words[0], words[1], words[2], words[3]});
         }
     }
+    // The weights of two neighbouring columns of block `block`, in the upper or lower of the thread's two rows.
+    CKGEN_DEVICE Vec<Wei, 2> rounded(int block, int half, const float* sums) const {
+        if constexpr(D::fused) {
+            FusedInputsOf<D, 2> inputs{};
+            const int column = 8 * block + lane_ % 4 * 2;
+            if(8 * half < rows_ && column < columns_) {
+                const int n = tile_.n_first + column;
+                const int tap = n / args_.c;
+                const WeightPlace<D::Layout::ndim> at(args_, tile_.group, args_.m - rows_ + 8 * half, tap,
+                                                      n - tap * args_.c);
+                inputs = FusedInputsOf<D, 2>(thread_, args_.d, at);
+            }
+            return {Convert<Wei>::from(inputs.apply(args_.function, 0, sums[0])),
+                    Convert<Wei>::from(inputs.apply(args_.function, 1, sums[1]))};
+        } else {
+            return {Convert<Wei>::from(sums[0]), Convert<Wei>::from(sums[1])};
+        }
+    }
+
     const platform::Thread& thread_;
+    const Args& args_;
+    const conv::BwdWeightTile& tile_;
     int lane_;
     int32 rows_, columns_;  // of the weight, from the thread's first on
     int64 eight_rows_;
