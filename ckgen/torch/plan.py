@@ -6,7 +6,7 @@ are passed through unchanged, so that PyTorch need not be imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,8 +14,9 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
-from ckgen.library.library import Library
+from ckgen.library.library import Library, Prepared
 from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.candidates import Choice
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
@@ -24,7 +25,6 @@ _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTor
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
-Start = Callable[[int, int, int, int, int], None]
 Lengths = tuple[int, ...]
 # Stride, padding, dilation, groups.
 Geometry = tuple[Lengths, Lengths, Lengths, int]
@@ -44,8 +44,7 @@ class Step(NamedTuple):
     """One gradient: ``start(in, wei, out, workspace, stream)`` writes all of a tensor of ``shape`` and ``strides``,
     which is then copied to the strides ``reordered`` if these are given. Without a ``start``, the gradient is zero."""
 
-    start: Start | None
-    workspace_bytes: int
+    start: Prepared | None
     shape: Lengths
     strides: Lengths
     reordered: Lengths | None
@@ -105,36 +104,48 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     if not all(prod(seen.shape) for seen in tensors):
         if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
-        zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
+        zeros = [_step(None, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
-    reads = _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
+    reads = _reads(asked)
     data = _attempt(library, asked, "in", reads) if wanted[0] else None
     weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
-    readers = data or weight, weight, data
-    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
-    by_pytorch = wanted[0] and data is None, wanted[1] and weight is None
-    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+    return _plan(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
 
 
 def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
     """One gradient by the library; None if it is left to PyTorch."""
-    like = asked.tensor(written)
     try:
-        start, size = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu)
+        return next(_steps(library, asked, written, reads, 1))[1]
     except (UnsupportedProblem, ProblemError) as error:
         if asked.fallback:
             return None
         if isinstance(error, UnsupportedProblem):
             raise UnsupportedProblem(error.instance, error.reason, _HELP) from error
         raise
-    return _step(start, size, like)
 
 
-def _prepared(
-    library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
-) -> tuple[Start, int]:
-    """The start function of the library's choice for tensors that are read like this, and its bytes of workspace."""
+def one_gradient(library: Library, asked: Request, most: int) -> Iterator[tuple[Choice, Plan]]:
+    """Plans for the one wanted gradient by the library's ``most`` best candidates, the probably fastest first. Raise
+    as ``make_plan`` does."""
+    _check(library, asked)
+    at = asked.wanted.index(True)
+    reads = _reads(asked)
+    for choice, step in _steps(library, asked, ("in", "wei")[at], reads, most):
+        yield choice, _plan(*((step, None) if at == 0 else (None, step)), (False, False), reads)
+
+
+def _plan(data: Step | None, weight: Step | None, by_pytorch: tuple[bool, bool], reads: Sequence[_Read]) -> Plan:
+    readers = data or weight, weight, data
+    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
+    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+
+
+def _steps(
+    library: Library, asked: Request, written: TensorName, reads: Sequence[_Read], most: int
+) -> Iterator[tuple[Choice, Step]]:
+    """One gradient by each of the library's ``most`` best candidates for tensors that are read like this."""
     operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
+    problem, dtype = _problem(asked), _dtype(asked, written)
     layout = operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
     for tensor in operation.read:
@@ -143,10 +154,14 @@ def _prepared(
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
-    with library.memory.using(gpu):
-        choice = library.candidates_for(described, dtype, layout, None, addresses, 1, operation=operation.name)[0]
-        described.split_k = choice.split_k
-        return library.prepare(choice.name, described)
+    with library.memory.using(asked.gpu):
+        choices = library.candidates_for(described, dtype, layout, None, addresses, most, operation=operation.name)
+    for choice in choices:
+        own = CProblem.from_buffer_copy(described)
+        own.split_k = choice.split_k
+        with library.memory.using(asked.gpu):
+            start = library.prepare(choice.name, own)
+        yield choice, _step(start, asked.tensor(written))
 
 
 def _check(library: Library, asked: Request) -> None:
@@ -205,17 +220,40 @@ def _problem(asked: Request) -> ConvProblem:
     return problem
 
 
-def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
+def _step(start: Prepared | None, like: Seen) -> Step:
     """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
     written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
     shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
-    return Step(start, workspace_bytes, shape, strides, reordered, like.dtype)
+    return Step(start, shape, strides, reordered, like.dtype)
+
+
+def _reads(asked: Request) -> tuple[_Read, _Read, _Read]:
+    return _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
 
 
 def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> _Read:
     strides = view(seen.shape, seen.stride)
     return _Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else _Read(packed(seen.shape), 0, False)
+
+
+def words(plan: Plan) -> list[int]:
+    """The plan as binding.cpp reads it. The plan must outlive its use: addresses in it are those of its steps."""
+    found: list[int] = []
+    for strides in plan.copies:
+        found += _counted(strides)
+    for step in (plan.data, plan.weight):
+        if step is None:
+            found.append(0)
+            continue
+        found += [1 if step.start is None else 2, *_counted(step.strides), *_counted(step.reordered)]
+        if step.start is not None:
+            found += [*step.start.entry(), step.start.workspace_bytes]
+    return found
+
+
+def _counted(values: Lengths | None) -> list[int]:
+    return [len(values or ()), *(values or ())]
 
 
 def packed(shape: Lengths) -> Lengths:
