@@ -53,7 +53,7 @@ DEPTHWISE = Instance(
     *("depthwise", "NHWGC/GKYXC/NHWGK", "f16", "Default", 3, 32, 256, 1, 0, 4, 4, 1, 1, 3), function="Bilinear"
 )
 TMA = Instance(
-    *("wavelet_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 64, 64, 2, 2, 8, 64, 2, 6), function="Bilinear", archs=HOPPER
+    *("wavelet_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 64, 64, 2, 2, 8, 8, 2, 6), function="Bilinear", archs=HOPPER
 )
 HALO = Instance(
     *("halo", "NHWGC/GKYXC/NHWGK", "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6), function="Bilinear", archs=HOPPER
@@ -100,7 +100,7 @@ def draw_other(instance: Instance, rng: random.Random) -> ConvProblem:
     elif instance.family == "halo":
         sizes |= {"groups": rng.choice([1, 3, 9]), "k": 8, "c": 8}
     else:
-        sizes |= {"groups": rng.randint(1, 2), "k": 8 * rng.choice([1, 3, 11]), "c": 64 * rng.choice([1, 2])}
+        sizes |= {"groups": rng.randint(1, 2), "k": 8 * rng.choice([1, 3, 11]), "c": 8 * rng.choice([1, 3, 8, 16])}
         sizes["stride"] = rng.randint(1, 2)
     return make_problem(**sizes)
 
