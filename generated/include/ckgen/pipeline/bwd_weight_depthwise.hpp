@@ -370,9 +370,10 @@ private:
         using Wei = typename D::Wei;
         Wei* const target = reinterpret_cast<Wei*>(problem_.wei) + element;
         if constexpr(D::fused) {
-            const epilogue::WeightPlace<ndim> at(problem_, group, k, tap, 0);
-            const epilogue::FusedInputsOf<D, 1> inputs(thread_, problem_.d, at);
-            epilogue::write_fused<D>(thread_, problem_.function, inputs, target, {total});
+            const typename D::KernelArgs& near = thread_.reload_kernel_args(args_).problem;
+            const epilogue::WeightPlace<ndim> at(near, group, k, tap, 0);
+            const epilogue::FusedInputsOf<D, 1> inputs(thread_, near.d, at);
+            epilogue::write_fused<D>(thread_, near.function, inputs, target, {total});
         } else {
             thread_.global_store(target, Convert<Wei>::from(total));
         }
