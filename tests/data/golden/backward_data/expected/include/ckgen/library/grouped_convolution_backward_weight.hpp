@@ -6,8 +6,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckgen/library/bwd_weight_operand_ops.hpp"
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_weight_multiple_d.hpp"
+#include "ckgen/op/functions.hpp"
 
 // clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
@@ -28,6 +31,23 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(instances);
         }
+        return instances;
+    }
+};
+
+// In a list of its own, because CK has a class of its own for functions and D tensors.
+template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class DsLayout,
+          class InDataType, class WeiDataType, class OutDataType, class DsDataType, class Function, class ComputeTypeA,
+          class ComputeTypeB>
+struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<
+    NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType, OutDataType, DsDataType,
+    element_wise::PassThrough, Function, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>> {
+    using DeviceOp = DeviceGroupedConvBwdWeightMultipleD<
+        NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType, OutDataType, DsDataType,
+        element_wise::PassThrough, Function, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>;
+
+    static auto GetInstances() {
+        std::vector<std::unique_ptr<DeviceOp>> instances;
         return instances;
     }
 };
