@@ -138,9 +138,7 @@ std::vector<T> initial(int64 count, int how, unsigned seed) {
     std::uniform_int_distribution<int> integers(-5, 4);
     std::uniform_real_distribution<float> decimals(-0.5f, 0.5f);
     for(T& value : values)
-        value = how == 0   ? T{0}
-                : how == 1 ? static_cast<T>(integers(random))
-                           : static_cast<T>(decimals(random));
+        value = how == 0 ? T{0} : how == 1 ? static_cast<T>(integers(random)) : static_cast<T>(decimals(random));
     return values;
 }
 

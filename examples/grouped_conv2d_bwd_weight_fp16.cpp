@@ -5,5 +5,6 @@
 
 int main(int argc, char** argv) {
     using namespace example;
-    return client<layout::GNHWC_GKYXC_GNHWK, dtype::f16>(argc, argv, {32, 256, 192, 192, 3, 3, 28, 28, 1, 1, 1, 1, 1, 1, 1, 1});
+    return client<layout::GNHWC_GKYXC_GNHWK, dtype::f16>(argc, argv,
+                                                         {32, 256, 192, 192, 3, 3, 28, 28, 1, 1, 1, 1, 1, 1, 1, 1});
 }

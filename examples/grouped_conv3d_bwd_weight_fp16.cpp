@@ -5,5 +5,6 @@
 
 int main(int argc, char** argv) {
     using namespace example;
-    return client<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>(argc, argv, {8, 64, 128, 128, 3, 3, 3, 28, 28, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+    return client<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>(
+        argc, argv, {8, 64, 128, 128, 3, 3, 3, 28, 28, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
 }

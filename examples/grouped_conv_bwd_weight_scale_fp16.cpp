@@ -5,5 +5,6 @@
 
 int main(int argc, char** argv) {
     using namespace example;
-    return client<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>(argc, argv, {32, 32, 32, 32, 3, 3, 3, 14, 14, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, functions::Scale(2.f));
+    return client<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>(
+        argc, argv, {32, 32, 32, 32, 3, 3, 3, 14, 14, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, functions::Scale(2.f));
 }

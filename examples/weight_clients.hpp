@@ -110,8 +110,8 @@ private:
     float run(Op& op) const {
         const std::vector<Wei> poison(d_.size(), static_cast<Wei>(NAN));
         const OnDevice in(in_), out(out_), d(d_), wei(poison);
-        const auto argument = make_argument(op, in.GetDeviceBuffer(), wei.GetDeviceBuffer(), out.GetDeviceBuffer(),
-                                            d.GetDeviceBuffer());
+        const auto argument =
+            make_argument(op, in.GetDeviceBuffer(), wei.GetDeviceBuffer(), out.GetDeviceBuffer(), d.GetDeviceBuffer());
         const SimpleDeviceMem workspace(op.GetWorkSpaceSize(argument.get()));
         op.SetWorkSpacePointer(argument.get(), workspace.GetDeviceBuffer());
         if(!op.IsSupportedArgument(argument.get()))

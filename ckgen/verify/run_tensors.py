@@ -24,9 +24,10 @@ from ckgen.verify.reference_fused import DTensor, fused
 class Data:
     """Operands of a kernel and its expected result.
 
-    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the result's axes, C last, or G,
-    C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a kernel's
-    result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product can have.
+    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the result's axes, C last, or
+    G, C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a
+    kernel's result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product
+    can have.
     """
 
     tensors: Mapping[TensorName, Array]

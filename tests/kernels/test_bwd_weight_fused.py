@@ -45,7 +45,9 @@ INSTANCES = {
     "3d": replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16_f32_bf16", k_per_block=32),
     "wide": WIDE,
     "pointwise": replace(WIDE, layout="NDHWGC/GKZYXC/NDHWGK", conv_spec="Filter1x1Stride1Pad0"),
-    "wavelet": replace(WIDE, family="wavelet", n_per_block=64, load_waves=4, math_waves=4, a_vector=2, b_vector=2, c_vector=2, stages=4),
+    "wavelet": replace(
+        WIDE, family="wavelet", n_per_block=64, load_waves=4, math_waves=4, a_vector=2, b_vector=2, c_vector=2, stages=4
+    ),
 }
 HOPPER = ("sm_90a",)
 # The other families; those of Hopper are executed on the host too.
@@ -53,7 +55,9 @@ DEPTHWISE = Instance(
     *("depthwise", "NHWGC/GKYXC/NHWGK", "f16", "Default", 3, 32, 256, 1, 0, 4, 4, 1, 1, 3), function="Bilinear"
 )
 TMA = Instance(
-    *("wavelet_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 64, 64, 2, 2, 8, 8, 2, 6), function="Bilinear", archs=HOPPER
+    *("wavelet_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 64, 64, 2, 2, 8, 8, 2, 6),
+    function="Bilinear",
+    archs=HOPPER,
 )
 HALO = Instance(
     *("halo", "NHWGC/GKYXC/NHWGK", "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6), function="Bilinear", archs=HOPPER
@@ -61,8 +65,14 @@ HALO = Instance(
 OTHERS = {
     "depthwise": DEPTHWISE,
     "depthwise rows": replace(
-        DEPTHWISE, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16_f32_bf16", m_per_block=7, n_per_block=64, k_per_block=128,
-        stages=1, function="Mixture"
+        DEPTHWISE,
+        layout="NDHWGC/GKZYXC/NDHWGK",
+        dtype="bf16_f32_bf16",
+        m_per_block=7,
+        n_per_block=64,
+        k_per_block=128,
+        stages=1,
+        function="Mixture",
     ),
     "wavelet_tma": TMA,
     "wavelet_tma f32": replace(TMA, dtype="bf16_f32_bf16", function="Mixture"),
@@ -234,9 +244,7 @@ def gradient_of(data: Data, kind: str) -> Any:
         ({"stride": (3, -8)}, "[overflow] D0 stride 3 is -8"),
     ],
 )
-def test_d_tensors_that_do_not_fit_are_refused(
-    library: Library, change: dict[str, tuple[int, int]], rule: str
-) -> None:
+def test_d_tensors_that_do_not_fit_are_refused(library: Library, change: dict[str, tuple[int, int]], rule: str) -> None:
     described = library.describe(WIDE.name, PROBLEM)
     for what, (axis, value) in change.items():
         getattr(described.d[0], f"{what}s")[axis] = value

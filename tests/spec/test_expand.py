@@ -172,9 +172,7 @@ FUSED_LAYOUT = "NDHWGC/GKZYXC/NDHWGK"
     + [(dtype, FUSED_LAYOUT, word) for dtype in ("f16", "f32", "bf16_f32_bf16") for word in ("Bilinear", "Scale")],
 )
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
-def test_xdl_has_every_row_of_cks_tables_and_no_other(
-    dtype: str, layout: str, function: str, conv_spec: str
-) -> None:
+def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, function: str, conv_spec: str) -> None:
     """Each row has CK's vectors, or those that tests/data/ck_rows.yaml lists with a reason."""
     differs = FACTS["differs"]
     wanted = []

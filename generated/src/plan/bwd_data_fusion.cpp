@@ -10,10 +10,9 @@ std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fu
         return {};
     for(std::size_t i = 0; i < t.d.size(); ++i)
         if(!Pointwise(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim).possible)
-            return refuse("conv-spec", "D" + std::to_string(i) +
-                                           " has gaps between positions or repeats some of them; " +
-                                           "Filter1x1Stride1Pad0 needs them one after the other, or one value per " +
-                                           "channel");
+            return refuse("conv-spec",
+                          "D" + std::to_string(i) + " has gaps between positions or repeats some of them; " +
+                              "Filter1x1Stride1Pad0 needs them one after the other, or one value per " + "channel");
     return {};
 }
 

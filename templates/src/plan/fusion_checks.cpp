@@ -36,8 +36,8 @@ std::string check_extents(const DTensorTraits& traits, const Problem& p, TensorN
         const int64 stride = shape.strides[i];
         const bool spreads = i != 2 && length == 1;
         if(length != result.lengths[i] && !spreads)
-            return refuse("d-shape", name + " length " + number(i) + " is " + number(length) + ", the " + word_of(written) +
-                                         "'s is " + number(result.lengths[i]) +
+            return refuse("d-shape", name + " length " + number(i) + " is " + number(length) + ", the " +
+                                         word_of(written) + "'s is " + number(result.lengths[i]) +
                                          (i == 2 ? "" : "; 1 repeats one value"));
         if(stride < 0 || stride > kMaxStride)
             return refuse("overflow",

@@ -15,8 +15,8 @@ namespace {
 
 using Layout = layout::NDHWGC_GKZYXC_NDHWGK;
 template <class In, class Wei, class Out>
-using Plain = device::DeviceGroupedConvBwdWeight<3, Layout::In, Layout::Wei, Layout::Out, half_t, half_t, half_t, In,
-                                                 Wei, Out>;
+using Plain =
+    device::DeviceGroupedConvBwdWeight<3, Layout::In, Layout::Wei, Layout::Out, half_t, half_t, half_t, In, Wei, Out>;
 template <class In, class Wei, class Out, class Ds = Tuple<>, class Types = Tuple<>>
 using Fused = device::DeviceGroupedConvBwdWeightMultipleD<3, Layout::In, Layout::Wei, Layout::Out, Ds, half_t, half_t,
                                                           half_t, Types, In, Wei, Out>;
@@ -59,8 +59,9 @@ double worst(Op& op, const typename device::BaseArgument& made, std::vector<half
 int main() {
     using Op = Plain<Scale, PassThrough, Scale>;
     using Both = Fused<Scale, Bilinear, UnaryConvert, Residual, Half>;
-    std::printf("%zu %zu %zu %zu %zu\n", instances<Op>().size(), instances<Plain<PassThrough, Scale, PassThrough>>().size(),
-                instances<Both>().size(), instances<Plain<Clip, PassThrough, PassThrough>>().size(),
+    std::printf("%zu %zu %zu %zu %zu\n", instances<Op>().size(),
+                instances<Plain<PassThrough, Scale, PassThrough>>().size(), instances<Both>().size(),
+                instances<Plain<Clip, PassThrough, PassThrough>>().size(),
                 instances<Fused<Scale, ConvScale, Scale>>().size());
     std::vector<half_t> in(images * channels * positions), out(images * outputs * positions), wei(outputs * channels);
     for(std::size_t i = 0; i < in.size(); ++i)
@@ -75,16 +76,16 @@ int main() {
     const Op::Lengths wei_s{outputs * channels, channels, 1, channels, channels, channels};
     const Op::Spatial one{1, 1, 1}, none{0, 0, 0};
     for(const auto& op : instances<Op>()) {
-        const auto argument = op->MakeArgumentPointer(in.data(), wei.data(), out.data(), in_l, strides(channels), wei_l,
-                                                      wei_s, out_l, strides(outputs), one, one, none, none, Scale{2.f},
-                                                      PassThrough{}, Scale{1.5f}, 2);
+        const auto argument =
+            op->MakeArgumentPointer(in.data(), wei.data(), out.data(), in_l, strides(channels), wei_l, wei_s, out_l,
+                                    strides(outputs), one, one, none, none, Scale{2.f}, PassThrough{}, Scale{1.5f}, 2);
         std::printf("scaled %g\n", worst(*op, *argument, wei, in, out, 3., 0.));
     }
     for(const auto& op : instances<Both>()) {  // the weight is the D tensor itself
-        const auto argument = op->MakeArgumentPointer(
-            in.data(), wei.data(), out.data(), {wei.data()}, in_l, strides(channels), wei_l, wei_s, out_l,
-            strides(outputs), {wei_l}, {wei_s}, one, one, none, none, Scale{2.f}, Bilinear{0.5f, 0.25f}, UnaryConvert{},
-            1);
+        const auto argument =
+            op->MakeArgumentPointer(in.data(), wei.data(), out.data(), {wei.data()}, in_l, strides(channels), wei_l,
+                                    wei_s, out_l, strides(outputs), {wei_l}, {wei_s}, one, one, none, none, Scale{2.f},
+                                    Bilinear{0.5f, 0.25f}, UnaryConvert{}, 1);
         std::printf("bilinear %g\n", worst(*op, *argument, wei, in, out, 1., 0.25));
     }
 }

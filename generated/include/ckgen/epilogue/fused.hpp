@@ -37,7 +37,8 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     CKGEN_DEVICE FusedInputs(const platform::Thread& thread, const Tensor* tensors, const Place& at)
         : others(thread, tensors + 1, at) {
         const Tensor& d = *tensors;
-        const int64 offset = at.template offset<layout::one_a_channel<Layout>, layout::channels_last<Layout>>(d.strides);
+        const int64 offset =
+            at.template offset<layout::one_a_channel<Layout>, layout::channels_last<Layout>>(d.strides);
         const T* first = reinterpret_cast<const T*>(d.data) + offset;
         CKGEN_UNROLL
         for(int i = 0; i < Width / piece; ++i)
@@ -55,8 +56,8 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
 template <class D, int Width>
 using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
 
-// Writes the function of `Width` sums and of D to neighbouring channels of the result, from `target` on. The thread that
-// writes these elements has read the same elements of D before, so that a D tensor may be the result itself.
+// Writes the function of `Width` sums and of D to neighbouring channels of the result, from `target` on. The thread
+// that writes these elements has read the same elements of D before, so that a D tensor may be the result itself.
 template <class D, class Result, int Width>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
                               const FusedInputsOf<D, Width>& inputs, Result* target, const float (&sums)[Width]) {

@@ -22,7 +22,7 @@ namespace ckgen::pipeline {
 
 template <class D>
 struct HaloArgs {
-    platform::TensorMap out, in;  // boxes of a step's rows; see HaloFamily
+    platform::TensorMap out, in;     // boxes of a step's rows; see HaloFamily
     typename D::KernelArgs problem;  // k_tiles counts steps
     conv::HaloGeometry rings;
 };
@@ -151,7 +151,8 @@ struct HaloKernel {
             platform::barrier_of(1, D::block_size);
             const conv::BwdWeightArgs& p = args_.problem;
             if(p.partial != nullptr)
-                write<false>(thread, tile, p.partial + static_cast<int64>(tile.split) * p.groups * p.wei_group_elements);
+                write<false>(thread, tile,
+                             p.partial + static_cast<int64>(tile.split) * p.groups * p.wei_group_elements);
             else
                 write<D::fused>(thread, tile, reinterpret_cast<Wei*>(p.wei));
         }

@@ -75,8 +75,8 @@ CKGEN_DEVICE void reduce_slices(const platform::Thread& thread, const float* par
     const int first = lane * share;
     Vec<float, Width> total{};
     if(there && first < split_k)
-        total = sum_slices<Width>(thread, partial + element + first * elements, elements,
-                                  min_of(share, split_k - first));
+        total =
+            sum_slices<Width>(thread, partial + element + first * elements, elements, min_of(share, split_k - first));
     if(lanes > 1) {
         thread.lds_store(thread.thread_id() * Width * 4, total);
         thread.barrier();

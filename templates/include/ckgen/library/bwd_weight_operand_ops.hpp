@@ -24,9 +24,9 @@ auto wrapped_instances() {
 
 template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType, class WeiDataType,
           class OutDataType, class InOp, class WeiOp, class OutOp, class ComputeTypeA, class ComputeTypeB>
-struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout,
-                                                                 InDataType, WeiDataType, OutDataType, InOp, WeiOp,
-                                                                 OutOp, ComputeTypeA, ComputeTypeB>> {
+struct DeviceOperationInstanceFactory<
+    DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType, InOp,
+                               WeiOp, OutOp, ComputeTypeA, ComputeTypeB>> {
     using DeviceOp = DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
                                                 OutDataType, InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>;
     static auto GetInstances() { return wrapped_instances<DeviceOp, kHasOperandOps<InOp, WeiOp, OutOp>>(); }
@@ -38,10 +38,9 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
 struct DeviceOperationInstanceFactory<
     DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType,
                                         OutDataType, DsDataType, InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>> {
-    using DeviceOp =
-        DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType,
-                                            WeiDataType, OutDataType, DsDataType, InOp, WeiOp, OutOp, ComputeTypeA,
-                                            ComputeTypeB>;
+    using DeviceOp = DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout,
+                                                         InDataType, WeiDataType, OutDataType, DsDataType, InOp, WeiOp,
+                                                         OutOp, ComputeTypeA, ComputeTypeB>;
     static auto GetInstances() { return wrapped_instances<DeviceOp, kHasOperandOps<InOp, WeiOp, OutOp>>(); }
 };
 

@@ -31,9 +31,8 @@ inline element_wise::ConvScale of_scaled_sum(const element_wise::ConvScale& f, f
 template <class InOp, class WeiOp, class OutOp, class = void>
 inline constexpr bool kHasOperandOps = false;
 template <class InOp, class WeiOp, class OutOp>
-inline constexpr bool kHasOperandOps<InOp, WeiOp, OutOp,
-                                     decltype(factor_of(InOp{}), factor_of(OutOp{}), of_scaled_sum(WeiOp{}, 1.f),
-                                              void())> = true;
+inline constexpr bool kHasOperandOps<
+    InOp, WeiOp, OutOp, decltype(factor_of(InOp{}), factor_of(OutOp{}), of_scaled_sum(WeiOp{}, 1.f), void())> = true;
 
 // An operator that is wrapped in another interface.
 template <class Interface, class Inner>
@@ -62,23 +61,22 @@ class BwdWeightOperandOps;
 template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class DsLayout, class InDataType,
           class WeiDataType, class OutDataType, class DsDataType, class InOp, class WeiOp, class OutOp,
           class ComputeTypeA, class ComputeTypeB>
-class BwdWeightOperandOps<DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout,
-                                                              InDataType, WeiDataType, OutDataType, DsDataType, InOp,
-                                                              WeiOp, OutOp, ComputeTypeA, ComputeTypeB>>
-    final
-    : public WrappedOperator<
-          DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType,
-                                              WeiDataType, OutDataType, DsDataType, InOp, WeiOp, OutOp, ComputeTypeA,
-                                              ComputeTypeB>,
-          DeviceGroupedConvBwdWeightMultipleD<
-              NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType, OutDataType, DsDataType,
-              element_wise::PassThrough, decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough, ComputeTypeA,
-              ComputeTypeB>> {
+class BwdWeightOperandOps<
+    DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType,
+                                        OutDataType, DsDataType, InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>>
+    final : public WrappedOperator<
+                DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType,
+                                                    WeiDataType, OutDataType, DsDataType, InOp, WeiOp, OutOp,
+                                                    ComputeTypeA, ComputeTypeB>,
+                DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType,
+                                                    WeiDataType, OutDataType, DsDataType, element_wise::PassThrough,
+                                                    decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough,
+                                                    ComputeTypeA, ComputeTypeB>> {
 public:
-    using Inner = DeviceGroupedConvBwdWeightMultipleD<
-        NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType, WeiDataType, OutDataType, DsDataType,
-        element_wise::PassThrough, decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough, ComputeTypeA,
-        ComputeTypeB>;
+    using Inner = DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout, InDataType,
+                                                      WeiDataType, OutDataType, DsDataType, element_wise::PassThrough,
+                                                      decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough,
+                                                      ComputeTypeA, ComputeTypeB>;
     using Lengths = typename Inner::LongLengths;
     using Spatial = typename Inner::LongSpatial;
     using WrappedOperator<DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, DsLayout,
@@ -89,15 +87,16 @@ public:
                                               WeiDataType, OutDataType, DsDataType, InOp, WeiOp, OutOp, ComputeTypeA,
                                               ComputeTypeB>::MakeArgumentPointer;
 
-    std::unique_ptr<BaseArgument>
-    MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
-                        const std::array<const void*, Inner::NumDTensor>& p_ds, const Lengths& in_lengths,
-                        const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides,
-                        const Lengths& out_lengths, const Lengths& out_strides,
-                        const std::array<Lengths, Inner::NumDTensor>& ds_lengths,
-                        const std::array<Lengths, Inner::NumDTensor>& ds_strides, const Spatial& strides,
-                        const Spatial& dilations, const Spatial& left_pads, const Spatial& right_pads, InOp in_op,
-                        WeiOp wei_op, OutOp out_op, index_t split_k) override {
+    std::unique_ptr<BaseArgument> MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
+                                                      const std::array<const void*, Inner::NumDTensor>& p_ds,
+                                                      const Lengths& in_lengths, const Lengths& in_strides,
+                                                      const Lengths& wei_lengths, const Lengths& wei_strides,
+                                                      const Lengths& out_lengths, const Lengths& out_strides,
+                                                      const std::array<Lengths, Inner::NumDTensor>& ds_lengths,
+                                                      const std::array<Lengths, Inner::NumDTensor>& ds_strides,
+                                                      const Spatial& strides, const Spatial& dilations,
+                                                      const Spatial& left_pads, const Spatial& right_pads, InOp in_op,
+                                                      WeiOp wei_op, OutOp out_op, index_t split_k) override {
         return this->inner_->MakeArgumentPointer(
             p_in, p_wei, p_out, p_ds, in_lengths, in_strides, wei_lengths, wei_strides, out_lengths, out_strides,
             ds_lengths, ds_strides, strides, dilations, left_pads, right_pads, {},
@@ -108,24 +107,23 @@ public:
 // Without D tensors: operations of all three.
 template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType, class WeiDataType,
           class OutDataType, class InOp, class WeiOp, class OutOp, class ComputeTypeA, class ComputeTypeB>
-class BwdWeightOperandOps<DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType,
-                                                     WeiDataType, OutDataType, InOp, WeiOp, OutOp, ComputeTypeA,
-                                                     ComputeTypeB>>
-    final
-    : public WrappedOperator<
-          DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
-                                     InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>,
-          DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, Tuple<>, InDataType,
-                                              WeiDataType, OutDataType, Tuple<>, element_wise::PassThrough,
-                                              decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough,
-                                              ComputeTypeA, ComputeTypeB>> {
+class BwdWeightOperandOps<
+    DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType, InOp,
+                               WeiOp, OutOp, ComputeTypeA, ComputeTypeB>>
+    final : public WrappedOperator<
+                DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
+                                           OutDataType, InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>,
+                DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, Tuple<>, InDataType,
+                                                    WeiDataType, OutDataType, Tuple<>, element_wise::PassThrough,
+                                                    decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough,
+                                                    ComputeTypeA, ComputeTypeB>> {
 public:
     using Interface = DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
                                                  OutDataType, InOp, WeiOp, OutOp, ComputeTypeA, ComputeTypeB>;
     using Inner = DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, InLayout, WeiLayout, OutLayout, Tuple<>, InDataType,
                                                       WeiDataType, OutDataType, Tuple<>, element_wise::PassThrough,
-                                                      decltype(of_scaled_sum(WeiOp{}, 1.f)),
-                                                      element_wise::PassThrough, ComputeTypeA, ComputeTypeB>;
+                                                      decltype(of_scaled_sum(WeiOp{}, 1.f)), element_wise::PassThrough,
+                                                      ComputeTypeA, ComputeTypeB>;
     using Lengths = typename Inner::LongLengths;
     using Spatial = typename Inner::LongSpatial;
     using WrappedOperator<Interface, Inner>::WrappedOperator;
@@ -140,8 +138,8 @@ public:
                                                       WeiOp wei_op, OutOp out_op, index_t split_k) override {
         return this->inner_->MakeArgumentPointer(
             p_in, p_wei, p_out, {}, in_lengths, in_strides, wei_lengths, wei_strides, out_lengths, out_strides, {}, {},
-            strides, dilations, left_pads, right_pads, {},
-            of_scaled_sum(wei_op, factor_of(in_op) * factor_of(out_op)), {}, split_k);
+            strides, dilations, left_pads, right_pads, {}, of_scaled_sum(wei_op, factor_of(in_op) * factor_of(out_op)),
+            {}, split_k);
     }
 };
 

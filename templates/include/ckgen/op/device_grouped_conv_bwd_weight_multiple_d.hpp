@@ -29,16 +29,14 @@ struct DeviceGroupedConvBwdWeightMultipleD : BaseOperator {
 
     // split_k: number of workgroups that share GEMM-K, each with an f32 partial in the workspace; with -1 the operator
     // chooses. The function is applied to the sum of all partials.
-    virtual std::unique_ptr<BaseArgument>
-    MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
-                        const std::array<const void*, NumDTensor>& p_ds, const LongLengths& in_lengths,
-                        const LongLengths& in_strides, const LongLengths& wei_lengths, const LongLengths& wei_strides,
-                        const LongLengths& out_lengths, const LongLengths& out_strides,
-                        const std::array<LongLengths, NumDTensor>& ds_lengths,
-                        const std::array<LongLengths, NumDTensor>& ds_strides, const LongSpatial& conv_filter_strides,
-                        const LongSpatial& conv_filter_dilations, const LongSpatial& input_left_pads,
-                        const LongSpatial& input_right_pads, InElementwiseOperation in_op,
-                        WeiElementwiseOperation wei_op, OutElementwiseOperation out_op, index_t split_k) = 0;
+    virtual std::unique_ptr<BaseArgument> MakeArgumentPointer(
+        const void* p_in, void* p_wei, const void* p_out, const std::array<const void*, NumDTensor>& p_ds,
+        const LongLengths& in_lengths, const LongLengths& in_strides, const LongLengths& wei_lengths,
+        const LongLengths& wei_strides, const LongLengths& out_lengths, const LongLengths& out_strides,
+        const std::array<LongLengths, NumDTensor>& ds_lengths, const std::array<LongLengths, NumDTensor>& ds_strides,
+        const LongSpatial& conv_filter_strides, const LongSpatial& conv_filter_dilations,
+        const LongSpatial& input_left_pads, const LongSpatial& input_right_pads, InElementwiseOperation in_op,
+        WeiElementwiseOperation wei_op, OutElementwiseOperation out_op, index_t split_k) = 0;
 
     // The same with sizes of 32 bits.
     virtual std::unique_ptr<BaseArgument> MakeArgumentPointer(
@@ -47,8 +45,7 @@ struct DeviceGroupedConvBwdWeightMultipleD : BaseOperator {
         const Lengths& out_lengths, const Lengths& out_strides, const std::array<Lengths, NumDTensor>& ds_lengths,
         const std::array<Lengths, NumDTensor>& ds_strides, const Spatial& conv_filter_strides,
         const Spatial& conv_filter_dilations, const Spatial& input_left_pads, const Spatial& input_right_pads,
-        InElementwiseOperation in_op, WeiElementwiseOperation wei_op, OutElementwiseOperation out_op,
-        index_t split_k) {
+        InElementwiseOperation in_op, WeiElementwiseOperation wei_op, OutElementwiseOperation out_op, index_t split_k) {
         return MakeArgumentPointer(p_in, p_wei, p_out, p_ds, widened(in_lengths), widened(in_strides),
                                    widened(wei_lengths), widened(wei_strides), widened(out_lengths),
                                    widened(out_strides), widened(ds_lengths), widened(ds_strides),
@@ -63,8 +60,7 @@ struct DeviceGroupedConvBwdWeightMultipleD : BaseOperator {
 template <class Layout, class DataType, class Function, class DsLayout, class DsDataType>
 using BwdWeightMultipleDOperator =
     DeviceGroupedConvBwdWeightMultipleD<Layout::ndim, typename Layout::In, typename Layout::Wei, typename Layout::Out,
-                                        DsLayout, typename DataType::In, typename DataType::Wei,
-                                        typename DataType::Out, DsDataType, element_wise::PassThrough, Function,
-                                        element_wise::PassThrough>;
+                                        DsLayout, typename DataType::In, typename DataType::Wei, typename DataType::Out,
+                                        DsDataType, element_wise::PassThrough, Function, element_wise::PassThrough>;
 
 }  // namespace ckgen::tensor_operation::device

@@ -1,7 +1,7 @@
 // Element-wise functions that operators take as a parameter: CK's, with its members, and ckgen's own. Kernels compute
 // them in f32. y is the result, e the result of the convolution, the others are D tensors in the operator's order.
-// BUILTINS in ckgen/elementwise/function.py lists the same functions, except UnaryConvert. The members of a function are its scalars and
-// nothing else.
+// BUILTINS in ckgen/elementwise/function.py lists the same functions, except UnaryConvert. The members of a function
+// are its scalars and nothing else.
 #pragma once
 
 #include "ckgen/math.hpp"

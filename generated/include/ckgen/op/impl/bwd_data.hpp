@@ -42,9 +42,8 @@ public:
             Base::problem_of(Base::tensor_of(e_lengths, e_strides), Base::tensor_of(b_lengths, b_strides),
                              Base::tensor_of(a_lengths, a_strides), strides, dilations, left_pads, right_pads, split_k);
         const conv::Fusion fusion =
-            fusion_of(function, p_ds, ds_lengths, ds_strides, [](const Lengths& lengths, const Lengths& own) {
-                return Base::tensor_of(lengths, own);
-            });
+            fusion_of(function, p_ds, ds_lengths, ds_strides,
+                      [](const Lengths& lengths, const Lengths& own) { return Base::tensor_of(lengths, own); });
         return make_argument(Base::kernel(), problem, fusion, p_e, const_cast<void*>(p_b), p_a);
     }
     FunctionCounts Counts() const override { return {Base::NumDTensor, scalars_of<Function>}; }

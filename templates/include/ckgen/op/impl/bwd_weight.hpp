@@ -13,8 +13,8 @@ struct BwdWeightFamily {};
 
 #else
 
-#include "ckgen/op/bwd_weight.hpp"
 #include "ckgen/config/derived_bwd_weight.hpp"
+#include "ckgen/op/bwd_weight.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight_multiple_d.hpp"
 #include "ckgen/op/impl/fused.hpp"
@@ -54,22 +54,19 @@ class PlannedBwdWeightMultipleDOperator final : public PlannedOperator<D, Family
 
 public:
     using Base::MakeArgumentPointer;
-    std::unique_ptr<BaseArgument>
-    MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out,
-                        const std::array<const void*, Base::NumDTensor>& p_ds, const Lengths& in_lengths,
-                        const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides,
-                        const Lengths& out_lengths, const Lengths& out_strides,
-                        const std::array<Lengths, Base::NumDTensor>& ds_lengths,
-                        const std::array<Lengths, Base::NumDTensor>& ds_strides, const Spatial& strides,
-                        const Spatial& dilations, const Spatial& left_pads, const Spatial& right_pads, PassThrough,
-                        Function function, PassThrough, index_t split_k) override {
+    std::unique_ptr<BaseArgument> MakeArgumentPointer(
+        const void* p_in, void* p_wei, const void* p_out, const std::array<const void*, Base::NumDTensor>& p_ds,
+        const Lengths& in_lengths, const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides,
+        const Lengths& out_lengths, const Lengths& out_strides, const std::array<Lengths, Base::NumDTensor>& ds_lengths,
+        const std::array<Lengths, Base::NumDTensor>& ds_strides, const Spatial& strides, const Spatial& dilations,
+        const Spatial& left_pads, const Spatial& right_pads, PassThrough, Function function, PassThrough,
+        index_t split_k) override {
         const conv::Problem problem = Base::problem_of(
             Base::tensor_of(in_lengths, in_strides), Base::tensor_of(wei_lengths, wei_strides),
             Base::tensor_of(out_lengths, out_strides), strides, dilations, left_pads, right_pads, split_k);
         const conv::Fusion fusion =
-            fusion_of(function, p_ds, ds_lengths, ds_strides, [](const Lengths& lengths, const Lengths& own) {
-                return Base::tensor_of(lengths, own);
-            });
+            fusion_of(function, p_ds, ds_lengths, ds_strides,
+                      [](const Lengths& lengths, const Lengths& own) { return Base::tensor_of(lengths, own); });
         return make_argument(Base::kernel(), problem, fusion, const_cast<void*>(p_in), p_wei, p_out);
     }
     FunctionCounts Counts() const override { return {Base::NumDTensor, scalars_of<Function>}; }
@@ -102,7 +99,8 @@ struct BwdWeightFamily {
     template <class Config>
     using Interface = typename tensor_operation::device::BwdWeightClass<Config>::Interface;
     template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
-    using Operator = typename tensor_operation::device::BwdWeightClass<D>::template Operator<D, Family, Entry, ReduceEntry>;
+    using Operator =
+        typename tensor_operation::device::BwdWeightClass<D>::template Operator<D, Family, Entry, ReduceEntry>;
     using Launch = tensor_operation::device::PlannedLaunch<Operation>;
 
     template <class D>

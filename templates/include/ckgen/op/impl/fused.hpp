@@ -44,7 +44,7 @@ conv::Fusion fusion_of(const Function& function, const Pointers& p_ds, const Sha
     return fusion;
 }
 
-// What planning reads of the function of D, a Config.
+// Sets the properties of the function of D, a Config, that planning reads.
 template <class D>
 void set_function_traits(conv::InstanceTraits& traits) {
     traits.d = DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list();
