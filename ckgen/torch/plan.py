@@ -6,7 +6,7 @@ are passed through unchanged, so that PyTorch need not be imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     copies: tuple[Lengths | None, Lengths | None, Lengths | None]
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """Access to a tensor that is read: its strides, in the tensor itself if ``in_place``, else in a copy."""
 
     strides: Lengths
@@ -100,22 +100,24 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     """
     asked = Request(Seen(*grad_output), Seen(*input), Seen(*weight), *rest)
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
-    _check(library, asked)
+    check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):
         if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
         zeros = [_step(None, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
-    reads = _reads(asked)
+    reads = reads_of(asked)
     data = _attempt(library, asked, "in", reads) if wanted[0] else None
     weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
-    return _plan(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
+    return joined(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
 
 
-def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
+def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Step | None:
     """One gradient by the library; None if it is left to PyTorch."""
     try:
-        return next(_steps(library, asked, written, reads, 1))[1]
+        described = describe(library, asked, written, reads)
+        choice = described.choices(1)[0]
+        return described.step(choice.name, choice.split_k)
     except (UnsupportedProblem, ProblemError) as error:
         if asked.fallback:
             return None
@@ -124,26 +126,42 @@ def _attempt(library: Library, asked: Request, written: TensorName, reads: Seque
         raise
 
 
-def one_gradient(library: Library, asked: Request, most: int) -> Iterator[tuple[Choice, Plan]]:
-    """Plans for the one wanted gradient by the library's ``most`` best candidates, the probably fastest first. Raise
-    as ``make_plan`` does."""
-    _check(library, asked)
-    at = asked.wanted.index(True)
-    reads = _reads(asked)
-    for choice, step in _steps(library, asked, ("in", "wei")[at], reads, most):
-        yield choice, _plan(*((step, None) if at == 0 else (None, step)), (False, False), reads)
-
-
-def _plan(data: Step | None, weight: Step | None, by_pytorch: tuple[bool, bool], reads: Sequence[_Read]) -> Plan:
+def joined(data: Step | None, weight: Step | None, by_pytorch: tuple[bool, bool], reads: Sequence[Read]) -> Plan:
+    """The plan of two gradients with the copies that they read."""
     readers = data or weight, weight, data
     copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
     return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
 
 
-def _steps(
-    library: Library, asked: Request, written: TensorName, reads: Sequence[_Read], most: int
-) -> Iterator[tuple[Choice, Step]]:
-    """One gradient by each of the library's ``most`` best candidates for tensors that are read like this."""
+class Described(NamedTuple):
+    """One gradient of a request as the library sees it: the written tensor, the problem with the strides of the tensors
+    that are read, and the words and addresses that its selector takes."""
+
+    library: Library
+    asked: Request
+    written: TensorName
+    problem: CProblem
+    dtype: str
+    layout: str
+    addresses: tuple[int, int, int]
+
+    def choices(self, most: int) -> tuple[Choice, ...]:
+        """The library's ``most`` best candidates, the probably fastest first. Raise UnsupportedProblem."""
+        with self.library.memory.using(self.asked.gpu):
+            return self.library.candidates_for(
+                self.problem, self.dtype, self.layout, None, self.addresses, most, operation=_WRITING[self.written].name
+            )
+
+    def step(self, name: str, split_k: int) -> Step:
+        """This gradient by one instance; split_k -1 leaves the factor to the library. Raise UnsupportedProblem."""
+        own = CProblem.from_buffer_copy(self.problem)
+        own.split_k = split_k
+        with self.library.memory.using(self.asked.gpu):
+            return _step(self.library.prepare(name, own), self.asked.tensor(self.written))
+
+
+def describe(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Described:
+    """One gradient for tensors that are read like this. Raise LibraryError, or ProblemError."""
     operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
     problem, dtype = _problem(asked), _dtype(asked, written)
     layout = operation.home(problem.ndim)
@@ -154,17 +172,10 @@ def _steps(
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
-    with library.memory.using(asked.gpu):
-        choices = library.candidates_for(described, dtype, layout, None, addresses, most, operation=operation.name)
-    for choice in choices:
-        own = CProblem.from_buffer_copy(described)
-        own.split_k = choice.split_k
-        with library.memory.using(asked.gpu):
-            start = library.prepare(choice.name, own)
-        yield choice, _step(start, asked.tensor(written))
+    return Described(library, asked, written, described, dtype, layout, addresses)
 
 
-def _check(library: Library, asked: Request) -> None:
+def check(library: Library, asked: Request) -> None:
     """Check everything about the tensors that does not need a problem."""
     gradient = asked.grad_output
     read = {"weight": asked.weight} if asked.wanted[0] else {}
@@ -228,32 +239,13 @@ def _step(start: Prepared | None, like: Seen) -> Step:
     return Step(start, shape, strides, reordered, like.dtype)
 
 
-def _reads(asked: Request) -> tuple[_Read, _Read, _Read]:
+def reads_of(asked: Request) -> tuple[Read, Read, Read]:
     return _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
 
 
-def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> _Read:
+def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> Read:
     strides = view(seen.shape, seen.stride)
-    return _Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else _Read(packed(seen.shape), 0, False)
-
-
-def words(plan: Plan) -> list[int]:
-    """The plan as binding.cpp reads it. The plan must outlive its use: addresses in it are those of its steps."""
-    found: list[int] = []
-    for strides in plan.copies:
-        found += _counted(strides)
-    for step in (plan.data, plan.weight):
-        if step is None:
-            found.append(0)
-            continue
-        found += [1 if step.start is None else 2, *_counted(step.strides), *_counted(step.reordered)]
-        if step.start is not None:
-            found += [*step.start.entry(), step.start.workspace_bytes]
-    return found
-
-
-def _counted(values: Lengths | None) -> list[int]:
-    return [len(values or ()), *(values or ())]
+    return Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else Read(packed(seen.shape), 0, False)
 
 
 def packed(shape: Lengths) -> Lengths:

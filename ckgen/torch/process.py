@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +15,14 @@ from typing import Any
 
 from ckgen.errors import CkgenError
 from ckgen.library.library import Library
-from ckgen.selection.candidates import Choice
+from ckgen.torch.candidates import Gradient, words
 from ckgen.torch.native import binding
 from ckgen.torch.operators import LIBRARY
-from ckgen.torch.plan import Plan, Request, Seen, one_gradient, words
+from ckgen.torch.plan import Plan, Request, Seen
 from ckgen.torch.require import torch
-from ckgen.torch.tuned import Choices, Kept, choices_path, times
+from ckgen.torch.tuned import Choices, Kept, choices_path, fastest
 
-TRIED = 8  # candidates per gradient that are timed
+TRIED = 32  # instances per gradient that are timed
 GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
 
 _BACKWARD = torch.ops.aten.convolution_backward.default
@@ -60,54 +59,51 @@ class Planner:
     def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> Plan | None:
         """The plan of one gradient; None if PyTorch is to compute it."""
         asked = self._request(tensors, geometry, at)
-        if not self.measure:
-            return self._first(asked)
-        device = tensors[0].device
-        choices, key = self._choices_of(device), _key(asked)
-        kept = choices.get(key)
-        if kept is not None:
-            found = self._by_name(asked, kept)
-            if found is not None or not kept.name:
-                return found
-        return self._fastest(asked, tensors, geometry, at, key)
-
-    def _first(self, asked: Request) -> Plan | None:
-        for choice, plan in self._plans(asked, 1):
-            if choice.source != "generic" or not self.fallback:
-                return plan
-        return None
-
-    def _by_name(self, asked: Request, kept: Kept) -> Plan | None:
-        if not kept.name:
-            return None
-        for choice, plan in self._plans(asked, len(self.library.names)):
-            if choice.name == kept.name and choice.split_k == kept.split_k:
-                return plan
-        return None
-
-    def _fastest(self, asked: Request, tensors: Sequence[Any], geometry: Any, at: int, key: str) -> Plan | None:
-        """Time PyTorch and the library's best candidates, keep the choice, and return its plan."""
-        device, found = tensors[0].device, []
-        for choice, plan in self._plans(asked, TRIED):
-            call = functools.partial(torch.ops.ckgen.execute, *tensors, words(plan))
-            with contextlib.suppress(RuntimeError):  # too little memory for the workspace
-                call()
-                found.append((choice, plan, call))
-        stock, *taken = times([functools.partial(_by_pytorch, tensors, geometry, at), *(one[2] for one in found)], device)
-        best, (choice, plan, _) = min(zip(taken, found, strict=True), key=operator.itemgetter(0), default=(0.0, _NONE))
-        if plan is not None and self.fallback and best * GAIN > stock:
-            plan = None
-        kept = Kept("", 1, best, stock) if plan is None else Kept(choice.name, choice.split_k, best, stock)
-        self._choices_of(device).put(key, kept)
-        return plan
-
-    def _plans(self, asked: Request, most: int) -> list[tuple[Choice, Plan]]:
         try:
-            return list(one_gradient(self.library, asked, most))
+            gradient = Gradient(self.library, asked)
+            if self.measure:
+                return self._measured(gradient, asked, tensors, geometry, at)
+            first = next(gradient.candidates(1, False))
+            return None if first.source == "generic" and self.fallback else first.plan
         except CkgenError:
             if self.fallback:
-                return []
+                return None
             raise
+
+    def _measured(
+        self, gradient: Gradient, asked: Request, tensors: Sequence[Any], geometry: Any, at: int
+    ) -> Plan | None:
+        """The plan that was fastest when the problem was first seen, now or earlier."""
+        choices, key = self._choices_of(tensors[0].device), _key(asked)
+        kept = choices.get(key)
+        if kept is not None:
+            if self.fallback and not kept.ours:
+                return None
+            plan = gradient.by_name(kept.name, kept.split_k)
+            if plan is not None:
+                return plan
+        kept, plan = self._fastest(gradient, tensors, geometry, at)
+        choices.put(key, kept)
+        return plan
+
+    def _fastest(
+        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int
+    ) -> tuple[Kept, Plan | None]:
+        """Time PyTorch and the library's best candidates."""
+        found, calls = [], []
+        for candidate in gradient.candidates(TRIED, True):
+            call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
+            with contextlib.suppress(RuntimeError):  # too little memory for the workspace
+                call()
+                found.append(candidate)
+                calls.append(call)
+        pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
+        stock, number, best = fastest(pytorch, calls, tensors[0].device)
+        if number < 0:
+            return Kept("", 1, 0.0, stock, False), None
+        name, split_k, _, plan = found[number]
+        ours = not self.fallback or best * GAIN <= stock
+        return Kept(name, split_k, best, stock, ours), plan if ours else None
 
     def _request(self, tensors: Sequence[Any], geometry: Any, at: int) -> Request:
         """The request for one gradient with the strides that PyTorch's own gradient has."""
@@ -128,7 +124,6 @@ class Planner:
         return self._choices[device]
 
 
-_NONE: Any = (None, None, None)
 _NOTHING = Plan(None, None, (False, False), (None, None, None))
 _planners: dict[int, Planner] = {}
 _stack: list[int] = []

@@ -17,18 +17,21 @@ from typing import Any, NamedTuple
 from ckgen.torch.require import torch
 
 ROUNDS, REPEATS = 5, 3
-_LONG_MS = 10.0  # runs this long are timed in one round
+FINALISTS = 4  # of a library's candidates, after one run each
+_LONG_US = 1e4  # runs this long are timed in one round
 _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
 _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
 
 
 class Kept(NamedTuple):
-    """A choice: the instance's name, "" for PyTorch, its split_k, and the microseconds of both."""
+    """The fastest candidate, "" if there is none, its split_k, the microseconds of it and of PyTorch, and whether it is
+    chosen."""
 
     name: str
     split_k: int
     microseconds: float
     pytorch: float
+    ours: bool
 
 
 class Choices:
@@ -76,23 +79,27 @@ def choices_path(folder: Path, library: str, device: Any) -> Path:
     return folder / f"{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.jsonl"
 
 
-def times(calls: Sequence[Callable[[], object]], device: Any) -> list[float]:
-    """Microseconds of each call on the device: medians over rounds in which the calls alternate. On a GPU the host
-    runs ahead, so that its own time does not count."""
+def fastest(pytorch: Callable[[], object], calls: Sequence[Callable[[], object]], device: Any) -> tuple[float, int, float]:
+    """Microseconds of PyTorch on the device, the number of the fastest of the other calls, and its microseconds; -1 and
+    0 if there are none. All have run before. A first round finds those that are worth more rounds."""
+    first = sorted((_once(call, device), at) for at, call in enumerate(calls))
+    chosen = [at for _, at in first[:FINALISTS]]
+    stock, *taken = _medians([pytorch, *(calls[at] for at in chosen)], device)
+    return (stock, *min(zip(chosen, taken, strict=True), key=lambda pair: pair[1], default=(-1, 0.0)))
+
+
+def _medians(calls: Sequence[Callable[[], object]], device: Any) -> list[float]:
+    """Microseconds of each call: medians over rounds in which the calls alternate."""
     found: list[list[float]] = [[] for _ in calls]
     for _ in range(ROUNDS):
         for call, taken in zip(calls, found, strict=True):
-            if not taken or taken[-1] < _LONG_MS * 1e3:
-                taken.append(_once(call, device) if taken else _first(call, device))
-    return [statistics.median(taken[1:] or taken) for taken in found]
-
-
-def _first(call: Callable[[], object], device: Any) -> float:
-    call()  # PyTorch may search for an algorithm, and a module may have to be loaded
-    return _once(call, device)
+            if not taken or taken[-1] < _LONG_US:
+                taken.append(_once(call, device))
+    return [statistics.median(taken) for taken in found]
 
 
 def _once(call: Callable[[], object], device: Any) -> float:
+    """Microseconds of one call on the device. On a GPU the host runs ahead, so that its own time does not count."""
     if device.type != "cuda":
         start = time.perf_counter()
         call()
