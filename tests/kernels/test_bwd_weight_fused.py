@@ -213,8 +213,8 @@ def test_a_d_tensor_may_repeat_values(library: Library, kind: str, split_k: int,
         described.d[0].strides[axis] = 12345 * 8
     function = library.function_of(name)
     described.set_scalars(tuple((data.scalars or dict(function.scalars)).values()))
-    start, size = library.prepare(name, described)
-    workspace = np.full(size // 4 + 16, np.nan, np.float32)
+    start = library.prepare(name, described)
+    workspace = np.full(start.workspace_bytes // 4 + 16, np.nan, np.float32)
     aligned = workspace[-workspace.ctypes.data % 64 // 4 :]
     start(in_.ctypes.data, wei.ctypes.data, out.ctypes.data, aligned.ctypes.data, 0)
     inputs = {"e": gradient_of(data, kind), **dict(zip(function.tensors, [decode_d(first, kind)], strict=True))}
