@@ -252,6 +252,14 @@ def test_d_tensors_that_do_not_fit_are_refused(library: Library, change: dict[st
     assert reason is not None and reason.startswith(rule), reason
 
 
+def test_the_selector_finds_the_instances_of_a_function(library: Library) -> None:
+    described = library.describe(WIDE.name, PROBLEM)
+    where = ("f16", WIDE.layout, "gfx942", (0, 0, 0))
+    found = library.candidates_for(described, *where, function="Bilinear", operation=BWD_WEIGHT)
+    assert {library.instance(choice.name).function for choice in found} == {"Bilinear"}
+    assert WIDE.name in {choice.name for choice in found}
+
+
 def test_a_type_string_is_that_of_cks_class(library: Library) -> None:
     words = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<128, 64, 128, 4, Default, 8, 2, 2,"
     assert library.type_string(WIDE.name).startswith(words), library.type_string(WIDE.name)
