@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ckgen/config/derived.hpp"
-#include "ckgen/config/derived_bwd_weight.hpp"
 #include "ckgen/config/derived_bwd_data.hpp"
+#include "ckgen/config/derived_bwd_weight.hpp"
 #include "ckgen/config/rules.hpp"
 
 // clang-format off: one rule set per line
