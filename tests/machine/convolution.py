@@ -42,10 +42,18 @@ class Outcome:
         return self.error <= self.tolerance
 
 
+def reduce_lanes(elements: int, split_k: int) -> int:
+    """The threads that share the splits of an element, as ckgen/epilogue/split_k_reduce.hpp counts them."""
+    lanes = 1
+    while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
+        lanes *= 2
+    return lanes
+
+
 @dataclass(frozen=True)
 class Reducer:
     """The kernel that sums the split-K partials: its code and, from its header, the threads per workgroup. The
-    reduction kernel that each backward-data instance contains has the same number.
+    reduction kernel that each instance with a function contains has the same number.
 
     The launch of the former is that of the host library; the latter's has one thread per element of the sum, of which
     some are idle if the code sums several elements per thread.
@@ -57,7 +65,7 @@ class Reducer:
     @classmethod
     def make(cls, code: CodeObject, tree: Path) -> Reducer:
         text = (tree / "include/ckgen/epilogue/split_k_reduce.hpp").read_text()
-        (threads,) = re.findall(r"int launch_threads = (\d+);", text)
+        (threads,) = re.findall(r"int kReduceThreads = (\d+);", text)
         own = (tree / "include/ckgen/epilogue/bwd_data_reduce.hpp").read_text()
         assert f"int launch_threads = {threads};" in own
         return cls(code, int(threads))
@@ -94,8 +102,10 @@ class Machine:
         self.engine.forget()
         done = launch(self.engine, code, f"{name}_kernel", blocks, threads, arguments, memory, **how)  # type: ignore[arg-type]
         used = self.library.split_k(name, problem, split_k)
-        if used > 1 and instance.operation == BWD_DATA:  # the instance's own kernel, with the same arguments
-            blocks = -(-(result.size // min(4, instance.c_vector)) // self.reducer.threads)
+        if used > 1 and OPERATIONS[instance.operation].has_function(instance.function):
+            # The instance's own kernel, with the same arguments.
+            lanes = 1 if instance.operation == BWD_DATA else reduce_lanes(result.size, used)
+            blocks = -(-(result.size // min(4, instance.c_vector)) // (self.reducer.threads // lanes))
             kernel = f"{name}_reduce_kernel"
             self.engine.forget()
             done += launch(self.engine, code, kernel, blocks, self.reducer.threads, arguments, memory, **how)  # type: ignore[arg-type]
@@ -141,9 +151,7 @@ class Machine:
         self, dtype: str, elements: int, split_k: int, wei: int, partials: int, memory: Memory, *, lazy: bool, seed: int
     ) -> int:
         kernel = f"ckgen_split_k_reduce_{element_of(dtype, 'wei').name}"
-        width, lanes = 1 if elements % 4 else 4, 1
-        while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:  # as src/kernels/reduce.cpp
-            lanes *= 2
+        width, lanes = 1 if elements % 4 else 4, reduce_lanes(elements, split_k)
         arguments = struct.pack("<QQqiii4x", partials, wei, elements, split_k, width, lanes)
         threads = self.reducer.threads
         blocks = -(-elements // (threads // lanes * width))
