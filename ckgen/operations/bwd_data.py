@@ -109,6 +109,7 @@ BWD_DATA = Operation(
     plain=None,
     prefix="BwdData",
     own_derived="WithFunction",
+    shares_splits=False,
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
     ck=CkRows(

@@ -95,6 +95,7 @@ BWD_WEIGHT = Operation(
     plain=CppClass("BwdWeightOperator", "device_grouped_conv_bwd_weight.hpp"),
     prefix="BwdWeight",
     own_derived="WithWeightFunction",
+    shares_splits=True,
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
     ck=CkRows(

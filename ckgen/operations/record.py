@@ -67,8 +67,10 @@ class Operation:
     `operator` is the C++ alias of its operators with a function and D tensors, `interface` the header in ckgen/op that
     declares it; `plain` is the same of operators without a function, if CK has another class for them. `prefix` begins
     the names of its structs of derived values and rules; `own_derived` is the C++ template in
-    ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `c_reference` is the
-    function of the C API that computes the result without optimisation. `problem_set` is CK's own list of problems.
+    ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `shares_splits` is true if
+    several threads may add the partial sums of an element, as reduce_lanes() of ckgen/epilogue/split_k_reduce.hpp
+    counts them. `c_reference` is the function of the C API that computes the result without optimisation. `problem_set`
+    is CK's own list of problems.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Operation:
     plain: CppClass | None
     prefix: str
     own_derived: str
+    shares_splits: bool
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
@@ -137,6 +140,14 @@ class Operation:
 
     @cached_property
     def a_k_major(self) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A in registers, because A is K-major in
-        channels-last layouts. In other layouts A is read element by element, and LDS is filled in the same way."""
-        return LAYOUTS[self.layouts[0]].axes(self.a)[-1] in self.gemm_k
+        """True if A is K-major in channels-last layouts."""
+        return self.k_major(self.a, self.layouts[0])
+
+    def k_major(self, tensor: TensorName, layout: str) -> bool:
+        """True if A or B is contiguous along GEMM-K, so that slots of LDS are filled without transposing it."""
+        return LAYOUTS[layout].axes(tensor)[-1] in self.gemm_k
+
+    def m_major(self, layout: str) -> bool:
+        """True if C is contiguous along GEMM-M, which runs over the axes of A that GEMM-K does not run over."""
+        fastest = LAYOUTS[layout].axes(self.written)[-1]
+        return fastest in LAYOUTS[layout].axes(self.a) and fastest not in self.gemm_k

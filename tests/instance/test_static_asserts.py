@@ -47,8 +47,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         ),
     },
     "block/slot_copy.hpp": {
-        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": ("a-slot-cover", "k-per-block-step"),
-        "Layout::vector == 1": "BwdDataLayouts gives A's layout this vector",
+        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": (
+            *("a-slot-cover", "b-slot-cover", "k-per-block-step"),
+        ),
+        "Layout::vector == 1": "OperandInLds gives the layout of K-major operands this vector",
     },
     "block/tile_copy.hpp": {
         "Slices * Threads * RowVector * column_vector == Layout::columns * KPerBlock": (
@@ -64,11 +66,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
-        "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
-    },
-    "load/bwd_weight_view.hpp": {
-        "Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
         "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
@@ -79,7 +77,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "op/device_grouped_conv_bwd_data_multiple_d.hpp": {
         "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
     },
-    "op/impl/bwd_data.hpp": {
+    "op/device_grouped_conv_bwd_weight_multiple_d.hpp": {
+        "NumDTensor == DsDataType::Size()": "tree._types makes both lists from the tensors of one function",
+    },
+    "op/impl/fused.hpp": {
         "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
     },
     "epilogue/cshuffle.hpp": {
@@ -87,6 +88,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, and a
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
+    },
+    "config/derived_bwd_weight.hpp": {
+        "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
     },
     "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",

@@ -38,6 +38,8 @@ GENERIC = Instance(
     *("xdl", "NHWGC/GKYXC/NHWGK", "f32", "Default", 64, 64, 16, 32, 0, 4, 1, 1, 1, 1, True), function="Bilinear"
 )
 WIDE = Instance("xdl", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 32, 32, 0, 2, 8, 8, 8, 1, function="Bilinear")
+# Vectors of the weight are taps where its taps are contiguous.
+FIRST = Instance("xdl", "NGCHW/GKCYX/NGKHW", "f16", "Default", 64, 64, 32, 32, 0, 1, 1, 1, 8, 1, function="Bilinear")
 INSTANCES = {
     **{name: replace(GENERIC, function=name) for name in BUILTINS if name != PASS_THROUGH},
     "mixture": replace(GENERIC, function="Mixture", layout="GNWC/GKXC/GNWK", dtype="bf16", k_per_block=32),
@@ -45,6 +47,10 @@ INSTANCES = {
     "3d": replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16_f32_bf16", k_per_block=32),
     "wide": WIDE,
     "pointwise": replace(WIDE, layout="NDHWGC/GKZYXC/NDHWGK", conv_spec="Filter1x1Stride1Pad0"),
+    "channels first": replace(GENERIC, layout="NGCHW/GKCYX/NGKHW"),
+    "channels first wide": replace(FIRST, function="Mixture"),
+    "channels first 3d": replace(FIRST, layout="NGCDHW/GKCZYX/NGKDHW", dtype="f32", k_per_block=16, c_vector=4),
+    "channels first but the weight": replace(FIRST, layout="NGCHW/GKYXC/NGKHW"),
     "wavelet": replace(
         WIDE, family="wavelet", n_per_block=64, load_waves=4, math_waves=4, a_vector=2, b_vector=2, c_vector=2, stages=4
     ),

@@ -56,13 +56,15 @@ std::string check_extents(const DTensorTraits& traits, const Problem& p, TensorN
     return check_inner_strides(name, shape, p.ndim, traits.bytes);
 }
 
-// A kernel reads vectors of channels that are adjacent and aligned. `shape` is broadcast.
+// A kernel whose result has its channels last reads vectors of channels that are adjacent and aligned. `shape` is
+// broadcast.
 std::string check_d_vectors(const InstanceTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
                             const void* data, const std::string& name) {
     if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
                                       traits.layout + " needs 1");
-    const int vector = traits.channels_last ? std::min(t.c_vector, 16 / traits.bytes) : 1;
+    const bool vectors = traits.channels_last && channels_last(t.order.of(t.roles.c), p.ndim);
+    const int vector = vectors ? std::min(t.c_vector, 16 / traits.bytes) : 1;
     std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
     if(reason.empty())
         reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(data), vector * traits.bytes);

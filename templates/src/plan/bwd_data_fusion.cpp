@@ -8,22 +8,23 @@ std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fu
     if(t.conv_spec == ConvSpec::Default)
         return {};
     for(std::size_t i = 0; i < t.d.size(); ++i)
-        if(!Pointwise(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim).possible)
+        if(!Pointwise(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim, t.order).possible)
             return refuse("conv-spec",
                           "D" + std::to_string(i) + " has gaps between positions or repeats some of them; " +
                               "Filter1x1Stride1Pad0 needs them one after the other, or one value per " + "channel");
     return {};
 }
 
-BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise) {
+BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const DTensor& d) {
     const Tensor shape = spread(traits, d.shape, p.ndim);
     const int32 channel = position_stride(shape.strides[2]);
     BwdDataTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, channel}};
     for(int i = 0; i < p.ndim; ++i)
         result.strides.position[i] = position_stride(shape.strides[3 + i]);
-    if(pointwise) {
-        result.strides.image = 0;
-        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim).stride);
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(Pointwise::joins_images(t.order, p.ndim))
+            result.strides.image = 0;
+        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim, t.order).stride);
     }
     return result;
 }

@@ -194,6 +194,7 @@ struct OperandLane<Layout, Size, Count, true> {
 template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
+    static constexpr bool reads_ahead = true;  // read() and product() are the parts of step()
 
     // Schedules the reads of some steps between two boundaries. Otherwise the reads of a step follow the last matrix
     // instruction of the previous step, into the same registers. In rows the compiler reads ahead without this.
@@ -211,6 +212,28 @@ struct MfmaAtom {
         CKGEN_DEVICE Lane(const platform::Thread& thread, int lane, int a_slot, int b_slot)
             : a(thread, lane, a_slot), b(thread, lane, b_slot) {}
     };
+
+    // The operands of one step.
+    template <class T, int MR, int NR>
+    struct Fragments {
+        Fragment<T> a[MR];
+        Fragment<T> b[NR];
+    };
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void read(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
+                                  int a_base, int b_base, Fragments<T, MR, NR>& fragments) {
+        CKGEN_UNROLL
+        for(int i = 0; i < MR; ++i)
+            fragments.a[i] = lane.a.template load<T>(thread, a_base, i);
+        CKGEN_UNROLL
+        for(int j = 0; j < NR; ++j)
+            fragments.b[j] = lane.b.template load<T>(thread, b_base, j);
+    }
+    template <class T, int MR, int NR>
+    static CKGEN_DEVICE void product(const platform::Thread& thread, const Fragments<T, MR, NR>& fragments,
+                                     Accumulator<Size> (&acc)[MR][NR]) {
+        multiply<Size>(thread, fragments.a, fragments.b, acc);
+    }
 
     // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
     // step's first planes.

@@ -4,6 +4,7 @@
 
 #include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
+#include "ckgen/load/im2col_source.hpp"
 
 namespace ckgen::epilogue {
 
@@ -58,22 +59,44 @@ private:
             CKGEN_UNROLL
             for(int e = 0; e < D::c_vector; ++e)
                 sums[e] = Shape::value(thread, byte, e);
-            const int tap = n / args_.c;
-            const WeightPlace<D::Layout::ndim> at(args_, tile_.group, m, tap, n - tap * args_.c);
-            const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, at);
-            write_fused<D>(thread, args_.function, inputs, target + offset, sums);
+            if constexpr(D::c_channels_last) {
+                const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, weight_at(m, n));
+                write_fused<D>(thread, args_.function, inputs, target + offset, sums);
+            } else {  // neighbouring weights are taps
+                Vec<Wei, D::c_vector> results;
+                CKGEN_UNROLL
+                for(int e = 0; e < D::c_vector; ++e) {
+                    const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
+                    results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, sums[e]));
+                }
+                thread.global_store(target + offset, results);
+            }
         } else {
             write(thread, byte, target + offset);
         }
     }
 
-    // The place of column n, which is tap n / c and channel n % c, among the weights of one output channel.
+    // The weight of column n: tap n / c and channel n % c, or the other way round where columns have the weight's order
+    // and taps are the faster ones.
+    CKGEN_DEVICE WeightPlace<D::Layout::ndim> weight_at(int m, int n) const {
+        constexpr bool taps_fastest = conv::ColumnOrder<D>::taps_fastest;
+        const int inner = taps_fastest ? args_.n / args_.c : args_.c;
+        const int outer = n / inner;
+        const int rest = n - outer * inner;
+        return taps_fastest ? WeightPlace<D::Layout::ndim>(args_, tile_.group, m, rest, outer)
+                            : WeightPlace<D::Layout::ndim>(args_, tile_.group, m, outer, rest);
+    }
+
+    // The place of column n among the weights of one output channel. Columns have the order of the weight, or else n is
+    // tap n / c and channel n % c.
     CKGEN_DEVICE int place(int n) const {
         using Axes = typename D::Layout::Wei;
         if constexpr(D::c_channels_last) {
             return n;
         } else {
             static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
+            if constexpr(D::b_k_major)
+                return n;
             const int tap = n / args_.c;
             return (n - tap * args_.c) * (args_.n / args_.c) + tap;
         }

@@ -18,6 +18,14 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_insta
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>>& instances);
@@ -38,6 +46,17 @@ void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_in
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16>>>& instances);
@@ -70,6 +89,14 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
@@ -133,6 +160,81 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(instances);

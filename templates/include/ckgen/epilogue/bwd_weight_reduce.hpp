@@ -10,7 +10,7 @@ template <class D>
 struct BwdWeightReduceKernel {
     using Args = typename D::KernelArgs;
     static constexpr int launch_threads = kReduceThreads;
-    static constexpr int width = min_of(4, D::c_vector);  // neighbouring elements per thread
+    static constexpr int width = D::c_channels_last ? min_of(4, D::c_vector) : 1;  // neighbouring channels per thread
     static constexpr int lds_bytes = launch_threads * 16;
     static constexpr bool overlaps_previous = true;
 
