@@ -37,7 +37,7 @@ MACS_A_VALUE = 64
 
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
-    (`all_taps`) or run over the groups (`all_groups`). `values` are read per term of its sums, or as many as take the
+    (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are read per term of its sums, or as many as take the
     time of its `macs` products per tap."""
 
     m: int
@@ -46,6 +46,7 @@ class Coverage(NamedTuple):
     macs: int = 0
     all_taps: bool = False
     all_groups: bool = False
+    groups: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,6 +73,7 @@ class Family(ABC):
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
+    merges_groups: bool = False  # the spec may give the key `groups_to_merge`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -161,10 +163,11 @@ class Family(ABC):
         """Tiles of the results of all groups, as if each group were one matrix product."""
         sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
-        rows, groups = ceil_div(saturated(sizes.m), tile.m), problem.groups
+        groups, merged = problem.groups, min(tile.groups, problem.groups)
+        rows = ceil_div(saturated((*sizes.m, merged)), tile.m)
         if tile.all_groups:
             return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
-        return saturated((rows, groups, ceil_div(columns, tile.n)))
+        return saturated((rows, ceil_div(groups, merged), ceil_div(saturated((columns, merged)), tile.n)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
         """Values that a tile reads per term of its sums, including those outside the tensor."""

@@ -34,6 +34,7 @@ class Fields:
     b_write: int
     a_k1: int
     b_k1: int
+    groups_to_merge: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")

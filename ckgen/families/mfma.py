@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.families.family import Family
+from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma_rules import RULES
@@ -17,7 +17,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
@@ -33,6 +33,11 @@ DERIVED = (
         "planes",
         "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
         "k_per_block // k1",
+    ),
+    Value(
+        "pipeline_version",
+        "CK's BlkGemmPipelineVersion for the number of tiles on their way to LDS: 2 with one LDS buffer, 5 with two.",
+        "2 if stages == 1 else 5",
     ),
     Value(
         "copy_waves",
@@ -204,6 +209,9 @@ class Mfma(Family):
         """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
         return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
 
+    def coverage(self, instance: Fields) -> Coverage:
+        return super().coverage(instance)._replace(groups=instance.groups_to_merge)
+
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
         tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
@@ -237,6 +245,15 @@ class Mfma(Family):
 
 
 XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
+# CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
+TWO_STAGE = Mfma(
+    name="two_stage",
+    summary="xdl for few channels per group, of which a tile computes several",
+    operations=(BWD_WEIGHT,),
+    wave_key="block_size",
+    loops=("main",),
+    merges_groups=True,
+)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

@@ -33,7 +33,7 @@ _NAME = re.compile(
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
     r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?_s(?P<stages>\d+)"
-    r"(?P<generic>_generic)?",
+    r"(?:_m(?P<groups_to_merge>\d+))?(?P<generic>_generic)?",
     re.ASCII,
 )
 
@@ -65,6 +65,7 @@ class Instance(Fields):
     b_write: int = 0
     a_k1: int = 0
     b_k1: int = 0
+    groups_to_merge: int = 1
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
@@ -88,6 +89,7 @@ class Instance(Fields):
             + (f"_lds{self.a_write}x{self.b_write}" if self.a_write or self.b_write else "")
             + (f"_k{self.a_k1}x{self.b_k1}" if self.a_k1 or self.b_k1 else "")
             + f"_s{self.stages}"
+            + (f"_m{self.groups_to_merge}" if self.merges_groups else "")
             + ("_generic" if self.generic else "")
         )
 
@@ -121,6 +123,11 @@ class Instance(Fields):
     def given_k1(self) -> bool:
         """True if the spec gives K1."""
         return self.a_k1 > 0
+
+    @property
+    def merges_groups(self) -> bool:
+        """True if a workgroup computes several groups as one."""
+        return self.groups_to_merge > 1
 
     @property
     def uses_tma(self) -> bool:
@@ -180,6 +187,7 @@ def parse(name: str) -> Instance:
     operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
     words.update((key, 0) for key in BY_RULE if words[key] is None)
+    words["groups_to_merge"] = words["groups_to_merge"] or 1
     words["operation"] = operation.name
     words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
     words["layout"] = words["layout"].upper().replace("_", "/")

@@ -14,7 +14,8 @@ from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
-LDS_KEYS = ("lds_write", "copy_k1")  # of families that write their tiles to LDS through registers
+# Keys that not every family has, and the member of its record that says if it has them.
+OPTIONAL_KEYS = {"lds_write": "lds_keys", "copy_k1": "lds_keys", "groups_to_merge": "merges_groups"}
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
@@ -101,8 +102,8 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        for key in LDS_KEYS:
-            if getattr(axes, key) is not None and not FAMILIES[group.family].lds_keys:
+        for key, member in OPTIONAL_KEYS.items():
+            if getattr(axes, key) is not None and not getattr(FAMILIES[group.family], member):
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
         yield from _tile_conflicts(spec, axes, where)

@@ -140,6 +140,7 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         stages=values.get("stages") or 1,
         generic=kind.generic,
         operation=kind.operation,
+        groups_to_merge=values.get("groups_to_merge") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
     if family.lds_keys:

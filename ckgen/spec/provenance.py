@@ -71,6 +71,7 @@ class Provenance:
         for axis, fields in OPERAND_FIELDS.items():
             found += [self._origin(instance, field, axis) for field in fields]
         found.append(self._origin(instance, "stages", "stages"))
+        found.append(self._origin(instance, "groups_to_merge", "groups_to_merge"))
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))
         return found

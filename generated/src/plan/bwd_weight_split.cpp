@@ -13,7 +13,8 @@ struct Work {
     int64 k_tiles;  // of GEMM-K
 };
 
-Work work_of(const BwdWeightTraits& t, const Problem& p) {
+Work work_of(const BwdWeightTraits& t, const Problem& problem) {
+    const Problem p = with_merged_groups(t, problem);
     if(t.is_halo())
         return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
                     divide_up(p.groups(), t.groups_per_block),

@@ -86,11 +86,12 @@ bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_ro
 
 // Tiles of the results of all groups, as if each group were one matrix product.
 int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
-    const int64 rows = divide_up(own.m, i.tile_rows);
+    const int64 merged = std::min<int64>(i.groups_to_merge, groups);
+    const int64 rows = divide_up(saturated(own.m, merged), i.tile_rows);
     const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
     if(i.all_groups)
         return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
-    return saturated(saturated(rows, groups), divide_up(columns, i.tile_columns));
+    return saturated(saturated(rows, divide_up(groups, merged)), divide_up(saturated(columns, merged), i.tile_columns));
 }
 
 // log2 in sixteenths, linear between powers of two.

@@ -10,7 +10,7 @@
 // clang-format off: one value per line
 namespace ckgen {
 
-// Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
+// Family xdl or two_stage or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct Derived : WithOptionalKeys<Config> {
     static constexpr bool a_k_major = Operation::a_k_major;  // A is contiguous along GEMM-K, else along GEMM-M
@@ -40,6 +40,7 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
+    static constexpr int pipeline_version = (stages == 1 ? 2 : 5);  // CK's BlkGemmPipelineVersion for the number of tiles on their way to LDS: 2 with one LDS buffer, 5 with two.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
     static constexpr int copy_threads = 64 * copy_waves;  // Threads that copy from global memory to LDS.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.

@@ -7,7 +7,7 @@
 // clang-format off: one rule per line
 namespace ckgen {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
-// family xdl or wavelet.
+// family xdl or two_stage or wavelet.
 template <class D>
 struct BwdWeightRules {
     static constexpr auto math_waves = D::math_waves;
@@ -15,13 +15,14 @@ struct BwdWeightRules {
     static constexpr auto launch_threads = D::launch_threads;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto stages = D::stages;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
-    static constexpr auto generic = D::generic;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
@@ -48,6 +49,7 @@ struct BwdWeightRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
@@ -206,13 +208,14 @@ struct BwdDataRules {
     static constexpr auto launch_threads = D::launch_threads;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto stages = D::stages;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
-    static constexpr auto generic = D::generic;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
@@ -240,6 +243,7 @@ struct BwdDataRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");

@@ -41,9 +41,10 @@ public:
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
         : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
-          a_(id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block, tile.m_first),
+          a_(id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block, tile.m_first,
+             channels(args, tile, args.merged.k)),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
-             tile.n_first) {}
+             tile.n_first, channels(args, tile, args.merged.c)) {}
 
     // Starts the loads of the next tile. store() waits for their values.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
@@ -67,6 +68,14 @@ public:
     }
 
 private:
+    // Channels of the groups of a tile that exist, given those of one group: the last tile may have fewer groups.
+    static CKGEN_DEVICE int channels(const BwdWeightArgs& args, const BwdWeightTile& tile, int of_group) {
+        if constexpr(D::groups_to_merge == 1)
+            return kAllChannels;
+        else
+            return min_of(args.groups_per_block, args.groups - tile.group) * of_group;
+    }
+
     int id_;
     int wave_first_;  // id of this wave's first thread
     OutputSource<CopyA, D::a_channels_last> a_;

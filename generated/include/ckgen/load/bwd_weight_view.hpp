@@ -132,15 +132,20 @@ private:
     int rows_;  // GEMM-K; 0 for a thread past the last column
 };
 
-// A: dOut of one group.
+inline constexpr int kAllChannels = -1;  // of the groups of a tile
+
+// A: dOut of one group, or of merged groups. `channels`: those that exist.
 template <class Copy, bool ChannelsLast>
 struct OutputSource : PlaneSource<Copy> {
-    using PlaneSource<Copy>::PlaneSource;
+    CKGEN_DEVICE OutputSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column, int)
+        : PlaneSource<Copy>(id, args, base, first_row, first_column) {}
 };
 template <class Copy>
 struct OutputSource<Copy, true> : LinearSource<Copy> {
-    CKGEN_DEVICE OutputSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column)
-        : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column, args.m) {}
+    CKGEN_DEVICE OutputSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column,
+                              int channels)
+        : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column,
+                             channels == kAllChannels ? args.m : channels) {}
 };
 
 }  // namespace ckgen::conv

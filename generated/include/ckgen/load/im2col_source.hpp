@@ -134,9 +134,9 @@ struct RowTable {
 template <class Copy, int NDim, bool ChannelsLast>
 class Im2colSource {
 public:
-    // `base`: the group's first element.
+    // `base`: the group's first element. `channels`: those of merged groups that exist.
     CKGEN_DEVICE Im2colSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
-                              int first_row, int first_column)
+                              int first_row, int first_column, int channels)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
           row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(thread.uniform(first_column / args.c)),
@@ -154,7 +154,7 @@ public:
         const int channel = column - tap_ * args.c;
         const int channel_bytes = ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.in_channel_bytes;
         column_offset_ = Tap<NDim>(args, tap_).offset(args) + static_cast<uint32>(channel * channel_bytes);
-        tap_ -= first_tap_number_;
+        tap_ = channels == kAllChannels || channel < channels ? tap_ - first_tap_number_ : kNoTap;
         fill(thread, args);
         if constexpr(Table::ahead)
             gather(thread);
@@ -193,6 +193,7 @@ public:
 
 private:
     using Table = RowTable<Copy>;
+    static constexpr int kNoTap = -1;
 
     // A lane's part of a table after the first. An array would cost registers.
     struct Entry {
@@ -265,7 +266,7 @@ private:
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
-    int tap_;               // tap of this thread, counted from the first
+    int tap_;               // tap of this thread, counted from the first; kNoTap: none, all rows see padding
     int lane_;              // first lane of this thread's group
     uint32 column_offset_;  // of this thread's tap and channel
 
@@ -282,8 +283,9 @@ struct InputSource : Im2colSource<Copy, NDim, ChannelsLast> {
 template <class Copy, int NDim>
 struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, true> : LinearSource<Copy> {
     CKGEN_DEVICE InputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
-                             int first_row, int first_column)
-        : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column, args.n) {}
+                             int first_row, int first_column, int channels)
+        : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column,
+                             channels == kAllChannels ? args.n : channels) {}
 };
 
 }  // namespace ckgen::conv

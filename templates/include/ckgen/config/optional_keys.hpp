@@ -1,4 +1,4 @@
-// The members of a Config that an instance may leave out: 0 means that a rule gives the value.
+// The members of a Config that an instance may leave out; 0 means that a rule gives the value.
 #pragma once
 
 namespace ckgen {
@@ -23,7 +23,14 @@ struct WithCopyK1 : Config {
 template <class Config>
 struct WithCopyK1<Config, typename IfMember<Config::a_k1>::type> : Config {};
 
+template <class Config, class = void>
+struct WithGroupsToMerge : Config {
+    static constexpr int groups_to_merge = 1;
+};
 template <class Config>
-using WithOptionalKeys = WithCopyK1<WithLdsWrite<Config>>;
+struct WithGroupsToMerge<Config, typename IfMember<Config::groups_to_merge>::type> : Config {};
+
+template <class Config>
+using WithOptionalKeys = WithGroupsToMerge<WithCopyK1<WithLdsWrite<Config>>>;
 
 }  // namespace ckgen

@@ -34,9 +34,32 @@ private:
             const int column = index % Shape::line_vectors * D::c_vector;
             const int m = tile_.m_first + Shape::row_of_line(pass, line);
             const int n = tile_.n_first + column;
-            if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n)
-                write(thread, base + Shape::byte_of(line, column), target + static_cast<int64>(m) * args_.n + place(n));
+            if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n) {
+                if constexpr(D::groups_to_merge == 1) {
+                    write(thread, base + Shape::byte_of(line, column),
+                          target + static_cast<int64>(m) * args_.n + place(n));
+                } else {
+                    const int64 weight = merged_place(m, n);
+                    if(weight >= 0)
+                        write(thread, base + Shape::byte_of(line, column), target + weight);
+                }
+            }
         }
+    }
+
+    // The place of row m and column n of merged groups among the weights from the first group on; negative where row and
+    // column belong to different groups, or to a group past the last.
+    CKGEN_DEVICE int64 merged_place(int m, int n) const {
+        static_assert(D::c_channels_last, "merged groups have their channels last");
+        const conv::MergedGroups& groups = args_.merged;
+        const int group = groups.by_k.quotient(m);
+        const int tap = groups.by_tap.quotient(n);
+        const int channel = n - tap * args_.c;
+        if(groups.by_c.quotient(channel) != group || tile_.group + group >= args_.groups)
+            return -1;
+        const int k = m - group * groups.k;
+        const int c = channel - group * groups.c;
+        return group * args_.wei_group_elements + static_cast<int64>(k) * groups.row + tap * groups.c + c;
     }
 
     // The place of column n, which is tap n / c and channel n % c, among the weights of one output channel.

@@ -1,0 +1,85 @@
+"""Test family two_stage on the host platform: random problems of few channels per group are right, whatever number of
+groups is left over, and vectors that reach over groups are refused where groups do not fill them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.operations.operation import OPERATIONS
+from ckgen.verify.run_tensors import make_data
+from tests.kernels.test_depthwise import result_of
+from tests.support.cxx import CHECKED, link, write_tree
+
+pytestmark = pytest.mark.compiles
+
+WIDE = Instance("two_stage", "NHWGC/GKYXC/NHWGK", "f16", "Default", 32, 64, 32, 16, 0, 1, 8, 8, 1, 1, groups_to_merge=8)
+ODD = replace(WIDE, m_per_block=16, a_vector=1, b_vector=1, groups_to_merge=4)
+TWO_WAVES = replace(WIDE, dtype="bf16", n_per_block=128, math_waves=2, a_vector=4, groups_to_merge=32)
+C_VECTOR = replace(WIDE, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_vector=4, groups_to_merge=2, stages=2)
+LINE = replace(ODD, layout="NWGC/GKXC/NWGK", dtype="bf16", groups_to_merge=16)
+VOLUME = replace(ODD, layout="NDHWGC/GKZYXC/NDHWGK", m_per_block=32, groups_to_merge=8)
+POINTWISE = replace(WIDE, conv_spec="Filter1x1Stride1Pad0")
+ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE)
+NAMES = [instance.name for instance in ALL]
+ROUNDS = 8  # problems per instance and seed
+
+
+def draw(instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem of groups that fill the vectors together, but seldom the merged groups."""
+    vector = max(instance.a_vector, instance.b_vector)
+    while True:
+        groups, k, c = rng.choice([1, 2, 3, 5, 7, 9, 16, 33]), rng.randint(1, 17), rng.randint(1, 17)
+        if instance.c_vector > 1:
+            c = rng.choice([4, 8])
+        merged = min(groups, instance.groups_to_merge)
+        if all(size % vector == 0 for size in (groups * k, groups * c, merged * k, merged * c)):
+            break
+    few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
+    filter_ = [1] * instance.ndim if instance.pointwise else few
+    stride = [1 if instance.pointwise else rng.choice([1, 1, 2, 3]) for _ in filter_]
+    dilation = [rng.choice([1, 1, 2, 3]) for _ in filter_]
+    pad = [rng.randint(0, (edge - 1) * step) for edge, step in zip(filter_, dilation, strict=True)]
+    most = {1: 40, 2: 12, 3: 6}[instance.ndim]
+    input_ = [
+        max(rng.randint(1, most), (edge - 1) * step + 1 - 2 * before)
+        for edge, step, before in zip(filter_, dilation, pad, strict=True)
+    ]
+    return make_problem(
+        groups=groups,
+        batch=rng.randint(1, 3),
+        k=k,
+        c=c,
+        filter=filter_,
+        input=input_,
+        stride=stride,
+        dilation=dilation,
+        pad=pad,
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
+    rng = random.Random(f"{name} {seed}")
+    instance = library.instance(name)
+    for _ in range(ROUNDS):
+        problem, split_k = draw(instance, rng), rng.choice([1, 1, 2, 5])
+        data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
+        error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
+        limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
+        assert (error <= limit).all(), (problem, split_k, error.max())
