@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckgen.ck.exporting import FIXED, SPECIALIZATIONS, VARIANTS, dispatcher_record, warp_tile_k
-from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
+from ckgen.ck.exporting import FIXED, OF_FAMILY, SPECIALIZATIONS, VARIANTS, dispatcher_record, warp_tile_k
+from ckgen.ck.resolve import Refusal, Resolved, Row, family_of, resolve
 from ckgen.ck.words import dtype_of, layout_of
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.hardware.archs import WAVE_SIZE
@@ -52,7 +53,7 @@ def read_dispatcher(document: Document, checker: Checker) -> Iterator[tuple[Plac
 
 def normalised(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry without its number and without keys that only switch something off."""
-    defaults = {**FIXED, **_OFF}
+    defaults = {**FIXED, **OF_FAMILY, **_OFF}
     kept = {key: value for key, value in entry.items() if key != "id"}
     return {key: value for key, value in kept.items() if key not in defaults or value != defaults[key]}
 
@@ -65,12 +66,20 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
     for key in _NUMBERS:
         if type(entry.get(key)) is not int or not 1 <= entry[key] <= 4096:
             raise ValueError(f"{key} is {entry.get(key)!r}, it must be a number from 1 to 4096")
+    merged = entry.get("num_groups_to_merge", OF_FAMILY["num_groups_to_merge"])
+    if type(merged) is not int or not 1 <= merged <= 64:
+        raise ValueError(f"num_groups_to_merge is {merged!r}, it must be a number from 1 to 64")
     other = _other_features(entry)
     if other:
         return Resolved({}, None, other)
+    family = family_of(operation, entry.get("two_stage") is True)
+    if family is None:
+        return Resolved({}, None, (Refusal("ck-argument", f"two_stage is True, no family of {operation} has it"),))
     specs = {word: name for name, word in SPECIALIZATIONS.items()}
     spec = str(entry.get("specialization", "default"))
+    version = re.fullmatch(r"compv(\d)", str(entry.get("pipeline", OF_FAMILY["pipeline"])), re.ASCII)
     row = Row(
+        family=family,
         operation=operation,
         layout=layout,
         dtype=dtype,
@@ -83,6 +92,8 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
         b=entry["vector_size_b"],
         c=entry["vector_size_c"],
         m_per_xdl=entry["warp_tile_m"],
+        pipeline=int(version[1]) if version else None,
+        groups_to_merge=merged,
     )
     resolved = resolve(row, checker)
     different = _differences(entry, resolved.instance) if resolved.instance else ()
@@ -99,7 +110,7 @@ def _other_features(entry: Mapping[str, Any]) -> tuple[Refusal, ...]:
     ]
     if entry["warp_tile_m"] != entry["warp_tile_n"]:
         found.append(Refusal("ck-argument", "warp_tile_m and warp_tile_n differ, atoms are square"))
-    keys = {*_NUMBERS, *known, *_ABSENT, "kind"}
+    keys = {*_NUMBERS, *known, *OF_FAMILY, *_ABSENT, "kind"}
     found += [Refusal("ck-argument", f"{key} is unknown") for key in entry if key not in keys]
     return tuple(found)
 
@@ -111,4 +122,8 @@ def _differences(entry: Mapping[str, Any], instance: Instance) -> tuple[Refusal,
         return (Refusal("ck-waves", text),)
     if entry["warp_tile_k"] != warp_tile_k(instance):
         return (Refusal("ck-argument", f"warp_tile_k is {entry['warp_tile_k']}, by rule {warp_tile_k(instance)}"),)
-    return ()
+    return tuple(
+        Refusal("ck-argument", f"{key} is {entry[key]}, no family has it")
+        for key, absent in OF_FAMILY.items()
+        if entry.get(key, absent) != ours[key]
+    )

@@ -19,6 +19,7 @@ from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gem
 from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.record import CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -71,7 +72,7 @@ class Family(ABC):
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    ck: Mapping[str, CkRows] = field(default_factory=dict, repr=False)  # by operation: CK's class whose rows it has
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     merges_groups: bool = False  # the spec may give the key `groups_to_merge`
     rule_table: tuple[Rule, ...] = field(repr=False)
@@ -147,7 +148,15 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        return problem.k % instance.a_vector == 0
+        return self.fills(instance, problem, problem.k, instance.a_vector)
+
+    def merged(self, instance: Fields, problem: ConvProblem) -> int:
+        """Groups that a tile computes as one."""
+        return min(self.coverage(instance).groups, problem.groups)
+
+    def fills(self, instance: Fields, problem: ConvProblem, channels: int, vector: int) -> bool:
+        """True if the channels of merged groups are whole vectors, also where the last tile has fewer groups."""
+        return channels * self.merged(instance, problem) % vector == 0 and channels * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
         """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with
@@ -163,7 +172,7 @@ class Family(ABC):
         """Tiles of the results of all groups, as if each group were one matrix product."""
         sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
-        groups, merged = problem.groups, min(tile.groups, problem.groups)
+        groups, merged = problem.groups, self.merged(instance, problem)
         rows = ceil_div(saturated((*sizes.m, merged)), tile.m)
         if tile.all_groups:
             return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
@@ -193,13 +202,18 @@ class Family(ABC):
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         """The work of the busiest compute unit for a problem."""
+        merged = self.merged(instance, problem)
         tiled = [  # tiles of C, and tiles along GEMM-K of each
-            (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
+            (
+                ceil(merged * m / instance.m_per_block) * ceil(merged * n / instance.n_per_block),
+                ceil(k / instance.k_per_block),
+            )
             for m, n, k in OPERATIONS[instance.operation].products(problem)
         ]
-        outputs = sum(count for count, _ in tiled) * problem.groups
+        groups = ceil_div(problem.groups, merged)
+        outputs = sum(count for count, _ in tiled) * groups
         blocks = ceil(outputs * split_k / rates.units)
         bound = self.bound(instance, rates, code.roles, min(code.groups, blocks))
         rounds = 1 if self.uses_tma else ceil(blocks / max(1, code.groups))
-        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * problem.groups / max(1, outputs)
+        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * groups / max(1, outputs)
         return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)

@@ -15,9 +15,10 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     """True if no check here prevents an instance from running a problem of its layout."""
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
-    if problem.c % instance.b_vector or problem.c % instance.c_vector:
+    family = FAMILIES[instance.family]
+    if problem.c % instance.c_vector or not family.fills(instance, problem, problem.c, instance.b_vector):
         return False
-    return FAMILIES[instance.family].takes(instance, problem)
+    return family.takes(instance, problem)
 
 
 def _is_pointwise(problem: ConvProblem) -> bool:
