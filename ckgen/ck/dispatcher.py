@@ -72,9 +72,11 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
     other = _other_features(entry)
     if other:
         return Resolved({}, None, other)
-    family = family_of(operation, entry.get("two_stage") is True)
+    flags = frozenset(key for key, absent in OF_FAMILY.items() if absent is False and entry.get(key) is True)
+    family = family_of(operation, flags)
     if family is None:
-        return Resolved({}, None, (Refusal("ck-argument", f"two_stage is True, no family of {operation} has it"),))
+        message = f"{', '.join(sorted(flags))} is True, no family of {operation} has it"
+        return Resolved({}, None, (Refusal("ck-argument", message),))
     specs = {word: name for name, word in SPECIALIZATIONS.items()}
     spec = str(entry.get("specialization", "default"))
     version = re.fullmatch(r"compv(\d)", str(entry.get("pipeline", OF_FAMILY["pipeline"])), re.ASCII)

@@ -27,7 +27,11 @@ FIXED: dict[str, Any] = {
     "split_image": False,
 }
 # Those that families have with different values, and what an absent key means.
-OF_FAMILY: dict[str, Any] = {"pipeline": "compv1", "num_groups_to_merge": 1, "two_stage": False}
+OF_FAMILY: dict[str, Any] = {
+    "pipeline": "compv1",
+    "num_groups_to_merge": 1,
+    **{family.ck_flag: False for family in FAMILIES.values() if family.ck_flag},
+}
 _LARGE_TILE = 256 * 128
 
 
@@ -136,7 +140,7 @@ def dispatcher_record(instance: Instance) -> dict[str, Any]:
         **{key: value for key, value in FIXED.items() if key != "warp_k"},
         "pipeline": f"compv{instance.pipeline_version}" if names_pipeline(instance) else OF_FAMILY["pipeline"],
         "num_groups_to_merge": instance.groups_to_merge,
-        "two_stage": FAMILIES[instance.family].merges_groups,
+        **{key: key == FAMILIES[instance.family].ck_flag for key, absent in OF_FAMILY.items() if absent is False},
         "double_smem_buffer": False,
         "specialization": SPECIALIZATIONS[instance.conv_spec],
     }

@@ -16,7 +16,7 @@ from ckgen.families.registry import FAMILIES
 # that have one value in all instances.
 _CLASSES = [(row, operation, family.name) for family in FAMILIES.values() for operation, row in family.ck.items()]
 OPERATION_OF = {row.name: operation for row, operation, _ in _CLASSES}
-FAMILY_OF = {row.name: family for row, _, family in _CLASSES}
+FAMILY_OF = {row.name: family for row, _, family in reversed(_CLASSES)}
 TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.name: row.type_string for row, _, _ in _CLASSES}
 SERIALISED: Mapping[str, tuple[str, ...]] = {row.name: row.serialised for row, _, _ in _CLASSES if row.serialised}
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)

@@ -63,10 +63,11 @@ class Resolved:
     refusals: tuple[Refusal, ...] = ()
 
 
-def family_of(operation: str, merges_groups: bool) -> str | None:
-    """The family whose rows CK's dispatcher calls two_stage, or not; None if there is none."""
+def family_of(operation: str, flags: frozenset[str]) -> str | None:
+    """The family of an entry of CK's dispatcher in which these keys of families are true; None if there is none."""
     known = (family for family in FAMILIES.values() if operation in family.ck)
-    return next((family.name for family in known if family.merges_groups == merges_groups), None)
+    wanted = (family.name for family in known if frozenset({family.ck_flag} - {""}) == flags)
+    return next(wanted, None)
 
 
 def resolve(row: Row, checker: Checker) -> Resolved:

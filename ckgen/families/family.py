@@ -27,6 +27,7 @@ REASONS = {
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
+    "groups_to_merge": "by rule: a tile is of one group",
     **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
     "small": "small: the fewest elements that CK's rows access at once",
 }
@@ -73,6 +74,7 @@ class Family(ABC):
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     ck: Mapping[str, CkRows] = field(default_factory=dict, repr=False)  # by operation: CK's class whose rows it has
+    ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     merges_groups: bool = False  # the spec may give the key `groups_to_merge`
     rule_table: tuple[Rule, ...] = field(repr=False)

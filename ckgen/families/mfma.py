@@ -260,6 +260,7 @@ TWO_STAGE = Mfma(
     wave_key="block_size",
     loops=("main",),
     merges_groups=True,
+    ck_flag="two_stage",
     ck={
         BWD_WEIGHT: CkRows(
             "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",

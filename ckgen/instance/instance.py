@@ -89,7 +89,7 @@ class Instance(Fields):
             + (f"_lds{self.a_write}x{self.b_write}" if self.a_write or self.b_write else "")
             + (f"_k{self.a_k1}x{self.b_k1}" if self.a_k1 or self.b_k1 else "")
             + f"_s{self.stages}"
-            + (f"_m{self.groups_to_merge}" if self.merges_groups else "")
+            + (f"_m{self.groups_to_merge}" if self.groups_to_merge > 1 else "")
             + ("_generic" if self.generic else "")
         )
 

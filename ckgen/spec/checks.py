@@ -16,6 +16,10 @@ from ckgen.spec.translate import Path
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
 # Keys that not every family has, and the member of its record that says if it has them.
 OPTIONAL_KEYS = {"lds_write": "lds_keys", "copy_k1": "lds_keys", "groups_to_merge": "merges_groups"}
+FOREIGN_KEYS = {
+    family.name: tuple(key for key, member in OPTIONAL_KEYS.items() if not getattr(family, member))
+    for family in FAMILIES.values()
+}
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
@@ -102,8 +106,8 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        for key, member in OPTIONAL_KEYS.items():
-            if getattr(axes, key) is not None and not getattr(FAMILIES[group.family], member):
+        for key in FOREIGN_KEYS[group.family]:
+            if getattr(axes, key) is not None:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
         yield from _tile_conflicts(spec, axes, where)

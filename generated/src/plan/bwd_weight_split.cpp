@@ -48,7 +48,9 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
         return static_cast<int>(split_to_fill(tile_work(t, work), compute_units));
-    return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
+    // Workgroups of merged groups have few waves: eight waves per unit need more of them.
+    const int units = compute_units * (t.groups_to_merge > 1 ? std::max(1, 256 / t.launch_threads) : 1);
+    return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, units),
                                      std::min(sums(t, p), work.k_tiles)));
 }
 
