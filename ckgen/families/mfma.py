@@ -73,8 +73,21 @@ DERIVED = (
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
         f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
     ),
-    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
-    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    # CK's rows with the widest reads and LDS writes of small tiles have fewer pieces than threads.
+    Value(
+        "a_copy_threads",
+        "Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.",
+        "copy_threads if a_write == 0 or a_k_major"
+        " else max(1, min(copy_threads, m_per_block * k_per_block // (a_vector * a_write)))",
+    ),
+    Value(
+        "b_copy_threads",
+        "Copy threads that move B.",
+        "copy_threads if b_write == 0"
+        " else max(1, min(copy_threads, n_per_block * k_per_block // (b_vector * b_write)))",
+    ),
+    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // a_copy_threads"),
+    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // b_copy_threads"),
     Value("ak1", "CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.", "a_k1 if a_k1 > 0 else k1"),
     Value("bk1", "CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.", "b_k1 if b_k1 > 0 else k1"),
     Value(

@@ -28,7 +28,12 @@ C_VECTOR = replace(WIDE, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_
 LINE = replace(ODD, layout="NWGC/GKXC/NWGK", dtype="bf16", groups_to_merge=16)
 VOLUME = replace(ODD, layout="NDHWGC/GKZYXC/NDHWGK", m_per_block=32, groups_to_merge=8)
 POINTWISE = replace(WIDE, conv_spec="Filter1x1Stride1Pad0")
-ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE)
+# Rows of CK in which a quarter of the threads copies A, or B.
+FEW_COPY_A = replace(
+    WIDE, n_per_block=128, m_per_xdl=32, a_vector=8, b_vector=8, a_write=8, b_write=8, groups_to_merge=8, stages=2
+)
+FEW_COPY_B = replace(FEW_COPY_A, dtype="bf16", m_per_block=128, n_per_block=32, stages=1)
+ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE, FEW_COPY_A, FEW_COPY_B)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed
 

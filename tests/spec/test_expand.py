@@ -74,7 +74,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     merged = 3 * 3 * 2 * 5 + 3 * 2 * (2 + 1) * 5 + 3 * 3 * 2 * 4
-    two_stage_rows = 2 * 2 * 2 * 4
+    two_stage_rows = 2 * 2 * 2 * 6
     ck_rows = two_stage_rows + 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17))
     depthwise = 40 + 36
     full = weight + data + fused + ck_rows + depthwise + merged

@@ -112,7 +112,7 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.7:
         tile["k_per_block"] = rng.choice(_KS)
     values["tile"] = tile
-    if kind.family == "xdl":
+    if FAMILIES[kind.family].wave_key == "block_size":
         values["block_size"] = 64 * rng.choice((1, 2, 4, 8))
         values["stages"] = rng.choice((1, 2))
     else:
@@ -128,6 +128,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["lds_write"] = {part: rng.choice((1, 2, 4, 8)) for part in ("a", "b") if rng.random() < 0.7} or {"b": 1}
     if kind.operation == BWD_DATA and rng.random() < 0.3:
         values["copy_k1"] = {"a": rng.choice((4, 8, 16)), "b": rng.choice((2, 4, 8, 16))}
+    if FAMILIES[kind.family].merges_groups:
+        values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]

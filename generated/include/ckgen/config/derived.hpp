@@ -51,8 +51,10 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
     static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
-    static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
     static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.

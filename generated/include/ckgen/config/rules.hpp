@@ -31,9 +31,10 @@ struct BwdWeightRules {
     static constexpr auto k_step = D::k_step;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto a_dst_vector = D::a_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_write = D::a_write;
     static constexpr auto b_write = D::b_write;
@@ -57,12 +58,12 @@ struct BwdWeightRules {
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(a_slices >= 1 && a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block, "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
-    static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block, "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0, "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
-    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert((b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert(ak1 == k1 && bk1 == k1, "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
@@ -224,7 +225,7 @@ struct BwdDataRules {
     static constexpr auto k_step = D::k_step;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_dst_vector = D::a_dst_vector;
     static constexpr auto a_write = D::a_write;
@@ -239,6 +240,7 @@ struct BwdDataRules {
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto a_slices = D::a_slices;
+    static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
@@ -251,9 +253,9 @@ struct BwdDataRules {
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert(a_write == 0 || a_write == a_dst_vector, "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert(ak1 % k1 == 0 && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot");

@@ -12,12 +12,12 @@ inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vect
 
 template <class D>
 struct BwdWeightLayouts {
-    template <int Columns, int Vector>
-    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector>;
+    template <int Columns, int Vector, int Threads>
+    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, Threads>;
     using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                way<D::m_per_block, D::a_vector>>;
+                                D::a_copy_threads, way<D::m_per_block, D::a_vector, D::a_copy_threads>>;
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                way<D::n_per_block, D::b_vector>>;
+                                D::b_copy_threads, way<D::n_per_block, D::b_vector, D::b_copy_threads>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
