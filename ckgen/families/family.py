@@ -157,7 +157,7 @@ class Family(ABC):
         return min(self.coverage(instance).groups, problem.groups)
 
     def fills(self, instance: Fields, problem: ConvProblem, channels: int, vector: int) -> bool:
-        """True if the channels of merged groups are whole vectors, also where the last tile has fewer groups."""
+        """True if the channels of merged groups are whole vectors, even in a last tile of fewer groups."""
         return channels * self.merged(instance, problem) % vector == 0 and channels * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:

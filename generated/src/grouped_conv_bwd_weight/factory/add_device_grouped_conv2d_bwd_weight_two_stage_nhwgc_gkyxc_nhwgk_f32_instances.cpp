@@ -3,6 +3,7 @@
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
@@ -13,6 +14,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8)
@@ -25,6 +27,7 @@ void add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instan
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 16, 64, 16, 80, 0, 4, 4, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 16, 64, 16, 80, 0, 4, 4, 1, false, 0, true, false, false, 2, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 16, 64, 16, 80, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 16, 64, 16, 80, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
