@@ -96,7 +96,7 @@ def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def variants(kind: str) -> tuple[str, ...]:
-    """What CK instantiates the rows of a class with: convolution specialisations, or pipelines."""
+    """The specialisations, or pipelines, for which CK instantiates each row of a class."""
     return ("v2", "v5") if kind == TWO_STAGE else SPECS
 
 

@@ -63,12 +63,9 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
         raise ValueError("an entry is a mapping")
     if entry.get("kind", "gemm") != "gemm":
         return Resolved({}, None, (Refusal("ck-class", f"no family has instances of kind {entry['kind']}"),))
-    for key in _NUMBERS:
+    for key in (*_NUMBERS, *(key for key in ("num_groups_to_merge",) if key in entry)):
         if type(entry.get(key)) is not int or not 1 <= entry[key] <= 4096:
             raise ValueError(f"{key} is {entry.get(key)!r}, it must be a number from 1 to 4096")
-    merged = entry.get("num_groups_to_merge", OF_FAMILY["num_groups_to_merge"])
-    if type(merged) is not int or not 1 <= merged <= 64:
-        raise ValueError(f"num_groups_to_merge is {merged!r}, it must be a number from 1 to 64")
     other = _other_features(entry)
     if other:
         return Resolved({}, None, other)
@@ -95,7 +92,7 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
         c=entry["vector_size_c"],
         m_per_xdl=entry["warp_tile_m"],
         pipeline=int(version[1]) if version else None,
-        groups_to_merge=merged,
+        groups_to_merge=entry.get("num_groups_to_merge", OF_FAMILY["num_groups_to_merge"]),
     )
     resolved = resolve(row, checker)
     different = _differences(entry, resolved.instance) if resolved.instance else ()

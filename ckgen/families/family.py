@@ -39,8 +39,8 @@ MACS_A_VALUE = 64
 
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
-    (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are read per term of its sums, or as many as take the
-    time of its `macs` products per tap."""
+    (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are
+    read per term of its sums, or as many as take the time of its `macs` products per tap."""
 
     m: int
     n: int

@@ -66,7 +66,8 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one",
         message=(
-            "{a_copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
+            "{a_copy_threads} threads x {a_vector}x{a_dst_vector}"
+            " are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -83,7 +84,8 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one",
         message=(
-            "{b_copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
+            "{b_copy_threads} threads x {b_vector}x{b_dst_vector}"
+            " are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",

@@ -95,7 +95,8 @@ def is_default_two_stage(instance: Instance) -> bool:
     """True for the vectors of all channels with merged groups up to 16, and for single elements with two numbers."""
     if instance.family != "two_stage" or (instance.m_per_block, instance.n_per_block) != (16, 64):
         return False
-    return instance.groups_to_merge in ({2, 8} if instance.b_vector == 1 else {1, 2, 4, 8, 16} if instance.b_vector > 2 else ())
+    merged = {1: (2, 8), 2: ()}.get(instance.b_vector, (1, 2, 4, 8, 16))
+    return instance.groups_to_merge in merged
 
 
 def is_cks_wavelet(instance: Instance) -> bool:

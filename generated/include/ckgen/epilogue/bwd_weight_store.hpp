@@ -48,8 +48,8 @@ private:
         }
     }
 
-    // The place of row m and column n of merged groups among the weights from the first group on; negative where row and
-    // column belong to different groups, or to a group past the last.
+    // The place of row m and column n of merged groups among the weights from the first group on; negative where row
+    // and column belong to different groups, or to a group past the last.
     CKGEN_DEVICE int64 merged_place(int m, int n) const {
         static_assert(D::c_channels_last, "merged groups have their channels last");
         const conv::MergedGroups& groups = args_.merged;

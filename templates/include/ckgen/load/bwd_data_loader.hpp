@@ -15,8 +15,8 @@ namespace ckgen::conv {
 
 template <class D>
 struct BwdDataLayouts {
-    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                 D::b_copy_threads>;
+    using InLdsB =
+        OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices, D::b_copy_threads>;
     using A = block::LdsLayout<D::m_per_block, D::k1, 1, D::a_pad>;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage

@@ -17,7 +17,7 @@ inline constexpr bool kMovableColumns = Columns % 32 == 0;
 
 template <class D, int Columns, int Vector, int Threads>
 inline constexpr TileWay kTileWay = platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 &&
-                                            kMovableColumns<Columns>&& Threads == D::copy_threads
+                                            kMovableColumns<Columns> && Threads == D::copy_threads
                                         ? TileWay::Rows
                                         : TileWay::Slots;
 

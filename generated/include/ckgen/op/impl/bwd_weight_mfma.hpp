@@ -36,7 +36,8 @@ struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
         return traits;
     }
 
-    // This class prints GEMM-K of the block where the others print it in slots, and its pipeline and merged groups last.
+    // This class prints GEMM-K of the block where the others print it in slots, and its pipeline and merged groups
+    // last.
     template <class D, class Numbers>
     static std::string type_string(const char* suffix) {
         std::string text = tensor_operation::device::type_string(
