@@ -18,8 +18,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.operation import OPERATIONS
-from ckgen.operations.record import CkRows
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {

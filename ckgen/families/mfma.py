@@ -18,7 +18,6 @@ from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
-from ckgen.operations.record import CkRows
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
@@ -274,16 +273,7 @@ TWO_STAGE = Mfma(
     loops=("main",),
     merges_groups=True,
     ck_flag="two_stage",
-    ck={
-        BWD_WEIGHT: CkRows(
-            "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
-            (
-                *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
-                *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c", "scheduler", "pipeline"),
-                "groups_to_merge",
-            ),
-        )
-    },
+    ck={operation.name: operation.ck_merged for operation in OPERATIONS.values() if operation.ck_merged is not None},
 )
 WAVELET = Mfma(
     name="wavelet",

@@ -111,4 +111,11 @@ BWD_WEIGHT = Operation(
             *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
         ),
     ),
+    ck_merged=CkRows(
+        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+        (
+            *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+            *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c", "scheduler", "pipeline", "groups_to_merge"),
+        ),
+    ),
 )

@@ -54,6 +54,7 @@ class Operation:
     the names of its structs of derived values and rules; `own_derived` is the C++ template in
     ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `c_reference` is the
     function of the C API that computes the result without optimisation. `problem_set` is CK's own list of problems.
+    `ck_merged` is the class for few channels per group, whose tiles have several groups.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Operation:
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
+    ck_merged: CkRows | None = field(default=None, repr=False)
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:
