@@ -32,6 +32,9 @@ DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const Depthwis
 int64 merged_groups(const BwdWeightTraits& traits, const Problem& problem);
 // The problem in which every `merged_groups()` groups are one group of all their channels; the last may lack some.
 Problem with_merged_groups(const BwdWeightTraits& traits, const Problem& problem);
+// Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 64 of them. A single tap needs
+// no whole boxes, as its columns are the last.
+int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
 
 // The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that compute a split in one
 // sum get at least sums() splits. The planner chooses
