@@ -85,6 +85,10 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         sizes = ((1,) * ndim, (5, 4, 3)[:ndim])
         gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=sizes[0], input=sizes[1], stride=2)
         return few, dataclasses.replace(many, batch=2), gaps
+    if instance.groups_to_merge > 1:  # the last tile has half the groups of the others
+        size = 3 if _channel_steps(instance) == (1, 1) else 4
+        groups = instance.groups_to_merge * 3 // 2
+        return few, many, dataclasses.replace(few, groups=groups, k=size, c=size)
     return few, many
 
 
