@@ -71,6 +71,7 @@ def cpp_struct(name: str, i: Instance) -> str:
         static constexpr int load_waves = {i.load_waves}, math_waves = {i.math_waves}, stages = {i.stages};
         static constexpr int a_vector = {i.a_vector}, b_vector = {i.b_vector}, c_vector = {i.c_vector};
         static constexpr int a_write = {i.a_write}, b_write = {i.b_write}, a_k1 = {i.a_k1}, b_k1 = {i.b_k1};
+        static constexpr int groups_to_merge = {i.groups_to_merge};
         static constexpr bool generic = {str(i.generic).lower()};
     }};"""
 
