@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import make_data
 from tests.kernels.test_depthwise import result_of
 from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
 
@@ -77,14 +79,65 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(link(folder, write_tree(folder, ALL), CHECKED))
 
 
+def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
+    """Run an instance on random data and compare with the float64 reference."""
+    instance = library.instance(name)
+    data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
+    error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
+    limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
+    assert (error <= limit).all(), (problem, split_k, error.max())
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
     rng = random.Random(f"{name} {seed}")
-    instance = library.instance(name)
+    library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        problem, split_k = draw(instance, rng), rng.choice([1, 1, 2, 5])
-        data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
-        error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
-        limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
-        assert (error <= limit).all(), (problem, split_k, error.max())
+        run(library, name, draw(library.instance(name), rng), rng.choice([1, 1, 2, 5]))
+
+
+FIVE = make_problem(groups=5, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5], pad=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("groups.by_c.quotient(channel) != group ||", ""),
+        ("|| tile_.group + group >= args_.groups", ""),
+        ("tap * groups.c + c", "tap * args_.c + c"),
+    ],
+    ids=["blocks off the diagonal", "groups past the last", "columns of merged groups"],
+)
+def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> None:
+    check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run, tmp_path)
+
+
+def test_an_infinity_stays_in_its_group(library: Library) -> None:
+    problem = replace(FIVE, groups=8, k=4, c=4)
+    for instance in (WIDE, ODD):
+        data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
+        spoiled = {tensor: array.copy() for tensor, array in data.tensors.items()}
+        spoiled["in"][2, :, 1] = np.inf
+        result = result_of(library, instance.name, problem, replace(data, tensors=spoiled))
+        wrong = ~np.isfinite(result)
+        assert wrong[2, :, 1].any()
+        wrong[2, :, 1] = False
+        assert not wrong.any(), np.argwhere(wrong)
+
+
+@pytest.mark.parametrize(
+    ("instance", "rule", "fields"),
+    [
+        (WIDE, "a-vector", {"groups": 5}),
+        (WIDE, "b-vector", {"groups": 4, "k": 4, "c": 3}),
+        (C_VECTOR, "c-vector", {"groups": 8, "k": 4, "c": 2}),
+    ],
+)
+def test_vectors_that_groups_do_not_fill_are_refused(
+    library: Library, instance: Instance, rule: str, fields: dict[str, int]
+) -> None:
+    whole = replace(FIVE, groups=8, k=4, c=4)
+    assert library.unsupported_reason(instance.name, whole) is None
+    reason = library.unsupported_reason(instance.name, replace(whole, **fields))
+    assert reason is not None and reason.startswith(f"[{rule}]"), reason
