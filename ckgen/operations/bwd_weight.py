@@ -114,4 +114,11 @@ BWD_WEIGHT = Operation(
         ),
         fused="DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle",
     ),
+    ck_merged=CkRows(
+        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+        (
+            *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+            *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c", "scheduler", "pipeline", "groups_to_merge"),
+        ),
+    ),
 )

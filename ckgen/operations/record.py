@@ -70,7 +70,7 @@ class Operation:
     ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `shares_splits` is true if
     several threads may add the partial sums of an element, as reduce_lanes() of ckgen/epilogue/split_k_reduce.hpp
     counts them. `c_reference` is the function of the C API that computes the result without optimisation. `problem_set`
-    is CK's own list of problems.
+    is CK's own list of problems. `ck_merged` is the class for few channels per group, whose tiles have several groups.
     """
 
     name: str
@@ -99,6 +99,7 @@ class Operation:
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
+    ck_merged: CkRows | None = field(default=None, repr=False)
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
     ("target", "sentence"),
     [
         ("refused_type", "ckgen computes in the types of the tensors"),
-        ("refused_merging", "no family of ckgen merges groups: NumGroupsToMerge must be 1"),
+        ("refused_merging", "kernels of class templates merge no groups: NumGroupsToMerge must be 1"),
     ],
 )
 def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path, target: str, sentence: str) -> None:

@@ -75,8 +75,53 @@ def test_each_row_comes_back_unchanged(kind: str, dtype: str, table: str) -> Non
         assert type_string(resolved.instance) == text
 
 
+TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
+# CK 8e22e1ae, device_grouped_conv_bwd_weight_two_stage_xdl_instance.hpp, with one of the two pipelines each.
+TWO_STAGE_ROWS = [
+    "64, 16, 16, 32, Default, 8, 1, 1, 1, 4, 1, 4, 1, 1, 1|v2, 1",
+    "64, 32, 32, 32, Default, 8, 1, 1, 2, 2, 2, 2, 1, 1, 1|v5, 2",
+    "64, 32, 64, 32, Default, 8, 1, 2, 4, 4, 4, 4, 1, 1, 1|v2, 4",
+    "64, 64, 32, 32, Default, 8, 2, 1, 4, 4, 4, 4, 1, 1, 1|v5, 4",
+]
+
+
+def two_stage(row: str) -> str:
+    numbers, rest = row.split("|")
+    pipeline = "BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion"
+    return f"{TWO_STAGE}<{numbers}, {pipeline}: {rest}>"
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("row", TWO_STAGE_ROWS)
+def test_set_full_has_rows_of_the_class_for_few_channels(row: str, dtype: str) -> None:
+    text = two_stage(row)
+    for layout, axes in (("NHWGC/GKYXC/NHWGK", "nhwgc"), ("NDHWGC/GKZYXC/NDHWGK", "ndhwgc")):
+        assert text in strings(layout, dtype, "PassThrough")
+        resolved = resolve_text(text, Asked(axes, dtype), CHECKER)
+        assert resolved.instance is not None and type_string(resolved.instance) == text
+        assert resolved.keys["family"] == "two_stage" and resolved.keys["groups_to_merge"] == int(row[-1])
+
+
+def test_a_pipeline_that_no_instance_has_is_named() -> None:
+    resolved = resolve_text(two_stage(TWO_STAGE_ROWS[1].replace("v5", "v3")), Asked("nhwgc", "f16"), CHECKER)
+    assert resolved.instance is None
+    assert "(pipeline) is BlkGemmPipelineVersion:v3, by rule BlkGemmPipelineVersion:v2" in resolved.refusals[0].message
+
+
+def test_the_dispatchers_entries_name_merged_groups() -> None:
+    made = [i for i in rows_of_full() if i.family == "two_stage" and not i.given_copy]
+    written = dispatcher_file([i for i in made if (i.layout, i.dtype) == (LAYOUTS["weight"][0], "f16")])
+    found = list(read_dispatcher(loads(json.dumps(written)), CHECKER))
+    assert {entry["num_groups_to_merge"] for entry in written["instances"]} == {1, 2, 4, 8, 16, 32}
+    for entry, (_, _, resolved) in zip(written["instances"], found, strict=True):
+        assert entry["two_stage"] and entry["pipeline"] == "compv2"
+        assert resolved.instance is not None, resolved.refusals
+        assert dispatcher_record(resolved.instance) == {key: entry[key] for key in entry if key != "id"}
+
+
 def test_all_template_arguments_make_the_same_instance() -> None:
-    made = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic and i.function == "PassThrough"]
+    kept = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and i.family == "xdl"]
+    made = [i for i in kept if not i.generic and i.function == "PassThrough"]
     assert len(made) > 500
     for instance in made:
         text = serialised(instance)

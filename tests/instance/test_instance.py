@@ -214,4 +214,4 @@ def test_the_accumulators_hold_the_tile() -> None:
         if made.uses_tma:
             continue
         rows = 1 if made.a_k_major else made.a_vector
-        assert made.a_slices * rows * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block
+        assert made.a_slices * rows * made.a_dst_vector * made.a_copy_threads == made.m_per_block * made.k_per_block

@@ -69,6 +69,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
+        "D::c_channels_last": ("groups-to-merge",),
         "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
     },
     "load/bwd_weight_loader.hpp": {

@@ -70,6 +70,9 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_in
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances();
@@ -232,6 +235,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(),

@@ -10,7 +10,7 @@
 // clang-format off: one rule set per line
 namespace ckgen {
 
-// grouped_conv_bwd_weight, family xdl or wavelet.
+// grouped_conv_bwd_weight, family xdl or two_stage or wavelet.
 template <class Config>
 using BwdWeightDerivedOf = WithWeightFunction<Derived<Config, operations::BwdWeight>>;
 template <class Config>

@@ -2,10 +2,17 @@
 // Sums the f32 partials of split-K in a fixed order, applies the function and rounds once.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 namespace ckgen::epilogue {
+
+// True if a tile may have several groups. Only some families have the key.
+template <class D, class = void>
+inline constexpr bool kMergesGroups = false;
+template <class D>
+inline constexpr bool kMergesGroups<D, typename IfMember<D::groups_to_merge>::type> = (D::groups_to_merge > 1);
 
 template <class D>
 struct BwdWeightReduceKernel {
@@ -36,11 +43,16 @@ struct BwdWeightReduceKernel {
 private:
     // The place of an element of the weight, which is packed: groups, K, then taps and C in the layout's order.
     static CKGEN_DEVICE WeightPlace<D::Layout::ndim> place_of(const conv::BwdWeightArgs& args, int64 element) {
-        const int64 row = element / args.n;
-        const int column = static_cast<int>(element - row * args.n);
-        const int group = static_cast<int>(row / args.m);
-        const int k = static_cast<int>(row - static_cast<int64>(group) * args.m);
-        const int inner = D::c_channels_last ? args.c : args.n / args.c;
+        // With merged groups, m, n and c count the channels of several.
+        constexpr bool merges = kMergesGroups<D>;
+        const int rows = merges ? args.merged.k : args.m;
+        const int columns = merges ? args.merged.row : args.n;
+        const int channels = merges ? args.merged.c : args.c;
+        const int64 row = element / columns;
+        const int column = static_cast<int>(element - row * columns);
+        const int group = static_cast<int>(row / rows);
+        const int k = static_cast<int>(row - static_cast<int64>(group) * rows);
+        const int inner = D::c_channels_last ? channels : columns / channels;
         const int outer = column / inner;
         const int rest = column - outer * inner;
         return D::c_channels_last ? WeightPlace<D::Layout::ndim>(args, group, k, outer, rest)

@@ -52,27 +52,58 @@ private:
     }
     template <bool Fused, class Target>
     CKGEN_DEVICE void write(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
-        const int64 offset = static_cast<int64>(m) * args_.n + place(n);
-        if constexpr(Fused) {
-            float sums[D::c_vector];
-            CKGEN_UNROLL
-            for(int e = 0; e < D::c_vector; ++e)
-                sums[e] = Shape::value(thread, byte, e);
-            if constexpr(D::c_channels_last) {
-                const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, weight_at(m, n));
-                write_fused<D>(thread, args_.function, inputs, target + offset, sums);
-            } else {  // neighbouring weights are taps
-                Vec<Wei, D::c_vector> results;
-                CKGEN_UNROLL
-                for(int e = 0; e < D::c_vector; ++e) {
-                    const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
-                    results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, sums[e]));
-                }
-                thread.global_store(target + offset, results);
-            }
+        if constexpr(D::groups_to_merge > 1) {
+            write_merged<Fused>(thread, byte, m, n, target);
         } else {
-            write(thread, byte, target + offset);
+            const int64 offset = static_cast<int64>(m) * args_.n + place(n);
+            if constexpr(!Fused)
+                write(thread, byte, target + offset);
+            else if constexpr(D::c_channels_last)
+                write_channels(thread, byte, weight_at(m, n), target + offset);
+            else
+                write_taps(thread, byte, m, n, target + offset);
         }
+    }
+
+    // Writes the weights of row m and column n of merged groups; `target` is that of the first. There is none where row
+    // and column belong to different groups, or to a group past the last.
+    template <bool Fused, class Target>
+    CKGEN_DEVICE void write_merged(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
+        static_assert(D::c_channels_last, "merged groups have their channels last");
+        const conv::MergedGroups& groups = args_.merged;
+        const int group = groups.by_k.quotient(m);
+        const int tap = groups.by_tap.quotient(n);
+        const int channel = n - tap * args_.c;
+        if(groups.by_c.quotient(channel) != group || tile_.group + group >= args_.groups)
+            return;
+        const int k = m - group * groups.k;
+        const int c = channel - group * groups.c;
+        Target* const weights =
+            target + group * args_.wei_group_elements + static_cast<int64>(k) * groups.row + tap * groups.c + c;
+        if constexpr(Fused)
+            write_channels(thread, byte, WeightPlace<D::Layout::ndim>(args_, tile_.group + group, k, tap, c), weights);
+        else
+            write(thread, byte, weights);
+    }
+
+    // Write the function of neighbouring weights: of channels from `at` on, or of taps.
+    CKGEN_DEVICE void write_channels(const platform::Thread& thread, int byte, const WeightPlace<D::Layout::ndim>& at,
+                                     Wei* target) const {
+        float sums[D::c_vector];
+        CKGEN_UNROLL
+        for(int e = 0; e < D::c_vector; ++e)
+            sums[e] = Shape::value(thread, byte, e);
+        const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, at);
+        write_fused<D>(thread, args_.function, inputs, target, sums);
+    }
+    CKGEN_DEVICE void write_taps(const platform::Thread& thread, int byte, int m, int n, Wei* target) const {
+        Vec<Wei, D::c_vector> results;
+        CKGEN_UNROLL
+        for(int e = 0; e < D::c_vector; ++e) {
+            const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
+            results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, Shape::value(thread, byte, e)));
+        }
+        thread.global_store(target, results);
     }
 
     // The weight of column n: tap n / c and channel n % c, or the other way round where columns have the weight's order

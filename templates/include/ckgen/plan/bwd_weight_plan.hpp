@@ -30,6 +30,11 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, c
                            const Addresses& addresses, int compute_units);
 DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const DepthwiseLimits& limits);
 
+// The number of groups that a workgroup of family two_stage computes as one: those of the instance, at most all; 1
+// where groups are not side by side in memory.
+int64 merged_groups(const BwdWeightTraits& traits, const Problem& problem);
+// The problem in which every `merged_groups()` groups are one group of all their channels; the last may lack some.
+Problem with_merged_groups(const BwdWeightTraits& traits, const Problem& problem);
 // Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 64 of them. A single tap needs
 // no whole boxes, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
