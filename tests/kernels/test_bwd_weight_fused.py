@@ -38,6 +38,12 @@ GENERIC = Instance(
     *("xdl", "NHWGC/GKYXC/NHWGK", "f32", "Default", 64, 64, 16, 32, 0, 4, 1, 1, 1, 1, True), function="Bilinear"
 )
 WIDE = Instance("xdl", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 32, 32, 0, 2, 8, 8, 8, 1, function="Bilinear")
+# Of up to three groups, the last one is alone in its tile.
+MERGED = Instance(
+    *("two_stage", "NHWGC/GKYXC/NHWGK", "f16", "Default", 16, 64, 32, 16, 0, 1, 1, 1, 1, 1),
+    groups_to_merge=2,
+    function="Bilinear",
+)
 # Vectors of the weight are taps where its taps are contiguous.
 FIRST = Instance("xdl", "NGCHW/GKCYX/NGKHW", "f16", "Default", 64, 64, 32, 32, 0, 1, 1, 1, 8, 1, function="Bilinear")
 INSTANCES = {
@@ -47,6 +53,10 @@ INSTANCES = {
     "3d": replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16_f32_bf16", k_per_block=32),
     "wide": WIDE,
     "pointwise": replace(WIDE, layout="NDHWGC/GKZYXC/NDHWGK", conv_spec="Filter1x1Stride1Pad0"),
+    "merged groups": replace(MERGED, function="Mixture"),
+    "merged groups wide": replace(
+        MERGED, dtype="f32", m_per_block=32, k_per_block=16, a_vector=4, b_vector=4, c_vector=4, stages=2
+    ),
     "channels first": replace(GENERIC, layout="NGCHW/GKCYX/NGKHW"),
     "channels first wide": replace(FIRST, function="Mixture"),
     "channels first 3d": replace(FIRST, layout="NGCDHW/GKCZYX/NGKDHW", dtype="f32", k_per_block=16, c_vector=4),
