@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
@@ -21,12 +22,16 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
     its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
-    and otherwise odd. An instance that merges groups also has one whose groups do not fill its last tile."""
+    and otherwise odd. An instance that merges groups also has one whose groups do not fill its last tile, and one of
+    a layout with contiguous positions one whose images are multiples of 8 positions."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
+    edge = 1 if instance.pointwise else 3
+    whole = make_problem(groups=2, batch=3, k=k, c=c, filter=(edge,) * ndim, input=(2, 3, 8)[-ndim:], pad=edge // 2)
+    planes = () if LAYOUTS[instance.layout].channels_last else (whole,)
     if instance.pointwise:
         one, many = (1,) * ndim, (5, 7, 3)[:ndim]
-        return tuple(make_problem(groups=2, batch=n, k=k, c=c, filter=one, input=many) for n in (1, 5))
+        return *(make_problem(groups=2, batch=n, k=k, c=c, filter=one, input=many) for n in (1, 5)), *planes
     few = make_problem(
         groups=2,
         batch=1,
@@ -46,7 +51,7 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         size = 3 if instance.a_vector == instance.b_vector == 1 else 4
         rest = replace(few, groups=instance.groups_to_merge * 3 // 2, k=size, c=size)
         return few, many_positions, gaps, rest
-    return few, many_positions, gaps
+    return few, many_positions, gaps, *planes
 
 
 def schedules(seed: int) -> tuple[Schedule, Schedule]:

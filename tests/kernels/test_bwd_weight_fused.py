@@ -38,7 +38,7 @@ GENERIC = Instance(
     *("xdl", "NHWGC/GKYXC/NHWGK", "f32", "Default", 64, 64, 16, 32, 0, 4, 1, 1, 1, 1, True), function="Bilinear"
 )
 WIDE = Instance("xdl", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 128, 32, 32, 0, 2, 8, 8, 8, 1, function="Bilinear")
-# Of up to three groups, the last one is alone in its tile.
+# The problems have up to three groups; the third is alone in its tile.
 MERGED = Instance(
     *("two_stage", "NHWGC/GKYXC/NHWGK", "f16", "Default", 16, 64, 32, 16, 0, 1, 1, 1, 1, 1),
     groups_to_merge=2,
