@@ -7,7 +7,8 @@
 namespace ckgen::conv {
 
 template <class D>
-inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad, D::a_k_major> &&
+inline constexpr bool kDirectLoads = D::a_copy_threads == D::copy_threads && D::b_copy_threads == D::copy_threads &&
+                                     kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad, D::a_k_major> &&
                                      kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
 
 template <class D>
