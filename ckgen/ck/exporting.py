@@ -20,37 +20,52 @@ SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stri
 # Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
 FIXED: dict[str, Any] = {
     "warp_k": 1,
-    "pipeline": "compv1",
     "scheduler": "intrawave",
     "epilogue": "cshuffle",
-    "num_groups_to_merge": 1,
     "num_wave_groups": 1,
-    "two_stage": False,
     "explicit_gemm": False,
     "split_image": False,
+}
+# Those that families have with different values, and what an absent key means.
+OF_FAMILY: dict[str, Any] = {
+    "pipeline": "compv1",
+    "num_groups_to_merge": 1,
+    **{family.ck_flag: False for family in FAMILIES.values() if family.ck_flag},
 }
 _LARGE_TILE = 256 * 128
 
 
 def has_row(instance: Instance) -> bool:
-    """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
-    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1 and not instance.given_pipeline
+    """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer unless the
+    class names its pipeline."""
+    has_class = instance.operation in FAMILIES[instance.family].ck and not instance.given_pipeline
+    return has_class and (instance.stages == 1 or names_pipeline(instance))
+
+
+def names_pipeline(instance: Instance) -> bool:
+    """True if CK's class names the pipeline, from which the LDS buffers follow."""
+    return "pipeline" in FAMILIES[instance.family].ck[instance.operation].type_string
 
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
+    return show(_class_of(instance), _values(instance), serialised=False)
 
 
 def serialised(instance: Instance) -> str | None:
-    """All template arguments; None for an operation whose rows CK's lists give as type strings.
+    """All template arguments; None for a class whose rows CK's lists give as type strings.
 
     Clusters follow from the widths as in CK's rows.
     """
-    name = OPERATIONS[instance.operation].ck.name
+    name = _class_of(instance)
     if name not in SERIALISED:
         return None
     return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
+
+
+def _class_of(instance: Instance) -> str:
+    """The name of CK's class."""
+    return FAMILIES[instance.family].ck[instance.operation].class_of(instance.function)
 
 
 def _values(instance: Instance) -> dict[str, object]:
@@ -76,6 +91,9 @@ def _values(instance: Instance) -> dict[str, object]:
         "b_dst": instance.b_dst_vector,
         "shuffle_m": 1,
         "shuffle_n": 1,
+        "scheduler": "BlkGemmPipelineScheduler: Intrawave",
+        "pipeline": f"BlkGemmPipelineVersion: v{instance.ck_pipeline}",
+        "groups_to_merge": instance.groups_to_merge,
     }
 
 
@@ -120,7 +138,10 @@ def dispatcher_record(instance: Instance) -> dict[str, Any]:
         "vector_size_b": instance.b_vector,
         "vector_size_c": instance.c_vector,
         **{key: value for key, value in FIXED.items() if key != "warp_k"},
-        "double_smem_buffer": instance.stages == 2,
+        "pipeline": f"compv{instance.ck_pipeline}" if names_pipeline(instance) else OF_FAMILY["pipeline"],
+        "num_groups_to_merge": instance.groups_to_merge,
+        **{key: key == FAMILIES[instance.family].ck_flag for key, absent in OF_FAMILY.items() if absent is False},
+        "double_smem_buffer": False,
         "specialization": SPECIALIZATIONS[instance.conv_spec],
     }
 

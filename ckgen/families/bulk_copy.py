@@ -36,7 +36,6 @@ class BulkCopy(Family):
 
     wave_key: str = "wave_ratio"
     uses_tma: bool = True
-    reduces: bool = False
     widths: Mapping[str, tuple[int, int, int]] = field(repr=False)
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:

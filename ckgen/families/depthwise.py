@@ -149,7 +149,7 @@ class Depthwise(Family):
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
-    reduces: bool = False
+    own_sums: tuple[str, ...] = (BWD_DATA,)
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         vectors = max(1, n_per_block * DTYPES[dtype].elem_bytes // ACCESS_BYTES)

@@ -18,7 +18,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -26,6 +26,7 @@ REASONS = {
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
+    "groups_to_merge": "by rule: a tile is of one group",
     **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
     "pipeline_version": "by rule: the family has one loop",
     "interwave": "by rule: Intrawave",
@@ -39,8 +40,8 @@ MACS_A_VALUE = 64
 
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
-    (`all_taps`) or run over the groups (`all_groups`). `values` are read per term of its sums, or as many as take the
-    time of its `macs` products per tap."""
+    (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are
+    read per term of its sums, or as many as take the time of its `macs` products per tap."""
 
     m: int
     n: int
@@ -48,6 +49,7 @@ class Coverage(NamedTuple):
     macs: int = 0
     all_taps: bool = False
     all_groups: bool = False
+    groups: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,10 +73,12 @@ class Family(ABC):
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
-    reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
+    ck: Mapping[str, CkRows] = field(default_factory=dict, repr=False)  # by operation: CK's class whose rows it has
+    ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
+    merges_groups: bool = False  # the spec may give the key `groups_to_merge`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -148,7 +152,17 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        return problem.run_of(OPERATIONS[instance.operation].a, instance.layout) % instance.a_vector == 0
+        read = problem.run_of(OPERATIONS[instance.operation].a, instance.layout)
+        return self.fills(instance, problem, read, instance.a_vector)
+
+    def merged(self, instance: Fields, problem: ConvProblem) -> int:
+        """Groups that a tile computes as one."""
+        return min(self.coverage(instance).groups, problem.groups)
+
+    def fills(self, instance: Fields, problem: ConvProblem, elements: int, vector: int) -> bool:
+        """True if contiguous elements, of which merged groups have more, are whole vectors, even in a last tile of
+        fewer groups."""
+        return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
         """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with
@@ -164,10 +178,11 @@ class Family(ABC):
         """Tiles of the results of all groups, as if each group were one matrix product."""
         sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
-        rows, groups = ceil_div(saturated(sizes.m), tile.m), problem.groups
+        groups, merged = problem.groups, self.merged(instance, problem)
+        rows = ceil_div(saturated((*sizes.m, merged)), tile.m)
         if tile.all_groups:
             return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
-        return saturated((rows, groups, ceil_div(columns, tile.n)))
+        return saturated((rows, ceil_div(groups, merged), ceil_div(saturated((columns, merged)), tile.n)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
         """Values that a tile reads per term of its sums, including those outside the tensor."""
@@ -193,13 +208,18 @@ class Family(ABC):
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         """The work of the busiest compute unit for a problem."""
+        merged = self.merged(instance, problem)
         tiled = [  # tiles of C, and tiles along GEMM-K of each
-            (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
+            (
+                ceil(merged * m / instance.m_per_block) * ceil(merged * n / instance.n_per_block),
+                ceil(k / instance.k_per_block),
+            )
             for m, n, k in OPERATIONS[instance.operation].products(problem)
         ]
-        outputs = sum(count for count, _ in tiled) * problem.groups
+        groups = ceil_div(problem.groups, merged)
+        outputs = sum(count for count, _ in tiled) * groups
         blocks = ceil(outputs * split_k / rates.units)
         bound = self.bound(instance, rates, code.roles, min(code.groups, blocks))
         rounds = 1 if self.uses_tma else ceil(blocks / max(1, code.groups))
-        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * problem.groups / max(1, outputs)
+        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * groups / max(1, outputs)
         return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)

@@ -36,6 +36,7 @@ class Fields:
     b_k1: int
     pipeline_version: int
     interwave: bool
+    groups_to_merge: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")

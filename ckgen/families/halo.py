@@ -156,5 +156,6 @@ HALO = Halo(
     name="halo",
     summary="Hopper's for 3x3 filters of few channels",
     operations=(BWD_WEIGHT, BWD_DATA),
+    own_sums=(BWD_DATA,),
     widths={BWD_WEIGHT: (8, 8, 4), BWD_DATA: (8, 8, 8)},  # four weights are 16 bytes of f32
 )

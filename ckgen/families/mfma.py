@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.families.family import Family
+from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma_rules import RULES
@@ -17,7 +17,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 DOUBLE_LDS = 4  # the pipeline with two LDS buffers
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
@@ -53,6 +53,7 @@ DERIVED = (
         "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
         "k_per_block // k1",
     ),
+    Value("ck_pipeline", "CK's BlkGemmPipelineVersion: 2 with one LDS buffer, 5 with two.", "2 if stages == 1 else 5"),
     Value(
         "copy_waves",
         "Waves that copy from global memory to LDS: the load waves, or all where there are none.",
@@ -86,8 +87,21 @@ DERIVED = (
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
         f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
     ),
-    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
-    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
+    # CK's rows with the widest reads and LDS writes of small tiles have fewer pieces than threads.
+    Value(
+        "a_copy_threads",
+        "Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.",
+        "copy_threads if a_write == 0 or a_k_major"
+        " else max(1, min(copy_threads, m_per_block * k_per_block // (a_vector * a_write)))",
+    ),
+    Value(
+        "b_copy_threads",
+        "Copy threads that move B.",
+        "copy_threads if b_write == 0 or b_k_major"
+        " else max(1, min(copy_threads, n_per_block * k_per_block // (b_vector * b_write)))",
+    ),
+    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // a_copy_threads"),
+    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // b_copy_threads"),
     Value("ak1", "CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.", "a_k1 if a_k1 > 0 else k1"),
     Value("bk1", "CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.", "b_k1 if b_k1 > 0 else k1"),
     Value(
@@ -227,6 +241,9 @@ class Mfma(Family):
         """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
         return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
 
+    def coverage(self, instance: Fields) -> Coverage:
+        return super().coverage(instance)._replace(groups=instance.groups_to_merge)
+
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
         tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
@@ -259,8 +276,19 @@ XDL = Mfma(
     summary="all waves load and multiply",
     wave_key="block_size",
     loops=("main",),
-    has_ck_rows=True,
+    ck={operation.name: operation.ck for operation in OPERATIONS.values()},
     pipelines=True,
+)
+# CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
+TWO_STAGE = Mfma(
+    name="two_stage",
+    summary="xdl for few channels per group, of which a tile computes several",
+    operations=(BWD_WEIGHT,),
+    wave_key="block_size",
+    loops=("main",),
+    merges_groups=True,
+    ck_flag="two_stage",
+    ck={operation.name: operation.ck_merged for operation in OPERATIONS.values() if operation.ck_merged is not None},
 )
 WAVELET = Mfma(
     name="wavelet",

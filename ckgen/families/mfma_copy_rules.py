@@ -19,10 +19,10 @@ COPY_RULES: tuple[Rule, ...] = (
         scope="instance",
         condition=(
             "a_k_major or"
-            " (a_slices >= 1 and a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block)"
+            " (a_slices >= 1 and a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block)"
         ),
         sentence="the copy threads move the whole tile of A in equal pieces",
-        message="{copy_threads} threads x {a_vector}x{a_dst_vector} do not cover A's {m_per_block}x{k_per_block}",
+        message="{a_copy_threads} threads x {a_vector}x{a_dst_vector} do not cover A's {m_per_block}x{k_per_block}",
         help="use a smaller a vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
@@ -32,10 +32,10 @@ COPY_RULES: tuple[Rule, ...] = (
         scope="instance",
         condition=(
             "b_k_major or"
-            " (b_slices >= 1 and b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block)"
+            " (b_slices >= 1 and b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block)"
         ),
         sentence="the copy threads move the whole tile of B in equal pieces",
-        message="{copy_threads} threads x {b_vector}x{b_dst_vector} do not cover B's {n_per_block}x{k_per_block}",
+        message="{b_copy_threads} threads x {b_vector}x{b_dst_vector} do not cover B's {n_per_block}x{k_per_block}",
         help="use a smaller b vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
@@ -64,13 +64,14 @@ COPY_RULES: tuple[Rule, ...] = (
         id="a-copy-planes",
         scope="instance",
         condition=(
-            "a_k_major or (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0"
-            " or ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0"
-            " and (copy_threads * a_vector) % m_per_block == 0)"
+            "a_k_major or (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0"
+            " or ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0"
+            " and (a_copy_threads * a_vector) % m_per_block == 0)"
         ),
         sentence="the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {a_vector}x{a_dst_vector} are not a multiple of A's planes of {m_per_block}x{k1}"
+            "{a_copy_threads} threads x {a_vector}x{a_dst_vector}"
+            " are not a multiple of A's planes of {m_per_block}x{k1}"
         ),
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
@@ -80,13 +81,14 @@ COPY_RULES: tuple[Rule, ...] = (
         id="b-copy-planes",
         scope="instance",
         condition=(
-            "b_k_major or (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0"
-            " or ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0"
-            " and (copy_threads * b_vector) % n_per_block == 0)"
+            "b_k_major or (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0"
+            " or ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0"
+            " and (b_copy_threads * b_vector) % n_per_block == 0)"
         ),
         sentence="the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one",
         message=(
-            "{copy_threads} threads x {b_vector}x{b_dst_vector} are not a multiple of B's planes of {n_per_block}x{k1}"
+            "{b_copy_threads} threads x {b_vector}x{b_dst_vector}"
+            " are not a multiple of B's planes of {n_per_block}x{k1}"
         ),
         help="use more copy waves, a larger b vector, or a smaller n_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",

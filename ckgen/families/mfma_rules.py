@@ -84,6 +84,18 @@ RULES: tuple[Rule, ...] = (
         blame=("scheduler", "pipeline_version"),
     ),
     Rule(
+        id="groups-to-merge",
+        scope="domain",
+        condition=(
+            "groups_to_merge == 1 or (groups_to_merge <= 32 and channels_last and not groups_outermost and not generic)"
+        ),
+        sentence="at most 32 groups are merged, of a layout that has them side by side, as NHWGC",
+        message="{groups_to_merge} merged groups of {layout}",
+        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK",
+        reason="Only where the channels of neighbouring groups are contiguous does a wide access cover several groups.",
+        blame=("groups_to_merge", "layout", "generic"),
+    ),
+    Rule(
         id="vector-width",
         scope="domain",
         condition=(

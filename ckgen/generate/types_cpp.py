@@ -49,8 +49,9 @@ def type_rows() -> dict[str, Any]:
 
 
 def _weight_gradients() -> tuple[Element, ...]:
-    """The element types that the second kernel of split-K writes, for operations whose result has no function."""
-    results = (DTYPES[name].element(row.written) for row in OPERATIONS.values() if not row.fused for name in row.dtypes)
+    """The element types that the second kernel of split-K writes, for operators without a function."""
+    plain = [row for row in OPERATIONS.values() if row.plain is not None]
+    results = (DTYPES[name].element(row.written) for row in plain for name in row.dtypes)
     found = {element.name for element in results}
     return tuple(element for element in ELEMENTS.values() if element.name in found)
 

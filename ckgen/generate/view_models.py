@@ -89,7 +89,7 @@ class Source:
 
     @property
     def kernel(self) -> Kernel:
-        return _kernel(self.instance.operation, self.instance.family)
+        return _kernel(self.instance.operation, self.instance.family, self.types.fused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,12 @@ class Factory:
     @property
     def interface(self) -> str:
         """The header in ckgen/op that declares its operators."""
-        return OPERATIONS[self.operation].interface
+        return OPERATIONS[self.operation].cpp_class(self.instances[0].instance.function).interface
+
+    @property
+    def fused(self) -> bool:
+        """True if the type of its operators has a function and D tensors."""
+        return self.instances[0].types.fused
 
     @property
     def own_function(self) -> bool:
@@ -165,11 +170,11 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 
 
 @cache
-def _kernel(operation: str, family: str) -> Kernel:
+def _kernel(operation: str, family: str, fused: bool) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = OPERATIONS[operation].cpp + "".join(word.capitalize() for word in family.split("_"))
     # A second kernel that adds partial sums belongs to the instance if it has a function.
-    own_reduction = OPERATIONS[operation].fused and record.reduces
+    own_reduction = fused and operation not in record.own_sums
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
     return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 
@@ -177,17 +182,19 @@ def _kernel(operation: str, family: str) -> Kernel:
 def _types(instance: Instance, function: Function) -> Types:
     operation = OPERATIONS[instance.operation]
     written = element_of(instance.dtype, operation.written)
-    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
+    fused = operation.has_function(instance.function)
+    own_layout = instance.layout, operation.written
+    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, *own_layout)}" for kind in function.kinds)
     ds_data_type = ", ".join((ELEMENTS[kind.dtype] if kind.dtype else written).cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
-    if operation.fused:
+    if fused:
         types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
     return Types(
         tensors_first_to_last(instance.layout),
         instance.layout_tag,
-        operation.fused,
-        operation.fused and instance.function not in BUILTINS,
-        f"{operation.operator}<{', '.join(types)}>",
+        fused,
+        fused and instance.function not in BUILTINS,
+        f"{operation.cpp_class(instance.function).operator}<{', '.join(types)}>",
         f"Tuple<{ds_layout}>",
         f"Tuple<{ds_data_type}>",
     )

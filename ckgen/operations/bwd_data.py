@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
+from ckgen.conv.layout import OWN_LAYOUTS
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
 from ckgen.operations.record import CkRows, Extents, Gemm, Operation
@@ -93,7 +94,7 @@ BWD_DATA = Operation(
     b="wei",
     order=("out", "wei", "in"),
     gemm_k="K",
-    fused=True,
+    own_d_layouts=OWN_LAYOUTS,
     small_vector=1,
     products=_products,
     extents=_extents,
@@ -105,8 +106,10 @@ BWD_DATA = Operation(
     )[0],
     operator="BwdDataOperator",
     interface="device_grouped_conv_bwd_data_multiple_d.hpp",
+    plain=None,
     prefix="BwdData",
     own_derived="WithFunction",
+    shares_splits=False,
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
     ck=CkRows(

@@ -188,8 +188,10 @@ def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, i
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
+    # With single elements, merged groups and rows of CK are no better than the generic instance that moves less.
+    single = vectors == 3 and (family.coverage(instance).groups > 1 or instance.given_copy)
     return (
-        instance.generic,
+        instance.generic or single,
         _overflows(instance, problem),
         read,
         instance.given_copy,

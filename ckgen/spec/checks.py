@@ -14,8 +14,16 @@ from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
-LDS_KEYS = ("lds_write", "copy_k1")  # of families that write their tiles to LDS through registers
-PIPELINE_KEYS = ("pipeline_version", "scheduler")
+# Keys that not every family has, and the member of its record that says if it has them.
+OPTIONAL_KEYS = {
+    **dict.fromkeys(("lds_write", "copy_k1"), "lds_keys"),
+    **dict.fromkeys(("pipeline_version", "scheduler"), "pipelines"),
+    "groups_to_merge": "merges_groups",
+}
+FOREIGN_KEYS = {
+    family.name: tuple(key for key, member in OPTIONAL_KEYS.items() if not getattr(family, member))
+    for family in FAMILIES.values()
+}
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
@@ -102,9 +110,7 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        family = FAMILIES[group.family]
-        unknown = (*(() if family.lds_keys else LDS_KEYS), *(() if family.pipelines else PIPELINE_KEYS))
-        for key in unknown:
+        for key in FOREIGN_KEYS[group.family]:
             if getattr(axes, key) is not None:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")

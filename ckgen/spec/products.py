@@ -143,13 +143,13 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         operation=kind.operation,
         pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
         interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
+        groups_to_merge=values.get("groups_to_merge") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
     if family.lds_keys:
         instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
-    if "stages" in values or not (load_waves or instance.given_pipeline):
-        return instance
-    return replace(instance, stages=family.stages(instance))
+    by_family = "stages" not in values and (load_waves or instance.given_pipeline)
+    return replace(instance, stages=family.stages(instance)) if by_family else instance
 
 
 def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | None) -> Instance:

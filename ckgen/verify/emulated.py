@@ -166,14 +166,15 @@ class Machine:
         with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
         own = f"{instance.name}_reduce_kernel"
         if own in run.code.kernels:
-            in_vectors = LAYOUTS[instance.layout].channels_last_in(OPERATIONS[instance.operation].written)
-            blocks = -(-(elements // (min(4, instance.c_vector) if in_vectors else 1)) // self._threads)
+            operation = OPERATIONS[instance.operation]
+            in_vectors = LAYOUTS[instance.layout].channels_last_in(operation.written)
+            width = min(4, instance.c_vector) if in_vectors else 1
+            lanes = _reduce_lanes(elements, split_k) if operation.shares_splits else 1
+            blocks = -(-(elements // width) // (self._threads // lanes))
             return self._launch(run, own, blocks, self._threads).steps
         with self._lock:
             self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
-        width, lanes = 1 if elements % 4 else 4, 1
-        while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
-            lanes *= 2
+        width, lanes = 1 if elements % 4 else 4, _reduce_lanes(elements, split_k)
         arguments = struct.pack("<QQqiii4x", partials, result, elements, split_k, width, lanes)
         blocks = -(-elements // (self._threads // lanes * width))
         kernel = f"ckgen_split_k_reduce_{element_of(instance.dtype, 'wei').name}"
@@ -182,13 +183,21 @@ class Machine:
         ).steps
 
 
+def _reduce_lanes(elements: int, split_k: int) -> int:
+    """The threads that share the splits of a weight, as ckgen/epilogue/split_k_reduce.hpp counts them."""
+    lanes = 1
+    while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
+        lanes *= 2
+    return lanes
+
+
 def _launch_threads(tree: Path) -> int:
     """The threads of a workgroup of all reduction kernels, from their headers."""
     headers = (tree / "include/ckgen/epilogue").glob("*_reduce.hpp")
     found = {
         int(number)
         for header in headers
-        for number in re.findall(r"int launch_threads = (\d+);", header.read_text(encoding="utf-8"))
+        for number in re.findall(r"int (?:launch_threads|kReduceThreads) = (\d+);", header.read_text(encoding="utf-8"))
     }
     (threads,) = found
     return threads

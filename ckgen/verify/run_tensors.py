@@ -17,16 +17,17 @@ from ckgen.elementwise.language import nearest_f32
 from ckgen.library.d_tensors import DSlot
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.verify.reference import rounding_allowance, summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, fused
+from ckgen.verify.reference_fused import DTensor, fused
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
     """Operands of a kernel and its expected result.
 
-    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the axes G, N, spatial, C or G,
-    C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a kernel's
-    result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product can have.
+    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the result's axes, C last, or
+    G, C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a
+    kernel's result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product
+    can have.
     """
 
     tensors: Mapping[TensorName, Array]
@@ -75,17 +76,20 @@ def make_data(
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
     gradient = OPERATIONS[operation].reference(problem, seen)
     error = summing_allowance(OPERATIONS[operation].accumulations(problem), scale, DTYPES[dtype].accumulator)
-    if not OPERATIONS[operation].fused:
-        return Data(tensors, (), None, gradient, error, scale)
-    ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)
+    written = OPERATIONS[operation].written
+    own = element_of(dtype, written).name
+    ds = tuple(_d_tensor(problem, written, kind.layout, kind.dtype or own, random) for kind in function.kinds)
     values = {name: nearest_f32(float(random.uniform(-2, 2))) or 0.0 for name, _ in function.scalars}
     scalars = values if values and digest % 2 else None
-    result = fused(gradient, error, function, dict(zip(function.tensors, ds, strict=True)), scalars)
+    result = fused(gradient, error, function, dict(zip(function.tensors, ds, strict=True)), scalars, written)
     return Data(tensors, ds, scalars, result.value, result.error, scale)
 
 
-def _d_tensor(problem: ConvProblem, layout: str | None, dtype: str, random: np.random.Generator) -> DTensor:
-    sizes = dict(zip(logical_axes("in", problem.ndim), problem.lengths("in"), strict=True))
-    axes = layout if layout in ("GC", "G_C") else "GN" + logical_axes("in", problem.ndim)[3:] + "C"
+def _d_tensor(
+    problem: ConvProblem, written: TensorName, layout: str | None, dtype: str, random: np.random.Generator
+) -> DTensor:
+    logical = logical_axes(written, problem.ndim)
+    sizes = dict(zip(logical, problem.lengths(written), strict=True))
+    axes = layout if layout in ("GC", "G_C") else logical[:2] + logical[3:] + logical[2]
     values = random.uniform(-1, 1, [sizes[axis] for axis in axes.replace("_", "")])
     return DTensor(encode(values, ELEMENTS[dtype]), dtype, axes)

@@ -154,8 +154,10 @@ def test_every_key_of_the_spec_has_an_example_that_is_valid(monkeypatch: pytest.
     data = {**base, "operation": "grouped_conv_bwd_data", "layout": "NHWGK/GKYXC/NHWGC"}
     wavelet = {**{key: value for key, value in base.items() if key != "block_size"}, "family": "wavelet"}
     both = {**base, "tile": ["128x128", "64x128"], "dtype": ["f16", "bf16"]}
+    merged = {**base, "family": "two_stage", "block_size": 64, "tile": "32x64"}
     bases = {
         "exclude": both,
+        "groups_to_merge": merged,
         "function": data,
         "operation": data,
         "wave_ratio": wavelet,

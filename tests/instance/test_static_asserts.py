@@ -69,6 +69,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
+        "D::c_channels_last": ("groups-to-merge",),
         "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
     },
     "load/bwd_weight_loader.hpp": {
@@ -77,7 +78,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "op/device_grouped_conv_bwd_data_multiple_d.hpp": {
         "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
     },
-    "op/impl/bwd_data.hpp": {
+    "op/device_grouped_conv_bwd_weight_multiple_d.hpp": {
+        "NumDTensor == DsDataType::Size()": "tree._types makes both lists from the tensors of one function",
+    },
+    "op/impl/fused.hpp": {
         "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
     },
     "epilogue/cshuffle.hpp": {
@@ -85,6 +89,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, and a
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
+    },
+    "config/derived_bwd_weight.hpp": {
+        "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
     },
     "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",

@@ -77,14 +77,20 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17)) + 5 * (3 * 2 + 1) + 4
+    fused_weight = 2 * 16 * 2 * 3 + 3 * 4 * 12
+    merged = 3 * 3 * 2 * 6 + 3 * 2 * (2 + 1) * 6 + 3 * 3 * 2 * 4
+    two_stage_rows = 2 * 2 * 2 * 6
+    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17) + 2 * (2 * 7 + 2) + 1) + 5 * (3 * 2 + 1) + 4
+    ck_rows += two_stage_rows
     depthwise = 40 + 36
     first = 24 + 276, 9 + 198  # channels first: generic and tuned
-    full = weight + data + fused + ck_rows + depthwise + sum(first)
-    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27, 3 * (4 + 3) + 2 + 3 + 5 + 2
-    ci = 60 + 51 + 24 + 8 + 9 + 7
+    full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + sum(first)
+    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30, 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1
+    default += 3 * (5 + 2)
+    ci = 78 + 51 + 24 + 8 + 9 + 7
     chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
+    chosen["two_stage"] = merged + two_stage_rows
     assert sizes == {"full": full, "depthwise": depthwise, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
@@ -93,6 +99,14 @@ def test_the_sizes_of_the_catalogue() -> None:
 def is_ck_row(instance: Instance) -> bool:
     """True if an instance is in set ck_rows: a row with CK's numbers where ours differ."""
     return instance.name in frozenset(default_expansion().sets["ck_rows"])
+
+
+def is_default_two_stage(instance: Instance) -> bool:
+    """True for the vectors of all channels with merged groups up to 16, and for single elements with two numbers."""
+    if instance.family != "two_stage" or (instance.m_per_block, instance.n_per_block) != (16, 64):
+        return False
+    merged = {1: (2, 8), 2: ()}.get(instance.b_vector, (1, 2, 4, 8, 16))
+    return instance.groups_to_merge in merged
 
 
 def is_cks_wavelet(instance: Instance) -> bool:
@@ -174,10 +188,16 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
     assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", CHANNELS_LAST_LAYOUTS)
+FUSED_LAYOUT = "NDHWGC/GKZYXC/NDHWGK"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout", "function"),
+    [(dtype, layout, "PassThrough") for dtype in DTYPES for layout in CHANNELS_LAST_LAYOUTS]
+    + [(dtype, FUSED_LAYOUT, word) for dtype in ("f16", "f32", "bf16_f32_bf16") for word in ("Bilinear", "Scale")],
+)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
-def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, function: str, conv_spec: str) -> None:
     """Each row has CK's vectors, or those that tests/data/ck_rows.yaml lists with a reason."""
     differs = FACTS["differs"]
     wanted = []
@@ -188,7 +208,8 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
         as_ck_row(instance)
         for instance in default_expansion().instances
         if instance.family == "xdl" and not instance.generic and not is_ck_row(instance)
-        if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+        if (instance.dtype, instance.layout, instance.conv_spec, instance.function)
+        == (dtype, layout, conv_spec, function)
     ]
     assert len(made) == 16
     assert sorted(map(key, made)) == sorted(wanted)
@@ -241,10 +262,11 @@ def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
     made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 50 <= len(made) <= 95
+    assert 55 <= len(made) <= 113
     everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
+    assert {i.function for i in made} == {i.function for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
     assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
     assert any(i.a_vector < i.b_vector for i in made)
@@ -272,12 +294,14 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expected = [
         i.name
         for i in instances_of(BWD_WEIGHT)
+        if i.function == "PassThrough"
         if i.family == "wavelet"
         or i.generic
         or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
+        or (i.layout == NHWGC and is_default_two_stage(i))
         or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in ((128, 128), (64, 64)))
     ]
-    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    weights = {instance.name for instance in instances_of(BWD_WEIGHT) if instance.function == "PassThrough"}
     assert [name for name in expansion.sets["default"] if name in weights] == expected
     plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
     assert plain == set(OPERATIONS[BWD_DATA].layouts)

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* A D tensor: a further input of a function. Arrays hold G, N, C, spatial of the input; a length of 1 or
- * a stride of 0 repeats one value. */
+/* A D tensor: a further input of a function. Arrays hold G, N, C, spatial of the input, or G, K, C, filter of the
+ * weight, whichever is written; a length of 1 or a stride of 0 repeats one value. */
 typedef struct {
     const void* data; /* may be NULL if no kernel runs */
     int64_t lengths[6], strides[6];
@@ -21,8 +21,8 @@ typedef struct {
 
 /* A grouped convolution, for every operation. Arrays hold G, N, C, spatial (in), G, K, C, filter
  * (wei), G, N, K, spatial (out). C and K count per group, strides are in elements, unused entries are ignored. split_k:
- * -1 lets the library choose. The last four members are for backward data only: `scalars` has all scalars of the
- * function in its order, or none for its defaults. */
+ * -1 lets the library choose. The last four members are for functions: `scalars` has all scalars of the function in
+ * its order, or none for its defaults. */
 typedef struct {
     int32_t ndim, split_k;
     int64_t in_lengths[6], in_strides[6];

@@ -28,15 +28,11 @@ const char* word_of(TensorName tensor) {
 
 namespace {
 
-const Axes& axes_in(const InstanceTraits& t, TensorName tensor) {
-    return tensor == TensorName::in ? t.order.in : tensor == TensorName::wei ? t.order.wei : t.order.out;
-}
-
 // Refuses a tensor whose contiguous elements are not a multiple of the vector: its channels (the weight's are C), or
 // the positions of an image, or taps and channels of a weight.
 std::string check_run(const InstanceTraits& t, const Problem& p, const char* rule, TensorName tensor, int vector) {
     const bool k = tensor == TensorName::out;
-    if(channels_last(axes_in(t, tensor), p.ndim))
+    if(channels_last(t.order.of(tensor), p.ndim))
         return check_multiple(rule, k ? "K" : "C", k ? p.out_channels() : p.in_channels(), vector);
     if(tensor == TensorName::wei)
         return check_multiple(rule, "C * taps", p.in_channels() * p.taps(), vector);
@@ -51,14 +47,14 @@ std::string check_run(const InstanceTraits& t, const Problem& p, const char* rul
 std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* rule, TensorName name, int vector) {
     const bool in = name == TensorName::in;
     const Tensor& tensor = p.tensor(name);
-    if(channels_last(axes_in(t, name), p.ndim))
+    if(channels_last(t.order.of(name), p.ndim))
         return check_strides_multiple(rule, in ? "an input stride" : "an output stride", tensor, p.ndim, vector);
     if(vector == 1)
         return {};
     for(int index = 0; index < 3; ++index)
         if(tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
             return check_multiple(rule, in ? "an input stride" : "an output stride", tensor.strides[index], vector);
-    return check_axes(in ? "input" : "output", tensor, p.ndim, axes_in(t, name), true);
+    return check_axes(in ? "input" : "output", tensor, p.ndim, t.order.of(name), true);
 }
 
 }  // namespace

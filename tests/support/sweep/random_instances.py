@@ -99,8 +99,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     """Keys of a group; each optional key is sometimes absent."""
     operation = OPERATIONS[kind.operation]
     values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
-    if operation.fused:
-        values["function"] = rng.choice((PASS_THROUGH, rng.choice(FUNCTIONS)))
+    functions = FUNCTIONS if "G_NHW_C" in operation.own_d_layouts else [name for name in FUNCTIONS if name != "Gate"]
+    values["function"] = rng.choice((PASS_THROUGH, rng.choice(functions)))
     if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values
@@ -112,7 +112,7 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.7:
         tile["k_per_block"] = rng.choice(_KS)
     values["tile"] = tile
-    if kind.family == "xdl":
+    if FAMILIES[kind.family].wave_key == "block_size":
         values["block_size"] = 64 * rng.choice((1, 2, 4, 8))
         values["stages"] = rng.choice((1, 2))
     else:
@@ -133,6 +133,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["stages"] = 2 if values["pipeline_version"] == "v4" else 1
         if values["pipeline_version"] in ("v1", "v2") and rng.random() < 0.5:
             values["scheduler"] = "Interwave"
+    if FAMILIES[kind.family].merges_groups:
+        values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]

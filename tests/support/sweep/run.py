@@ -46,6 +46,7 @@ def problems(ndim: int) -> list[ConvProblem]:
         make_problem(groups=1, batch=2, k=48, c=24, filter=three, input=even, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=three, input=edge, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=one, input=edge),
+        make_problem(groups=11, batch=2, k=4, c=8, filter=two, input=edge, stride=2, dilation=2, pad=1),
     ]
     if ndim == 2:
         few = ((9, 8, 8), (5, 16, 16), (3, 32, 32), (1, 36, 64), (1, 64, 64))

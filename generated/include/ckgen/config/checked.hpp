@@ -4,14 +4,15 @@
 
 #include "ckgen/config/derived.hpp"
 #include "ckgen/config/derived_bwd_data.hpp"
+#include "ckgen/config/derived_bwd_weight.hpp"
 #include "ckgen/config/rules.hpp"
 
 // clang-format off: one rule set per line
 namespace ckgen {
 
-// grouped_conv_bwd_weight, family xdl or wavelet.
+// grouped_conv_bwd_weight, family xdl or two_stage or wavelet.
 template <class Config>
-using BwdWeightDerivedOf = Derived<Config, operations::BwdWeight>;
+using BwdWeightDerivedOf = WithWeightFunction<Derived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
     static_assert(sizeof(BwdWeightRules<BwdWeightDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -19,7 +20,7 @@ struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
-using BwdWeightTmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
+using BwdWeightTmaDerivedOf = WithWeightFunction<TmaDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
     static_assert(sizeof(BwdWeightTmaRules<BwdWeightTmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -29,7 +30,7 @@ struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
-using BwdWeightHaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
+using BwdWeightHaloDerivedOf = WithWeightFunction<HaloDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
     static_assert(sizeof(BwdWeightHaloRules<BwdWeightHaloDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -39,7 +40,7 @@ struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family depthwise.
 template <class Config>
-using BwdWeightDepthwiseDerivedOf = DepthwiseDerived<Config, operations::BwdWeight>;
+using BwdWeightDepthwiseDerivedOf = WithWeightFunction<DepthwiseDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightDepthwise : BwdWeightDepthwiseDerivedOf<Config> {
     static_assert(sizeof(BwdWeightDepthwiseRules<BwdWeightDepthwiseDerivedOf<Config>>) > 0, "instantiates the rules");

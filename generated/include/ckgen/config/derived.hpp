@@ -10,7 +10,7 @@
 // clang-format off: one value per line
 namespace ckgen {
 
-// Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
+// Family xdl or two_stage or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct Derived : WithOptionalKeys<Config> {
     // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
@@ -53,13 +53,16 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
     static constexpr int fragment_registers = 4 * (m_xdl_per_wave + n_xdl_per_wave) * (pipeline_version >= 3 ? k_per_block / max_of(1, k_step) : 2);  // 32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
+    static constexpr int ck_pipeline = (stages == 1 ? 2 : 5);  // CK's BlkGemmPipelineVersion: 2 with one LDS buffer, 5 with two.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
     static constexpr int copy_threads = 64 * copy_waves;  // Threads that copy from global memory to LDS.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
-    static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
     static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.

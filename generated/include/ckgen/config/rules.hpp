@@ -7,7 +7,7 @@
 // clang-format off: one rule per line
 namespace ckgen {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
-// family xdl or wavelet.
+// family xdl or two_stage or wavelet.
 template <class D>
 struct BwdWeightRules {
     static constexpr auto math_waves = D::math_waves;
@@ -18,6 +18,7 @@ struct BwdWeightRules {
     static constexpr auto pipeline_version = D::pipeline_version;
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
@@ -33,10 +34,11 @@ struct BwdWeightRules {
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto a_dst_vector = D::a_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_write = D::a_write;
     static constexpr auto b_write = D::b_write;
@@ -50,12 +52,14 @@ struct BwdWeightRules {
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
@@ -63,12 +67,12 @@ struct BwdWeightRules {
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
-    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert(a_k_major || (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
-    static_assert(b_k_major || (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert(ak1 == k1 && bk1 == k1, "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes");
@@ -222,6 +226,7 @@ struct BwdDataRules {
     static constexpr auto pipeline_version = D::pipeline_version;
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
@@ -237,10 +242,11 @@ struct BwdDataRules {
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto a_dst_vector = D::a_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_write = D::a_write;
     static constexpr auto b_write = D::b_write;
@@ -254,6 +260,7 @@ struct BwdDataRules {
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
@@ -261,6 +268,7 @@ struct BwdDataRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
@@ -268,12 +276,12 @@ struct BwdDataRules {
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
-    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert(a_k_major || (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
-    static_assert(b_k_major || (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert(ak1 % k1 == 0 && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot");

@@ -6,12 +6,14 @@
 #pragma once
 
 #include "ckgen/conv/depthwise.hpp"
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/pipeline/depthwise.hpp"
 
 namespace ckgen::pipeline {
 
+template <class D>
 struct DepthwiseBwdWeightArgs {
-    conv::BwdWeightArgs problem;
+    typename D::KernelArgs problem;
     conv::DepthwiseWork work;
 };
 
@@ -30,7 +32,7 @@ class DepthwiseBwdWeightKernel {
     using Units = conv::Walk<ndim + 1>;  // output channel of the group, outer taps, part of the filter row
 
 public:
-    using Args = DepthwiseBwdWeightArgs;
+    using Args = DepthwiseBwdWeightArgs<D>;
     static constexpr int dimensions = ndim;
     static constexpr conv::DepthwiseLimits limits{vector,    D::n_per_block, row_taps,
                                                   unit_rows, positions,      D::position_threads};
@@ -346,7 +348,8 @@ private:
         for(int i = 0; i < position_threads_; ++i)
             total +=
                 thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
-        int64 element = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
+        const int64 filter = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
+        int64 element = filter;
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {
             const bool rows = unit_rows > 1 && d == height;
@@ -360,12 +363,24 @@ private:
             thread_.global_store(problem_.partial + split_ * problem_.groups * problem_.wei_group_elements + element,
                                  total);
         else
-            thread_.global_store(reinterpret_cast<typename D::Wei*>(problem_.wei) + element,
-                                 Convert<typename D::Wei>::from(total));
+            store_weight(first_group_ + channel, at.at[0], static_cast<int>(element - filter * problem_.n), element,
+                         total);
+    }
+    CKGEN_DEVICE void store_weight(int group, int k, int tap, int64 element, float total) const {
+        using Wei = typename D::Wei;
+        Wei* const target = reinterpret_cast<Wei*>(problem_.wei) + element;
+        if constexpr(D::fused) {
+            const typename D::KernelArgs& near = thread_.reload_kernel_args(args_).problem;
+            const epilogue::WeightPlace<ndim> at(near, group, k, tap, 0);
+            const epilogue::FusedInputsOf<D, 1> inputs(thread_, near.d, at);
+            epilogue::write_fused<D>(thread_, near.function, inputs, target, {total});
+        } else {
+            thread_.global_store(target, Convert<Wei>::from(total));
+        }
     }
 
     const Args& args_;
-    const conv::BwdWeightArgs& problem_;
+    const typename D::KernelArgs& problem_;
     const platform::Thread& thread_;
     const DepthwiseThread<D> mine_;
     const int position_threads_;  // threads that share the strips of a unit

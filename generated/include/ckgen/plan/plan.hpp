@@ -33,10 +33,11 @@ struct InstanceTraits {
     int a_vector, b_vector, c_vector;
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int launch_threads;
-    bool truncates;   // the matrix unit rounds partial sums toward zero
-    bool tma;         // TMA loads the tiles: tensor maps have limits of their own and need no windows
-    bool persistent;  // workgroups take tiles in turn
-    HaloLimits halo;  // family halo: a workgroup computes all taps
+    bool truncates;           // the matrix unit rounds partial sums toward zero
+    bool tma;                 // TMA loads the tiles: tensor maps have limits of their own and need no windows
+    bool persistent;          // workgroups take tiles in turn
+    int groups_to_merge = 1;  // family two_stage: groups that a workgroup computes as one where they are side by side
+    HaloLimits halo;          // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
     int lds_bytes;  // per workgroup
     std::vector<DTensorTraits> d;

@@ -4,6 +4,7 @@
 // A thread copies `slices` blocks of RowVector rows x ColumnVector columns: RowVector loads of ColumnVector elements,
 // transposed in registers into ColumnVector LDS writes of RowVector elements. Neighbouring threads take first the parts
 // of a slot, then neighbouring columns, then planes. With few threads, a slice fills only some parts of each slot.
+// Of `Launched` threads, those after the first `Threads` load rows after the tile and store nothing.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -45,7 +46,7 @@ CKGEN_DEVICE V load_vector(const platform::Thread& thread, const Window& window,
     }
 }
 
-template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads>
+template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads, int Launched>
 struct TileCopy {
     using T = T_;
     using Layout = Layout_;
@@ -103,6 +104,9 @@ struct TileCopy {
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
+        if constexpr(Threads < Launched)
+            if(id >= Threads)
+                return;
         CKGEN_UNROLL
         for(int slice = 0; slice < Slices; ++slice) {
             const int byte = lds_base + lds_byte(id, slice);

@@ -28,6 +28,7 @@ struct InstanceFields {
     bool any_filter;  // its conv_spec is Default
     bool all_taps;    // a tile's columns are those of every tap
     bool all_groups;  // a tile's columns run over the groups
+    int groups_to_merge;
     bool generic;
 };
 

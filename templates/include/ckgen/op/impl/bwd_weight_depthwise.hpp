@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
+#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/depthwise_family.hpp"
 #include "ckgen/pipeline/bwd_weight_depthwise.hpp"
@@ -13,10 +14,12 @@ struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeightDepthwise<Config>;
     template <class D>
     using Kernel = pipeline::DepthwiseBwdWeightKernel<D>;
+    template <class D>
+    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
-    template <class Kernel>
-    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p, const conv::BwdWeightPlan&) {
+    template <class Kernel, class Problem>
+    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
         return {p, conv::depthwise_work(p, Kernel::dimensions, Kernel::limits)};
     }
 #endif

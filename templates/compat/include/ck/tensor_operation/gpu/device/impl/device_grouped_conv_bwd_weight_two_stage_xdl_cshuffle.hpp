@@ -33,7 +33,7 @@ struct DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
     static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
                   "ckgen computes in the types of the tensors");
-    static_assert(NumGroupsToMerge == 1, "no family of ckgen merges groups: NumGroupsToMerge must be 1");
+    static_assert(NumGroupsToMerge == 1, "kernels of class templates merge no groups: NumGroupsToMerge must be 1");
 
     std::string GetTypeString() const override {
         return of_arguments::type_string(

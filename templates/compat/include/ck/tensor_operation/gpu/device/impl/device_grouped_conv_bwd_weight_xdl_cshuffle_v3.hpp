@@ -32,7 +32,7 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffleV3
     static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
     static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
                   "ckgen computes in the types of the tensors");
-    static_assert(NumGroupsToMerge == 1, "no family of ckgen merges groups: NumGroupsToMerge must be 1");
+    static_assert(NumGroupsToMerge == 1, "kernels of class templates merge no groups: NumGroupsToMerge must be 1");
     static_assert(!DirectLoad, "family xdl has no kernels that load directly to LDS: DirectLoad must be false");
 
     // All kernels take tensors over 2 GiB.
