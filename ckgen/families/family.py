@@ -179,7 +179,7 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind = DTYPES[dtype].operand_type
+        kind = DTYPES[dtype].matrix_type
         own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
         return own or rates.flops_of(kind)
 

@@ -84,6 +84,11 @@ class Fields:
         return DTYPES[self.dtype].elem_bytes
 
     @property
+    def compute_bytes(self) -> int:
+        """Bytes per element of A and B in LDS."""
+        return DTYPES[self.dtype].compute_bytes
+
+    @property
     def c_bytes(self) -> int:
         """Bytes per element of C, the tensor that is written."""
         return DTYPES[self.dtype].bytes_of(OPERATIONS[self.operation].written)

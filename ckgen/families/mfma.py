@@ -27,8 +27,9 @@ WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
     Value("elem_bytes", "Bytes of an element of A and B."),
+    Value("compute_bytes", "Bytes of an element of A and B in LDS, where it has the type that is multiplied."),
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
-    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // elem_bytes"),
+    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // compute_bytes"),
     Value(
         "planes",
         "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
@@ -162,7 +163,7 @@ class Mfma(Family):
     header: str = "mfma"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        return 64 // DTYPES[dtype].elem_bytes
+        return 64 // DTYPES[dtype].compute_bytes
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return 32
@@ -206,9 +207,10 @@ class Mfma(Family):
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
-        tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
+        elements = (instance.m_per_block + instance.n_per_block) * instance.k_per_block
         per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
-        return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
+        read = instance.math_waves * per_wave * instance.k_per_block * instance.compute_bytes
+        return TileBytes(read, elements * instance.compute_bytes, elements * instance.elem_bytes)
 
     def _a_width(self, word: Width, shape: Shape) -> int:
         if not OPERATIONS[shape.operation].a_k_major:

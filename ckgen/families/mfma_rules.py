@@ -87,7 +87,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="wavelet-dtype",
         scope="domain",
-        condition="load_waves == 0 or (elem_bytes == 2 and c_bytes == 2)",
+        condition="load_waves == 0 or (elem_bytes == 2 and compute_bytes == 2 and c_bytes == 2)",
         sentence="wavelet exists for f16 and bf16",
         message="wavelet has no {dtype} instances",
         help="use f16 or bf16, or family xdl",

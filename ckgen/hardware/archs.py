@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS
+from ckgen.conv.dtypes import DTYPES
 
 # A wave of the matrix-core architectures (CDNA) has 64 work-items, and the kernels are written for that width on every
 # architecture. On wave32 hardware the portable atom runs a 64-wide wave as two halves.
@@ -15,6 +15,11 @@ WAVE_SIZE = 64
 MAX_LAUNCH_THREADS = 1024  # HIP's limit for one workgroup on every architecture below.
 VGPR_FILE = 512  # 32-bit vector registers per lane on one SIMD of gfx90a and later (VGPR + AGPR, unified).
 SIMDS_PER_CU = 4
+
+
+def operand_bytes(input_type: str) -> int:
+    """Bytes per element of an operand of matrix instructions; both operands have the same size."""
+    return next(dtype.compute_bytes for dtype in DTYPES.values() if dtype.matrix_type == input_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class Arch:
     native_wave: int
     lds_limit: int
     peak: tuple[tuple[str, int], ...]
+    f8_codes: str = "ocp"  # encoding of 8-bit floating point: "ocp" or "fnuz"
 
     def __post_init__(self) -> None:
         assert self.family in ("cdna", "rdna", "nvidia"), f"{self.name}: unknown family {self.family}"
@@ -55,7 +61,7 @@ class Atom:
         peak = dict(arch.peak)[self.input_type]
         assert flops == peak * self.cycles, f"{self.instruction}: {flops} FLOP in {self.cycles} cycles"
         assert f"{self.m_per_xdl}x{self.m_per_xdl}x{self.k}" in self.instruction, f"{self.instruction}: size"
-        step = 16 // ELEMENTS[self.input_type].bytes * (WAVE_SIZE // self.m_per_xdl)
+        step = 16 // operand_bytes(self.input_type) * (WAVE_SIZE // self.m_per_xdl)
         assert step % self.k == 0, f"{self.instruction}: 16 bytes per lane cover {step} of K, not n x {self.k}"
 
 
@@ -63,12 +69,13 @@ class Atom:
 # 128 KiB per workgroup processor, of which one workgroup may allocate 64 KiB). Peaks: the matrix TFLOP/s of the data
 # sheets divided by compute units x 4 SIMDs x clock (MI250X 383 f16, 95.7 f32 / 220 CU / 1.7 GHz; MI300X 1307, 163.4 /
 # 304 / 2.1; MI355X 2516, 157.3 / 256 / 2.4), rounded to the nearest power of two.
+_F32 = (("f32", 64), ("tf32", 64))
 ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
-        Arch("gfx90a", "cdna", 64, 64 * 1024, (("f16", 256), ("bf16", 256), ("f32", 64))),
-        Arch("gfx942", "cdna", 64, 64 * 1024, (("f16", 512), ("bf16", 512), ("f32", 64))),
-        Arch("gfx950", "cdna", 64, 160 * 1024, (("f16", 1024), ("bf16", 1024), ("f32", 64))),
+        Arch("gfx90a", "cdna", 64, 64 * 1024, (("f16", 256), ("bf16", 256), ("i8", 256), ("bf8_f8", 256), *_F32), "fnuz"),
+        Arch("gfx942", "cdna", 64, 64 * 1024, (("f16", 512), ("bf16", 512), ("i8", 1024), ("bf8_f8", 1024), ("tf32", 256), ("f32", 64)), "fnuz"),
+        Arch("gfx950", "cdna", 64, 160 * 1024, (("f16", 1024), ("bf16", 1024), ("i8", 2048), ("bf8_f8", 1024), *_F32)),
         Arch("gfx1100", "rdna", 32, 64 * 1024, ()),
         Arch("gfx1201", "rdna", 32, 64 * 1024, ()),
     )
@@ -94,7 +101,8 @@ MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.family == "c
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/instinct-mi200-cdna2-instruction-set-architecture.pdf
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-mi300-cdna3-instruction-set-architecture.pdf
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-cdna4-instruction-set-architecture.pdf
-# gfx90a has bf16 at the f16 rate only as the _1k forms; gfx950 doubles K for 16-bit inputs.
+# gfx90a has bf16 at the f16 rate only as the _1k forms; gfx950 doubles K for 16-bit inputs and int8. gfx942 alone has tf32
+# (xf32); elsewhere its values are multiplied as f32. gfx90a multiplies 8-bit floating point as bf16 (atom/mfma_compute.hpp).
 ATOMS: dict[tuple[str, str, int], Atom] = {
     (atom.arch, atom.input_type, atom.m_per_xdl): atom
     for atom in (
@@ -104,18 +112,36 @@ ATOMS: dict[tuple[str, str, int], Atom] = {
         Atom("gfx90a", "bf16", 16, 16, 32, "v_mfma_f32_16x16x16bf16_1k"),
         Atom("gfx90a", "f32", 32, 2, 64, "v_mfma_f32_32x32x2f32"),
         Atom("gfx90a", "f32", 16, 4, 32, "v_mfma_f32_16x16x4f32"),
+        Atom("gfx90a", "i8", 32, 8, 64, "v_mfma_i32_32x32x8i8"),
+        Atom("gfx90a", "i8", 16, 16, 32, "v_mfma_i32_16x16x16i8"),
+        Atom("gfx90a", "tf32", 32, 2, 64, "v_mfma_f32_32x32x2f32"),
+        Atom("gfx90a", "tf32", 16, 4, 32, "v_mfma_f32_16x16x4f32"),
+        Atom("gfx90a", "bf8_f8", 32, 8, 64, "v_mfma_f32_32x32x8bf16_1k"),
+        Atom("gfx90a", "bf8_f8", 16, 16, 32, "v_mfma_f32_16x16x16bf16_1k"),
         Atom("gfx942", "f16", 32, 8, 32, "v_mfma_f32_32x32x8_f16"),
         Atom("gfx942", "f16", 16, 16, 16, "v_mfma_f32_16x16x16_f16"),
         Atom("gfx942", "bf16", 32, 8, 32, "v_mfma_f32_32x32x8_bf16"),
         Atom("gfx942", "bf16", 16, 16, 16, "v_mfma_f32_16x16x16_bf16"),
         Atom("gfx942", "f32", 32, 2, 64, "v_mfma_f32_32x32x2_f32"),
         Atom("gfx942", "f32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
+        Atom("gfx942", "i8", 32, 16, 32, "v_mfma_i32_32x32x16_i8"),
+        Atom("gfx942", "i8", 16, 32, 16, "v_mfma_i32_16x16x32_i8"),
+        Atom("gfx942", "tf32", 32, 4, 32, "v_mfma_f32_32x32x4_xf32"),
+        Atom("gfx942", "tf32", 16, 8, 16, "v_mfma_f32_16x16x8_xf32"),
+        Atom("gfx942", "bf8_f8", 32, 16, 32, "v_mfma_f32_32x32x16_bf8_fp8"),
+        Atom("gfx942", "bf8_f8", 16, 32, 16, "v_mfma_f32_16x16x32_bf8_fp8"),
         Atom("gfx950", "f16", 32, 16, 32, "v_mfma_f32_32x32x16_f16"),
         Atom("gfx950", "f16", 16, 32, 16, "v_mfma_f32_16x16x32_f16"),
         Atom("gfx950", "bf16", 32, 16, 32, "v_mfma_f32_32x32x16_bf16"),
         Atom("gfx950", "bf16", 16, 32, 16, "v_mfma_f32_16x16x32_bf16"),
         Atom("gfx950", "f32", 32, 2, 64, "v_mfma_f32_32x32x2_f32"),
         Atom("gfx950", "f32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
+        Atom("gfx950", "i8", 32, 32, 32, "v_mfma_i32_32x32x32_i8"),
+        Atom("gfx950", "i8", 16, 64, 16, "v_mfma_i32_16x16x64_i8"),
+        Atom("gfx950", "tf32", 32, 2, 64, "v_mfma_f32_32x32x2_f32"),
+        Atom("gfx950", "tf32", 16, 4, 32, "v_mfma_f32_16x16x4_f32"),
+        Atom("gfx950", "bf8_f8", 32, 16, 32, "v_mfma_f32_32x32x16_bf8_fp8"),
+        Atom("gfx950", "bf8_f8", 16, 32, 16, "v_mfma_f32_16x16x32_bf8_fp8"),
     )
 }
 
@@ -139,12 +165,15 @@ class WarpAtom:
 
 
 # All of NVIDIA_ARCHES have these: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and up).
-# There is none for f32 at full precision (tf32 keeps 10 bits), so f32 uses the portable multiply-add atom.
+# There is none for f32 at full precision (tf32 keeps 10 bits), so f32 uses the portable multiply-add atom,
+# and so do 8-bit floating-point types, which sm_80 lacks.
 WARP_ATOMS: dict[str, WarpAtom] = {
     atom.input_type: atom
     for atom in (
         WarpAtom("f16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
         WarpAtom("bf16", 16, 8, 16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+        WarpAtom("tf32", 16, 8, 8, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+        WarpAtom("i8", 16, 8, 32, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
     )
 }
 
@@ -182,9 +211,9 @@ def find_arch(name: str) -> Arch:
 def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
     """The matrix instruction of an architecture for a data type (a key of `DTYPES`) and atom size; None if there is
     none."""
-    return ATOMS.get((arch, DTYPES[dtype].operand_type, m_per_xdl))
+    return ATOMS.get((arch, DTYPES[dtype].matrix_type, m_per_xdl))
 
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
     """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
-    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].operand_type))
+    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].matrix_type))

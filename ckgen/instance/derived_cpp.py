@@ -15,6 +15,7 @@ from ckgen.operations.operation import OPERATIONS
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
     "elem_bytes": "sizeof(typename Operation::template Operand<typename Config::DataType>)",
+    "compute_bytes": "sizeof(typename Config::DataType::ComputeA)",
     "c_bytes": "sizeof(typename Operation::template Result<typename Config::DataType>)",
 }
 _OPERATORS: dict[type, tuple[str, int]] = {  # with their precedence

@@ -182,7 +182,7 @@ def _report(role: str, loop: Loop | None, instance: Instance, arch: str) -> Loop
     if role != "load" and per_tile:
         tiles = hot.matrix / per_tile
     else:
-        tiles = hot.lds_write_bytes / ((instance.a_elems + instance.b_elems) * instance.elem_bytes)
+        tiles = hot.lds_write_bytes / ((instance.a_elems + instance.b_elems) * instance.compute_bytes)
     return LoopReport(role, max(1, round(tiles)), hot, whole)
 
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ckgen/library/device_arch.hpp"
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
 #include "ckgen/library/selector.hpp"
@@ -187,7 +188,7 @@ const T* typed(const void* data) {
 template <class Reference, class In, class Wei, class Out>
 void run_reference(const conv::Problem& problem, In* in, Wei* wei, Out* out) {
     Reference::Run(problem, typed<typename Reference::In>(in), typed<typename Reference::Wei>(wei),
-                   typed<typename Reference::Out>(out));
+                   typed<typename Reference::Out>(out), device_f8_codes());
 }
 
 std::string dtype_reason(const char* dtype, const std::vector<const char*>& known) {
@@ -201,7 +202,8 @@ std::string dtype_reason(const char* dtype, const std::vector<const char*>& know
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 4; }
+int32_t ckgen_abi_version(void) { return 5; }
+int32_t ckgen_f8_codes(void) { return static_cast<int32_t>(device_f8_codes()); }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";

@@ -14,30 +14,30 @@ namespace ckgen::atom {
 // Types that no instruction of the architecture multiplies at full precision take the portable atom: f32 on NVIDIA, all
 // types on AMD architectures without MFMA. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM selects
 // the portable atom.
-template <bool Portable, class T, int Size>
+template <bool Portable, int Size>
 struct SelectAtom {
     using type = FmaAtom<Size>;
 };
 #if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA
-template <class T, int Size>
-struct SelectAtom<false, T, Size> {
+template <int Size>
+struct SelectAtom<false, Size> {
     using type = MmaSyncAtom<Size>;
 };
-template <class T>
-inline constexpr bool portable = !kMatrixOperand<T>;
+template <class TA, class TB>
+inline constexpr bool portable = !kMatrixOperands<TA, TB>;
 #else
 #if !defined(CKGEN_HAS_MFMA) || CKGEN_HAS_MFMA
-template <class T, int Size>
-struct SelectAtom<false, T, Size> {
+template <int Size>
+struct SelectAtom<false, Size> {
     using type = MfmaAtom<Size>;
 };
 #endif
 #if (defined(CKGEN_HOST_PORTABLE_ATOM) && CKGEN_HOST_PORTABLE_ATOM) || (defined(CKGEN_HAS_MFMA) && !CKGEN_HAS_MFMA)
-template <class T>
+template <class TA, class TB>
 inline constexpr bool portable = true;
 #else
-template <class T>
-inline constexpr bool portable = !kMatrixOperand<T>;
+template <class TA, class TB>
+inline constexpr bool portable = !kMatrixOperands<TA, TB>;
 #endif
 #endif
 
@@ -48,7 +48,7 @@ inline constexpr bool kMatrixUnit = CKGEN_HAS_MFMA;
 inline constexpr bool kMatrixUnit = true;
 #endif
 
-template <class T, int Size>
-using Select = typename SelectAtom<portable<T>, T, Size>::type;
+template <class TA, class TB, int Size>
+using Select = typename SelectAtom<portable<TA, TB>, Size>::type;
 
 }  // namespace ckgen::atom

@@ -17,6 +17,9 @@ struct Derived : WithOptionalKeys<Config> {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using WithOptionalKeys<Config>::a_k1;
     using WithOptionalKeys<Config>::a_vector;
     using WithOptionalKeys<Config>::a_write;
@@ -37,8 +40,9 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int compute_bytes = sizeof(typename Config::DataType::ComputeA);  // Bytes of an element of A and B in LDS, where it has the type that is multiplied.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
-    static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
+    static constexpr int k1 = 16 / compute_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
     static constexpr int copy_threads = 64 * copy_waves;  // Threads that copy from global memory to LDS.
@@ -75,6 +79,9 @@ struct TmaDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -109,6 +116,9 @@ struct StationaryDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -143,6 +153,9 @@ struct HaloDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -176,6 +189,9 @@ struct DepthwiseDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::a_vector;
     using Config::k_per_block;
     using Config::load_waves;

@@ -23,6 +23,7 @@ struct BwdWeightRules {
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto generic = D::generic;
     static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto compute_bytes = D::compute_bytes;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
     static constexpr auto n_waves = D::n_waves;
@@ -51,7 +52,7 @@ struct BwdWeightRules {
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
-    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && compute_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
@@ -61,7 +62,7 @@ struct BwdWeightRules {
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
     static_assert((copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
     static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
-    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes == 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert(ak1 == k1 && bk1 == k1, "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
@@ -214,6 +215,7 @@ struct BwdDataRules {
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto generic = D::generic;
     static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto compute_bytes = D::compute_bytes;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
     static constexpr auto n_waves = D::n_waves;
@@ -243,14 +245,14 @@ struct BwdDataRules {
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
-    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && compute_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
     static_assert(b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block, "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0, "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
     static_assert((copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
-    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes == 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
     static_assert(a_write == 0 || a_write == a_dst_vector, "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert(ak1 % k1 == 0 && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");

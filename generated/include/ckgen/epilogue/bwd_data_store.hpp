@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/bwd_data_store.hpp. Do not edit; run: ckgen generate
-// Stores lines of the tile as elements of the input gradient, or as f32 partials of them. Also writes the positions
+// Stores lines of the tile as elements of the input gradient, or as partials of them. Also writes the positions
 // that no tap reaches.
 #pragma once
 
@@ -62,7 +62,8 @@ private:
     static constexpr int kNone = -1;  // past the last channel or line
 
     CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, int byte) const {
-        float sums[D::c_vector];
+        using Sum = typename D::Accumulator;
+        Sum sums[D::c_vector];
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e)
             sums[e] = Shape::value(thread, byte, e);
@@ -71,11 +72,11 @@ private:
             write_fused<D>(thread, args_, at, offset, sums);
             return;
         }
-        float* target = args_.partial + tile_.split * args_.partial_elements + offset;
+        Sum* target = reinterpret_cast<Sum*>(args_.partial) + tile_.split * args_.partial_elements + offset;
         constexpr int width = min_of(D::c_vector, 4);
         CKGEN_UNROLL
         for(int first = 0; first < D::c_vector; first += width) {
-            Vec<float, width> values;
+            Vec<Sum, width> values;
             CKGEN_UNROLL
             for(int e = 0; e < width; ++e)
                 values[e] = sums[first + e];
@@ -109,7 +110,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
             tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
-        const float zeros[D::c_vector] = {};
+        const typename D::Accumulator zeros[D::c_vector] = {};
         if(!tapped && at.image < args.images && at.channel < args.n)
             write_fused<D>(thread, args, at, input_offset<D>(at, args.in), zeros);
     }

@@ -17,8 +17,11 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::i8>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
@@ -32,9 +35,12 @@ void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16_comp_bf8_f8>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::i8>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
@@ -45,8 +51,11 @@ void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
@@ -109,8 +118,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(instances);
@@ -128,9 +146,18 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16_comp_bf8_f8>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::i8>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(instances);
@@ -141,8 +168,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::i8>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances(instances);
         }
         return instances;
     }

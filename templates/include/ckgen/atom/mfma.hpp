@@ -3,7 +3,7 @@
 // Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
 #pragma once
 
-#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/atom/mfma_compute.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
@@ -14,20 +14,21 @@ namespace ckgen::atom {
 #if CKGEN_HAS_MFMA
 
 // True for types of which mfma() multiplies fragments. Kernels multiply others with the portable atom.
-template <class T>
-inline constexpr bool kMatrixOperand = IsSame<T, float>::value || IsSame<T, half_t>::value || IsSame<T, bhalf_t>::value;
+template <class TA, class TB>
+inline constexpr bool kMatrixOperands = IsSame<TA, bf8_t>::value&& IsSame<TB, f8_t>::value;
+template <>
+inline constexpr bool kMatrixOperands<float, float> = true;
+template <>
+inline constexpr bool kMatrixOperands<tf32_t, tf32_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<half_t, half_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<bhalf_t, bhalf_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<int8, int8> = true;
 
-template <int N>
-using F32Lanes = float __attribute__((ext_vector_type(N)));
 using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
 using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
-using S16x4 = short __attribute__((ext_vector_type(4)));
-
-template <class V>
-struct Halves {
-    V low, high;
-};
-
 // The overload set picks the instruction by element type and shape.
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<float>& a, const Fragment<float>& b, F32Lanes<16> c) {
     CKGEN_UNROLL
@@ -89,49 +90,49 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t
 #endif
 
 // acc[i][j] += a[i] * b[j] for the wave's whole grid of atoms.
-template <int Size, class T, int MR, int NR>
-CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
-                           Accumulator<Size> (&acc)[MR][NR]) {
-    using Registers = F32Lanes<MfmaAccumulator<Size>::registers>;
+template <int Size, class TA, class TB, int MR, int NR>
+CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR], Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+    using Registers = Lanes<Sum<TA, TB>, MfmaAccumulator<Size>::registers>;
     CKGEN_UNROLL
     for(int i = 0; i < MR; ++i)
         CKGEN_UNROLL
     for(int j = 0; j < NR; ++j)
-        acc[i][j] = __builtin_bit_cast(Accumulator<Size>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
+        acc[i][j] = __builtin_bit_cast(Accumulator<Size, TA, TB>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
 }
 #endif  // CKGEN_HAS_MFMA
 
 #else  // host
 
-template <class T>
-inline constexpr bool kMatrixOperand = true;
+template <class TA, class TB>
+inline constexpr bool kMatrixOperands = true;
 
 // The operands of one lane in the wave's collective multiply.
-template <int Size, class T, int MR, int NR>
+template <int Size, class TA, class TB, int MR, int NR>
 struct LaneOperands {
-    const Fragment<T>* a;
-    const Fragment<T>* b;
-    Accumulator<Size>* acc;
+    using Number = Sum<TA, TB>;
+    const Fragment<TA>* a;
+    const Fragment<TB>* b;
+    Accumulator<Size, TA, TB>* acc;
 
     static void execute(void* const* lanes) {
         using Operand = MfmaOperand<Size>;
-        constexpr int k1 = 16 / static_cast<int>(sizeof(T));
+        constexpr int k1 = 16 / static_cast<int>(sizeof(TA));
         constexpr int depth = k1 * Operand::planes;
-        float rows[MR * Size][depth];
-        float columns[depth][NR * Size];
+        Number rows[MR * Size][depth];
+        Number columns[depth][NR * Size];
         for(int lane = 0; lane < 64; ++lane) {
             const LaneOperands& mine = *static_cast<const LaneOperands*>(lanes[lane]);
             const int k0 = Operand::plane(lane) * k1;
             for(int i = 0; i < MR; ++i)
                 for(int e = 0; e < k1; ++e)
-                    rows[i * Size + Operand::row(lane)][k0 + e] = to_float(mine.a[i][e]);
+                    rows[i * Size + Operand::row(lane)][k0 + e] = factor(mine.a[i][e]);
             for(int j = 0; j < NR; ++j)
                 for(int e = 0; e < k1; ++e)
-                    columns[k0 + e][j * Size + Operand::row(lane)] = to_float(mine.b[j][e]);
+                    columns[k0 + e][j * Size + Operand::row(lane)] = factor(mine.b[j][e]);
         }
-        float product[MR * Size][NR * Size];
+        Number product[MR * Size][NR * Size];
         for(int row = 0; row < MR * Size; ++row) {
-            float sums[NR * Size] = {};
+            Number sums[NR * Size] = {};
             for(int k = 0; k < depth; ++k)
                 for(int column = 0; column < NR * Size; ++column)
                     sums[column] += rows[row][k] * columns[k][column];
@@ -140,7 +141,7 @@ struct LaneOperands {
         }
         using Map = MfmaAccumulator<Size>;
         for(int lane = 0; lane < 64; ++lane) {
-            Accumulator<Size>* acc = static_cast<const LaneOperands*>(lanes[lane])->acc;
+            Accumulator<Size, TA, TB>* acc = static_cast<const LaneOperands*>(lanes[lane])->acc;
             for(int i = 0; i < MR; ++i)
                 for(int j = 0; j < NR; ++j)
                     for(int r = 0; r < Map::registers; ++r)
@@ -149,11 +150,11 @@ struct LaneOperands {
     }
 };
 
-template <int Size, class T, int MR, int NR>
-void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
-              Accumulator<Size> (&acc)[MR][NR], platform::Site site = platform::Site::here()) {
-    LaneOperands<Size, T, MR, NR> mine{a, b, &acc[0][0]};
-    thread.collective(&mine, &LaneOperands<Size, T, MR, NR>::execute, site);
+template <int Size, class TA, class TB, int MR, int NR>
+void multiply(const platform::Thread& thread, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR],
+              Accumulator<Size, TA, TB> (&acc)[MR][NR], platform::Site site = platform::Site::here()) {
+    LaneOperands<Size, TA, TB, MR, NR> mine{a, b, &acc[0][0]};
+    thread.collective(&mine, &LaneOperands<Size, TA, TB, MR, NR>::execute, site);
 }
 #endif
 
@@ -196,10 +197,10 @@ struct MfmaAtom {
 
     // Schedules the reads of some steps between two boundaries. Otherwise the reads of a step follow the last matrix
     // instruction of the previous step, into the same registers. In rows the compiler reads ahead without this.
-    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
         if constexpr(!LayoutA::by_rows && !LayoutB::by_rows)
-            thread.interleave<Steps, MR + NR, MR * NR * (sizeof(T) == 4 ? 4 : 2)>();
+            thread.interleave<Steps, MR + NR, MR * NR * (sizeof(TA) == 4 ? 4 : 2)>();
     }
 
     // Places of a lane in the tiles; a_slot and b_slot are the first slots of the wave's first atom.
@@ -213,18 +214,18 @@ struct MfmaAtom {
 
     // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
     // step's first planes.
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
-                                  int a_base, int b_base, Accumulator<Size> (&acc)[MR][NR]) {
-        Fragment<T> a[MR];
-        Fragment<T> b[NR];
+                                  int a_base, int b_base, Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+        Fragment<TA> a[MR];
+        Fragment<TB> b[NR];
         CKGEN_UNROLL
         for(int i = 0; i < MR; ++i)
-            a[i] = lane.a.template load<T>(thread, a_base, i);
+            a[i] = lane.a.template load<TA>(thread, a_base, i);
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j)
-            b[j] = lane.b.template load<T>(thread, b_base, j);
-        multiply<Size>(thread, a, b, acc);
+            b[j] = lane.b.template load<TB>(thread, b_base, j);
+        multiply<Size, TA, TB>(thread, a, b, acc);
     }
 };
 #endif

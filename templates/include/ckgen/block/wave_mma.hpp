@@ -11,12 +11,14 @@ namespace ckgen::block {
 template <class D, class LayoutA, class LayoutB>
 class WaveMma {
 public:
-    using T = typename D::Out;
+    using TA = typename D::ComputeA;
+    using TB = typename D::ComputeB;
     static constexpr int size = D::m_per_xdl;
     static constexpr int mr = D::m_xdl_per_wave;
     static constexpr int nr = D::n_xdl_per_wave;
-    using Atom = atom::Select<T, size>;
-    using Acc = atom::Accumulator<size>[mr][nr];
+    using Atom = atom::Select<TA, TB, size>;
+    using Acc = atom::Accumulator<size, TA, TB>[mr][nr];
+    static_assert(IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value, "the data type names the type of the sums");
     static_assert(D::generic || atom::kMatrixUnit,
                   "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
     static constexpr int planes = D::wave_size / size;
@@ -34,21 +36,21 @@ public:
         for(int j = 0; j < nr; ++j)
             CKGEN_UNROLL
         for(int r = 0; r < Atom::Map::registers; ++r)
-            acc[i][j][r] = 0.f;
+            acc[i][j][r] = 0;
     }
 
     // acc += A tile * B tile, which begin at LDS bytes a_base and b_base.
     CKGEN_DEVICE void run(const platform::Thread& thread, int a_base, int b_base, Acc& acc) const {
         CKGEN_UNROLL
         for(int step = 0; step < steps; ++step)
-            Atom::template step<T, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
+            Atom::template step<TA, TB, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
                                                      b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
     // Moves the LDS reads of all instructions since the last boundary, `Tiles` runs, ahead of their use.
     template <int Tiles>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
-        Atom::template order<T, LayoutA, LayoutB, mr, nr, steps * Tiles>(thread);
+        Atom::template order<TA, TB, LayoutA, LayoutB, mr, nr, steps * Tiles>(thread);
         thread.schedule_boundary();
     }
 

@@ -1,4 +1,4 @@
-// Stores lines of the tile as weights, or as f32 partials of them.
+// Stores lines of the tile as weights, or as partials of them.
 #pragma once
 
 #include "ckgen/load/bwd_weight_view.hpp"
@@ -17,7 +17,7 @@ public:
         if(args_.partial != nullptr) {
             const int64 slice =
                 (static_cast<int64>(tile_.split) * args_.groups + tile_.group) * args_.wei_group_elements;
-            take(thread, base, pass, args_.partial + slice);
+            take(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial) + slice);
         } else {
             using Wei = typename D::Wei;
             take(thread, base, pass, reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);

@@ -96,12 +96,13 @@ struct FusedAddresses<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
 template <class D, int Width>
 using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
 
-// Writes the function of `Width` sums and of D to neighbouring channels of the input, from `target` on. The thread that
+// Writes the function of `Width` sums and of D to neighbouring channels of the input, from `target` on. An i32 that is
+// rounded to f32 here becomes the same int8: rounding begins at 2^24. The thread that
 // writes these elements has read the same elements of D before, so that a D tensor may be the input itself.
-template <class D, int Width>
+template <class D, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
                               const FusedInputsOf<D, Width>& inputs, typename D::In* target,
-                              const float (&sums)[Width]) {
+                              const Sum (&sums)[Width]) {
     using In = typename D::In;
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
     CKGEN_UNROLL
@@ -109,14 +110,14 @@ CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::
         Vec<In, width> results;
         CKGEN_UNROLL
         for(int e = 0; e < width; ++e)
-            results[e] = Convert<In>::from(inputs.apply(function, first + e, sums[first + e]));
+            results[e] = Convert<In>::from(inputs.apply(function, first + e, static_cast<float>(sums[first + e])));
         thread.global_store(target + first, results);
     }
 }
 // Reads D here; the first channel is element `offset`.
-template <class D, int Width>
+template <class D, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const Sum (&sums)[Width]) {
     const FusedInputsOf<D, Width> inputs(thread, args.d, at);
     write_fused<D>(thread, args.function, inputs, reinterpret_cast<typename D::In*>(args.target) + offset, sums);
 }

@@ -15,9 +15,9 @@ struct BwdWeightLayouts {
     template <int Columns, int Vector>
     static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector>;
     using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                way<D::m_per_block, D::a_vector>>;
+                                typename D::ComputeA, way<D::m_per_block, D::a_vector>>;
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                way<D::n_per_block, D::b_vector>>;
+                                typename D::ComputeB, way<D::n_per_block, D::b_vector>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage

@@ -17,27 +17,27 @@ inline constexpr bool kMovableColumns = Columns % 32 == 0;
 
 template <class D, int Columns, int Vector>
 inline constexpr TileWay kTileWay =
-    platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
+    platform::kTransposingLds && D::compute_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
                                                                                                : TileWay::Slots;
 
 template <class D, int Columns, int Vector, int Pad>
 inline constexpr bool kDirectOperand =
-    platform::kDirectLds && D::load_waves > 0 && D::elem_bytes == 2 && Vector == 8 && Pad == 0 &&
+    platform::kDirectLds && D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && Pad == 0 &&
     kMovableColumns<Columns>&& D::copy_threads* Vector / Columns % 4 == 0;
 
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          TileWay Way = kTileWay<D, Columns, Vector>>
+          class Compute, TileWay Way = kTileWay<D, Columns, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
-    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
+    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads, Compute>;
 };
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Rows> {
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
     using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
 };
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct> {
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::Direct> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
     using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
 };
