@@ -27,10 +27,13 @@ enum class Overflow { Infinite, Saturate };
 // An 8-bit type with `Fraction` fraction bits.
 template <int Fraction, F8Codes Codes>
 struct F8Format {
+    static constexpr int fraction = Fraction;
     static constexpr bool fnuz = Codes == F8Codes::Fnuz;
     static constexpr bool has_infinity = !fnuz && Fraction == 2;
     static constexpr int bias = (1 << (6 - Fraction)) - (fnuz ? 0 : 1);
     static constexpr uint32 largest = fnuz ? 0x7fu : has_infinity ? 0x7bu : 0x7eu;  // finite
+    static constexpr float largest_value =  // 448, 57344, 240, 57344
+        Fraction == 2 ? 57344.f : fnuz ? 240.f : 448.f;
     static constexpr uint32 infinity = 0x7cu;
     static constexpr uint32 nan = fnuz ? 0x80u : has_infinity ? 0x7eu : 0x7fu;
     static constexpr int cut = 23 - Fraction;                                            // fraction bits that f32 has in addition
@@ -83,17 +86,55 @@ struct tf32_t {
     float value;
 };
 
+// gfx942 and later have instructions that convert, rounding to nearest even.
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__)
+CKGEN_HD float to_float(f8_t x) { return __builtin_amdgcn_cvt_f32_fp8(x.bits, 0); }
+CKGEN_HD float to_float(bf8_t x) { return __builtin_amdgcn_cvt_f32_bf8(x.bits, 0); }
+
+// `x` as the instructions take it: they turn finite values past the largest number into NaN or infinity.
+template <class Format>
+CKGEN_DEVICE float saturated(float x) {
+    const float inside = __builtin_amdgcn_fmed3f(x, -Format::largest_value, Format::largest_value);
+    return (__builtin_bit_cast(uint32, x) & 0x7fffffffu) < 0x7f800000u ? inside : x;
+}
+// The codes of two values, in the low half of the word.
+CKGEN_DEVICE uint32 codes_of(f8_t, float low, float high) {
+    using Format = E4M3<kF8Codes>;
+    const int codes = __builtin_amdgcn_cvt_pk_fp8_f32(saturated<Format>(low), saturated<Format>(high), 0, false);
+    return static_cast<uint32>(codes);
+}
+CKGEN_DEVICE uint32 codes_of(bf8_t, float low, float high) {
+    using Format = E5M2<kF8Codes>;
+    const int codes = __builtin_amdgcn_cvt_pk_bf8_f32(saturated<Format>(low), saturated<Format>(high), 0, false);
+    return static_cast<uint32>(codes);
+}
+#define CKGEN_F8_INSTRUCTIONS 1
+#else
 CKGEN_HD float to_float(f8_t x) { return E4M3<kF8Codes>::value(x.bits); }
 CKGEN_HD float to_float(bf8_t x) { return E5M2<kF8Codes>::value(x.bits); }
+#define CKGEN_F8_INSTRUCTIONS 0
+#endif
 CKGEN_HD float to_float(tf32_t x) { return x.value; }
 
 template <>
 struct Convert<f8_t> {
-    static CKGEN_HD f8_t from(float x) { return f8_t{E4M3<kF8Codes>::code(x, Overflow::Saturate)}; }
+    static CKGEN_HD f8_t from(float x) {
+#if CKGEN_F8_INSTRUCTIONS
+        return f8_t{static_cast<uint8>(codes_of(f8_t{}, x, x) & 0xffu)};
+#else
+        return f8_t{E4M3<kF8Codes>::code(x, Overflow::Saturate)};
+#endif
+    }
 };
 template <>
 struct Convert<bf8_t> {
-    static CKGEN_HD bf8_t from(float x) { return bf8_t{E5M2<kF8Codes>::code(x, Overflow::Saturate)}; }
+    static CKGEN_HD bf8_t from(float x) {
+#if CKGEN_F8_INSTRUCTIONS
+        return bf8_t{static_cast<uint8>(codes_of(bf8_t{}, x, x) & 0xffu)};
+#else
+        return bf8_t{E5M2<kF8Codes>::code(x, Overflow::Saturate)};
+#endif
+    }
 };
 template <>
 struct Convert<tf32_t> {
@@ -106,7 +147,34 @@ struct Convert<tf32_t> {
     }
 };
 
-// The codes that a device with this architecture uses, for references on the CPU.
+// An array of several elements, each rounded from From to To.
+template <class To, class From, int N>
+CKGEN_HD void convert(const From (&source)[N], To (&target)[N]) {
+    CKGEN_UNROLL
+    for(int i = 0; i < N; ++i)
+        target[i] = Convert<To>::from(to_float(source[i]));
+}
+#if CKGEN_F8_INSTRUCTIONS
+template <class To, class From, int N>
+CKGEN_DEVICE void convert_pairs(const From (&source)[N], To (&target)[N]) {
+    CKGEN_UNROLL
+    for(int i = 0; i < N; i += 2) {
+        const uint32 codes = codes_of(To{}, to_float(source[i]), to_float(source[min_of(i + 1, N - 1)]));
+        target[i].bits = static_cast<uint8>(codes & 0xffu);
+        target[min_of(i + 1, N - 1)].bits = static_cast<uint8>(codes >> (N == 1 ? 0 : 8) & 0xffu);
+    }
+}
+template <class From, int N>
+CKGEN_DEVICE void convert(const From (&source)[N], f8_t (&target)[N]) {
+    convert_pairs(source, target);
+}
+template <class From, int N>
+CKGEN_DEVICE void convert(const From (&source)[N], bf8_t (&target)[N]) {
+    convert_pairs(source, target);
+}
+#endif
+
+// A value rounded to T, with the encoding of another architecture if T has several: for references on the CPU.
 template <class T>
 struct RoundedTo {
     static CKGEN_HD float by(F8Codes, float x) { return x; }

@@ -38,9 +38,7 @@ CKGEN_DEVICE ToVector converted(const FromVector& vector) {
     static_assert(sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector), "whole elements");
     const auto source = __builtin_bit_cast(Source, vector);
     Target target;
-    CKGEN_UNROLL
-    for(int i = 0; i < static_cast<int>(sizeof(Source) / sizeof(From)); ++i)
-        target.values[i] = Convert<To>::from(to_float(source.values[i]));
+    convert(source.values, target.values);
     return __builtin_bit_cast(ToVector, target);
 }
 

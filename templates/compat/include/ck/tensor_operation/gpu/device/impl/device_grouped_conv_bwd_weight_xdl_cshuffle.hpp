@@ -47,24 +47,23 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
 struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
     : of_arguments::Operator<
           DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
-                                     InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation>,
+                                     InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation, ComputeTypeA, ComputeTypeB>,
           bwd_weight_of_arguments::Make<
               DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
                                          OutDataType, InElementwiseOperation, WeiElementwiseOperation,
-                                         OutElementwiseOperation>,
+                                         OutElementwiseOperation, ComputeTypeA, ComputeTypeB>,
               bwd_weight_of_arguments::Config<
                   typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
-                  of_arguments::data_type_of<InDataType, WeiDataType, OutDataType>,
+                  of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>,
                   of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl,
                                      ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                                      CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
                                      Specialization != bwd_weight_of_arguments::Spec::Default, true,
-                                     sizeof(InDataType)>>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType>>,
-                  "ckgen computes f16, bf16 and f32, and bf16 with an f32 weight");
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
-                  "ckgen computes in the types of the tensors");
+                                     sizeof(ComputeTypeA)>>>> {
+    static_assert(!std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>,
+                  "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
+    static_assert(std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>::type>,
+                  "ckgen accumulates in f32, products of int8 in i32");
     static_assert(std::is_same_v<InElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<WeiElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<OutElementwiseOperation, element_wise::PassThrough>,
@@ -76,7 +75,7 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
     using DeviceOp = DeviceGroupedConvBwdWeight_Xdl_CShuffle;
     using Interface =
         DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
-                                   InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation>;
+                                   InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation, ComputeTypeA, ComputeTypeB>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
 

@@ -44,18 +44,30 @@ platform::KernelEntry entry() {
 }
 #endif
 
-// The data type set with these types; void if no instance has them.
-template <class In, class Wei, class Out, class... Known>
+// The data type set with these types of tensors and of operands; void if no instance has them.
+template <class In, class Wei, class Out, class ComputeA, class ComputeB, class... Known>
 struct DataTypeOf {
     using type = void;
 };
-template <class In, class Wei, class Out, class First, class... Others>
-struct DataTypeOf<In, Wei, Out, First, Others...>
+template <class In, class Wei, class Out, class ComputeA, class ComputeB, class First, class... Others>
+struct DataTypeOf<In, Wei, Out, ComputeA, ComputeB, First, Others...>
     : std::conditional_t<std::is_same_v<In, typename First::In> && std::is_same_v<Wei, typename First::Wei> &&
-                             std::is_same_v<Out, typename First::Out>,
-                         std::common_type<First>, DataTypeOf<In, Wei, Out, Others...>> {};
-template <class In, class Wei, class Out>
-using data_type_of = typename with_data_types<DataTypeOf, In, Wei, Out>::type;
+                             std::is_same_v<Out, typename First::Out> &&
+                             std::is_same_v<ComputeA, typename First::ComputeA> &&
+                             std::is_same_v<ComputeB, typename First::ComputeB>,
+                         std::common_type<First>, DataTypeOf<In, Wei, Out, ComputeA, ComputeB, Others...>> {};
+template <class In, class Wei, class Out, class ComputeA, class ComputeB>
+using data_type_of = typename with_data_types<DataTypeOf, In, Wei, Out, ComputeA, ComputeB>::type;
+
+// The type in which the sums of a data type set are kept.
+template <class DataType>
+struct AccumulatorOf {
+    using type = typename DataType::Accumulator;
+};
+template <>
+struct AccumulatorOf<void> {
+    using type = void;
+};
 
 template <index_t NDim, class In, class Wei, class Out>
 struct LayoutOf {
