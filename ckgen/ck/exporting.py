@@ -14,7 +14,8 @@ from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
-DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32"}  # of one element
+DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "int8", "i32": "int32"}  # of one element
+DTYPE_WORDS |= {"f8": "fp8", "bf8": "bf8", "tf32": "tf32"}
 VARIANTS = {row.name: row.short for row in OPERATIONS.values()}
 SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stride1_pad0"}
 # Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
@@ -86,7 +87,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
     values: dict[str, object] = dict.fromkeys(names, 1)
     values |= _values(instance)
     values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
-    values |= {"ndim": instance.ndim, "acc_type": "fp32"}
+    values |= {"ndim": instance.ndim, "acc_type": DTYPE_WORDS[dtype.accumulator]}
     for tensor in TENSORS:
         values[f"{tensor}_layout"] = physical_axes(tensor, instance.layout)
         values[f"{tensor}_type"] = DTYPE_WORDS[dtype.element(tensor).name]
@@ -98,7 +99,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
         values[f"{part}_source_order"] = sequence((0, 2, 1, 3))
         values[f"{part}_dimension"] = 2
         values[f"{part}_extra"] = "true"
-        values[f"{part}_compute"] = DTYPE_WORDS[dtype.out_type]
+        values[f"{part}_compute"] = DTYPE_WORDS[dtype.compute(part).name]
     columns = 8 if instance.block_size == 256 and instance.m_per_block * instance.n_per_block >= _LARGE_TILE else 4
     values["c_cluster"] = sequence((1, 16 if instance.block_size == 64 else 32, 1, columns))
     return values

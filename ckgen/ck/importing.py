@@ -143,7 +143,8 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
         numbers["k"] = number("k")
     if parsed.serialised:
         layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
-        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")))
+        compute = (values["a_compute"], values["b_compute"])
+        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")), compute)
     elif asked.layout and asked.dtype:
         layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
     else:

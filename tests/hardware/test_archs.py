@@ -64,8 +64,8 @@ def test_rows_check_themselves() -> None:
         Arch("gfx1100", "rdna", 64, 65536, ())
 
 
-def test_nvidia_has_atoms_for_sixteen_bit_types_and_as_much_shared_memory_as_a_block_may_have() -> None:
-    assert set(WARP_ATOMS) == {"f16", "bf16"}
+def test_nvidia_has_atoms_and_as_much_shared_memory_as_a_block_may_have() -> None:
+    assert set(WARP_ATOMS) == {"f16", "bf16", "tf32", "i8"}
     assert not set(NVIDIA_ARCHES) & set(ARCHES)
     assert find_arch("sm_90a").lds_limit == 232448 and find_arch("gfx950") is ARCHES["gfx950"]
     with pytest.raises(AssertionError, match="size"):

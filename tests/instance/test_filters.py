@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ckgen.errors import CkgenError
 from ckgen.instance.filters import KEYS, Term, filtered, parse_terms, values_of
 from ckgen.operations.operation import BWD_WEIGHT
-from tests.support.specs import default_expansion, instances_of
+from tests.support.specs import default_expansion, usual_instances_of
 
 EXPANSION = default_expansion()
-WEIGHTS = instances_of(BWD_WEIGHT)
+WEIGHTS = usual_instances_of(BWD_WEIGHT)
 
 
 def count(*filters: str) -> int:
@@ -77,7 +77,7 @@ def test_the_order_is_kept() -> None:
         (["dtype!=f61"], "empty-selection", "no instance has dtype=f61", "did you mean `f16`?"),
         (["famly=xdl"], "unknown-filter-key", "no key `famly`", "did you mean `family`?"),
         (["*wavlet*"], "empty-selection", "no instance is called `*wavlet*`", "did you mean `*wavelet*`?"),
-        (["set=ic"], "empty-selection", "no instance has set=ic", "known: ck_rows, full, default, ci"),
+        (["set=ic"], "empty-selection", "no instance has set=ic", "known: ck_rows, types, full, default, ci"),
         (
             ["m_per_block>=1024"],
             "empty-selection",

@@ -20,6 +20,7 @@ _ONE_STAGE = (
     "both sides are the sum of the same planes: derived.hpp has it for the allocation, the layouts for addresses"
 )
 IMPLIED: dict[str, dict[str, Reason]] = {
+    "atom/fma.hpp": {"sizeof(TA) == sizeof(TB)": "DType asserts that operands have one size"},
     "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
     "atom/wgmma_operands.hpp": {
         "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
@@ -55,12 +56,15 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
         ),
         "sizeof(V) == 2 * sizeof(Half)": ("vector-width",),
+        "sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector)": "both vectors have the elements of"
+        " one access",
         "Threads % run == 0 && parts % run_parts == 0": (
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },
     "block/wave_mma.hpp": {
         "D::generic || atom::kMatrixUnit": ("atom-exists",),
+        "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of DTYPES of int8 says i32, the others f32",
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,

@@ -22,12 +22,14 @@ from tests.support.specs import (
     DATA,
     ROOT,
     TMA,
+    USUAL_DTYPES,
     WAVELET,
     WEIGHT_LAYOUTS,
     XDL,
     default_expansion,
     expand_groups,
     instances_of,
+    usual_instances_of,
 )
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
@@ -162,7 +164,7 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
     assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", USUAL_DTYPES)
 @pytest.mark.parametrize("layout", WEIGHT_LAYOUTS)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
@@ -182,7 +184,7 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
     assert sorted(map(key, made)) == sorted(wanted)
 
 
-@pytest.mark.parametrize("dtype", OPERATIONS[BWD_DATA].dtypes)
+@pytest.mark.parametrize("dtype", [dtype for dtype in OPERATIONS[BWD_DATA].dtypes if dtype in USUAL_DTYPES])
 @pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
@@ -212,9 +214,9 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 
 
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
-    generic = [instance for instance in default_expansion().instances if instance.generic]
+    generic = [i for i in default_expansion().instances if i.generic and i.dtype in USUAL_DTYPES]
     plain = Counter((i.layout, i.dtype) for i in generic if i.function == PASS_THROUGH)
-    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes)
+    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes if dtype in USUAL_DTYPES)
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
@@ -228,9 +230,9 @@ def has_machine_code_table(instance: Instance) -> bool:
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
-    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
+    made = [instance for instance in usual_instances_of(BWD_WEIGHT) if instance.name in members]
     assert 50 <= len(made) <= 60
-    everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
+    everywhere = [i for i in usual_instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
@@ -240,7 +242,7 @@ def test_the_ci_set_has_every_path() -> None:
 
 def test_the_ci_set_has_every_path_of_backward_data() -> None:
     members = frozenset(default_expansion().sets["ci"])
-    every = [i for i in instances_of(BWD_DATA) if has_machine_code_table(i)]
+    every = [i for i in usual_instances_of(BWD_DATA) if has_machine_code_table(i)]
     made = [instance for instance in every if instance.name in members]
     assert 45 <= len(made) <= 60
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
@@ -254,12 +256,12 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
         i.name
-        for i in instances_of(BWD_WEIGHT)
+        for i in usual_instances_of(BWD_WEIGHT)
         if i.family == "wavelet" or i.generic or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
     ]
-    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    weights = {instance.name for instance in usual_instances_of(BWD_WEIGHT)}
     assert [name for name in expansion.sets["default"] if name in weights] == expected
-    plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
+    plain = {i.layout for i in usual_instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
     assert plain == set(OPERATIONS[BWD_DATA].layouts)
 
 

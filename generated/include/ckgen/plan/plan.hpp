@@ -44,6 +44,7 @@ struct InstanceTraits {
     int scalars;  // of the function
 
     bool is_halo() const { return halo.lds_bytes > 0; }
+    bool is_depthwise() const { return depthwise.vector > 0; }
 };
 
 // The traits that follow from an instance in the same way for every family. D: the Config with its derived values.
