@@ -73,8 +73,17 @@ _F32 = (("f32", 64), ("tf32", 64))
 ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
-        Arch("gfx90a", "cdna", 64, 64 * 1024, (("f16", 256), ("bf16", 256), ("i8", 256), ("bf8_f8", 256), *_F32), "fnuz"),
-        Arch("gfx942", "cdna", 64, 64 * 1024, (("f16", 512), ("bf16", 512), ("i8", 1024), ("bf8_f8", 1024), ("tf32", 256), ("f32", 64)), "fnuz"),
+        Arch(
+            "gfx90a", "cdna", 64, 64 * 1024, (("f16", 256), ("bf16", 256), ("i8", 256), ("bf8_f8", 256), *_F32), "fnuz"
+        ),
+        Arch(
+            "gfx942",
+            "cdna",
+            64,
+            64 * 1024,
+            (("f16", 512), ("bf16", 512), ("i8", 1024), ("bf8_f8", 1024), ("tf32", 256), ("f32", 64)),
+            "fnuz",
+        ),
         Arch("gfx950", "cdna", 64, 160 * 1024, (("f16", 1024), ("bf16", 1024), ("i8", 2048), ("bf8_f8", 1024), *_F32)),
         Arch("gfx1100", "rdna", 32, 64 * 1024, ()),
         Arch("gfx1201", "rdna", 32, 64 * 1024, ()),
@@ -101,8 +110,9 @@ MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.family == "c
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/instinct-mi200-cdna2-instruction-set-architecture.pdf
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-mi300-cdna3-instruction-set-architecture.pdf
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/amd-instinct-cdna4-instruction-set-architecture.pdf
-# gfx90a has bf16 at the f16 rate only as the _1k forms; gfx950 doubles K for 16-bit inputs and int8. gfx942 alone has tf32
-# (xf32); elsewhere its values are multiplied as f32. gfx90a multiplies 8-bit floating point as bf16 (atom/mfma_compute.hpp).
+# gfx90a has bf16 at the f16 rate only as the _1k forms; gfx950 doubles K for 16-bit inputs and int8. gfx942 alone
+# has tf32 (xf32); elsewhere its values are multiplied as f32. gfx90a multiplies 8-bit floating point as bf16
+# (atom/mfma_compute.hpp).
 ATOMS: dict[tuple[str, str, int], Atom] = {
     (atom.arch, atom.input_type, atom.m_per_xdl): atom
     for atom in (

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, as_multiplied, decode, element_of, encode
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, element_of
+from ckgen.conv.encoding import as_multiplied, decode, encode
 from ckgen.conv.layout import TensorName, logical_axes
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ckgen.conv.dtypes import DTYPES, Element, decode, element_of
+from ckgen.conv.dtypes import DTYPES, Element, element_of
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import TENSORS, to_physical
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
@@ -70,11 +71,19 @@ def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bo
             yield _row(library, case, verdict=f"FAIL: not run, {lost}")
             continue
         instance, function = library.instance(case.instance), library.function_of(case.instance)
-        key = (case.problem.problem, element_of(instance.dtype, "in"), DTYPES[instance.dtype].matrix_type, instance.operation, function)
+        key = (
+            case.problem.problem,
+            element_of(instance.dtype, "in"),
+            DTYPES[instance.dtype].matrix_type,
+            instance.operation,
+            function,
+        )
         if known is None or known[0] != key:
             known = (
                 key,
-                make_data(*(case.problem.problem, instance.dtype, seed), instance.operation, function, library.f8_codes),
+                make_data(
+                    *(case.problem.problem, instance.dtype, seed), instance.operation, function, library.f8_codes
+                ),
             )
         row = run_case(library, case, known[1], seed=seed)
         lost = None if row.ok else _lost(library, case)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ckgen.cli.select import select_command
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, decode, encode
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element
+from ckgen.conv.encoding import decode, encode
 
 E5M2 = Element("e5m2", "u1", "f2", 3, 2.0**-16, "f8_t", "float8_e5m2", (12, 8))
 E4M3 = Element("e4m3", "u1", "f4", 4, 2.0**-9, "f8_t", "float8_e4m3fn", (10, 8), "fn")

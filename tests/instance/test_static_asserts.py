@@ -56,15 +56,14 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
         ),
         "sizeof(V) == 2 * sizeof(Half)": ("vector-width",),
-        "sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector)": "both vectors have the elements of"
-        " one access",
+        "sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector)": "both vectors are one access",
         "Threads % run == 0 && parts % run_parts == 0": (
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },
     "block/wave_mma.hpp": {
         "D::generic || atom::kMatrixUnit": ("atom-exists",),
-        "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of DTYPES of int8 says i32, the others f32",
+        "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of int8 in DTYPES says i32, others f32",
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,

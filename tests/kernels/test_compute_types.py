@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, as_multiplied, decode, encode
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
+from ckgen.conv.encoding import as_multiplied, decode, encode
 from ckgen.conv.layout import CHANNELS_LAST, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.hardware.archs import ARCHES
@@ -187,10 +188,10 @@ def test_int8_saturates_and_rounds_to_even(shim: ctypes.CDLL) -> None:
 
 # Kernels.
 TYPES = ("i8", "f32_comp_tf32", "f16_comp_bf8_f8")
-LAYOUTS = {operation: [order for order in layouts] for operation, layouts in {
-    BWD_WEIGHT: CHANNELS_LAST.values(),
+LAYOUTS = {
+    BWD_WEIGHT: tuple(CHANNELS_LAST.values()),
     BWD_DATA: ("NWGK/GKXC/NWGC", "NHWGK/GKYXC/NHWGC", "NDHWGK/GKZYXC/NDHWGC"),
-}.items()}
+}
 
 
 def instances() -> list[Instance]:
@@ -202,9 +203,10 @@ def instances() -> list[Instance]:
             for layout in layouts:
                 common = (layout, dtype, "Default", 64, 64, k_per_block)
                 made.append(Instance("xdl", *common, 32, 0, 4, 1, 1, 1, 1, generic=True, operation=operation))
-            small = dict(operation=operation)
-            made.append(Instance("xdl", layouts[-1], *common[1:], 32, 0, 1, wide, wide, wide, 1, **small))
-            made.append(Instance("xdl", layouts[1], *common[1:], 16, 0, 1, *(min(2, wide),) * 3, 2, **small))
+            made.append(Instance("xdl", layouts[-1], *common[1:], 32, 0, 1, wide, wide, wide, 1, operation=operation))
+            made.append(
+                Instance("xdl", layouts[1], *common[1:], 16, 0, 1, *(min(2, wide),) * 3, 2, operation=operation)
+            )
     return made
 
 

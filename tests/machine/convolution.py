@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.library.c_api import CProblem

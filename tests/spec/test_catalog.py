@@ -70,7 +70,10 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
 def test_the_support_matrix_of_backward_data() -> None:
     rows = [dict(zip(MATRIX_HEADERS, row, strict=True)) for row in support_matrix(usual_instances_of(BWD_DATA))]
     assert {(row["layout"], row["dtype"]) for row in rows} == {
-        (layout, dtype) for layout in OPERATIONS[BWD_DATA].layouts for dtype in USUAL_DTYPES if dtype in OPERATIONS[BWD_DATA].dtypes
+        (layout, dtype)
+        for layout in OPERATIONS[BWD_DATA].layouts
+        for dtype in USUAL_DTYPES
+        if dtype in OPERATIONS[BWD_DATA].dtypes
     }
     assert all(row["generic"] == "yes" for row in rows)
     assert all((row["xdl"] == "-") != row["layout"].endswith("C") for row in rows)

@@ -77,9 +77,19 @@ def test_the_sizes_of_the_catalogue() -> None:
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17))
     depthwise = 40 + 36
-    full = weight + data + fused + ck_rows + depthwise
-    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110, 3 * (4 + 3) + 2 + 3 + 5 + 2
-    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": 60 + 51, "hopper": 54 + 15 + hopper}
+    generic_types = 2 * 3 * 3
+    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types
+    full = weight + data + fused + ck_rows + depthwise + types
+    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + generic_types
+    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 2 * 3
+    chosen = {
+        "ck_rows": ck_rows,
+        "types": types,
+        "default": default,
+        "quick": quick,
+        "ci": 60 + 51,
+        "hopper": 54 + 15 + hopper,
+    }
     assert sizes == {"full": full, "depthwise": depthwise, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
@@ -216,7 +226,13 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
     generic = [i for i in default_expansion().instances if i.generic and i.dtype in USUAL_DTYPES]
     plain = Counter((i.layout, i.dtype) for i in generic if i.function == PASS_THROUGH)
-    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes if dtype in USUAL_DTYPES)
+    assert plain == Counter(
+        (layout, dtype)
+        for o in OPERATIONS.values()
+        for layout in o.layouts
+        for dtype in o.dtypes
+        if dtype in USUAL_DTYPES
+    )
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
         assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")

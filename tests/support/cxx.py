@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical
 from ckgen.conv.problem import ConvProblem
 from ckgen.generate.command import GenerateCommand

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.conv.dtypes import ELEMENTS, Float64, decode, element_of, encode
+from ckgen.conv.dtypes import ELEMENTS, Float64, element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.operations.bwd_weight import backward_weight
 from ckgen.verify.reference import tolerance
@@ -110,7 +111,9 @@ def test_encoding_rounds_to_the_nearest_value(value: float, name: str) -> None:
     if np.isnan(value):
         assert np.isnan(back)
     elif element.integer:
-        assert back == min(max(round(value) if np.isfinite(value) else value, -(2**element.precision)), 2**element.precision - 1)
+        assert back == min(
+            max(round(value) if np.isfinite(value) else value, -(2**element.precision)), 2**element.precision - 1
+        )
     elif np.isfinite(back):
         assert abs(back - value) <= max(abs(value) * element.unit_roundoff, element.least / 2)
     else:

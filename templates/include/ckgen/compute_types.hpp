@@ -31,13 +31,16 @@ struct F8Format {
     static constexpr bool has_infinity = !fnuz && Fraction == 2;
     static constexpr int bias = (1 << (6 - Fraction)) - (fnuz ? 0 : 1);
     static constexpr uint32 largest = fnuz ? 0x7fu : has_infinity ? 0x7bu : 0x7eu;  // finite
-    static constexpr float largest_value =  // 448, 57344, 240, 57344
-        Fraction == 2 ? 57344.f : fnuz ? 240.f : 448.f;
+    static constexpr float largest_value =                                          // 448, 57344, 240, 57344
+        Fraction == 2 ? 57344.f
+        : fnuz        ? 240.f
+                      : 448.f;
     static constexpr uint32 infinity = 0x7cu;
     static constexpr uint32 nan = fnuz ? 0x80u : has_infinity ? 0x7eu : 0x7fu;
-    static constexpr int cut = 23 - Fraction;                                            // fraction bits that f32 has in addition
-    static constexpr uint32 rebias = static_cast<uint32>(127 - bias) << 23;              // from this exponent to that of f32
-    static constexpr uint32 magic = static_cast<uint32>(127 + 23 + 1 - bias - Fraction) << 23;  // spacing of subnormals times 2^23
+    static constexpr int cut = 23 - Fraction;                                // fraction bits that f32 has in addition
+    static constexpr uint32 rebias = static_cast<uint32>(127 - bias) << 23;  // from this exponent to that of f32
+    static constexpr uint32 magic = static_cast<uint32>(127 + 23 + 1 - bias - Fraction)
+                                    << 23;  // spacing of subnormals times 2^23
 
     // The code of the nearest number; ties go to the even code.
     static CKGEN_HD uint8 code(float x, Overflow overflow) {

@@ -45,17 +45,17 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
 
 }  // namespace
 
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)                                                                               \
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)                                                                          \
     template <>                                                                                                        \
     void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
-        launch_reduce<WEI, SUM>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);              \
+        launch_reduce<WEI, SUM>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);         \
     }
 #else
 #define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 #endif
 
-#define CKGEN_REDUCE(NAME, WEI, SUM)                                                                                        \
-    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI, SUM>)                       \
+#define CKGEN_REDUCE(NAME, WEI, SUM)                                                                                   \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI, SUM>)                  \
     CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 
 CKGEN_WEIGHT_GRADIENTS(CKGEN_REDUCE)

@@ -33,7 +33,7 @@ struct FmaAtom {
         const int b_base = at.b + b_tile;
         for(int plane = 0; plane < planes; ++plane)
             multiply<TA, TB, LayoutA, LayoutB>(thread, lane, a_base + LayoutA::byte_of(plane, 0),
-                                          b_base + LayoutB::byte_of(plane, 0), acc);
+                                               b_base + LayoutB::byte_of(plane, 0), acc);
     }
 
 private:

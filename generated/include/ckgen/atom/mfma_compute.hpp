@@ -1,8 +1,9 @@
 // Copied by ckgen from templates/include/ckgen/atom/mfma_compute.hpp. Do not edit; run: ckgen generate
 // MFMA for compute types: int8, tf32 and 8-bit floating point. The pair of a 16-byte fragment of A and of B per lane is
-// multiplied as in mfma.hpp, by the instructions that an architecture has: int8 has its own on all; gfx942 alone has one
-// for tf32, the others multiply its values as f32; gfx90a has none for 8-bit floating point and multiplies these values
-// as bf16, which holds all of them; its f16 instructions would read the least ones, subnormal numbers there, as zero. "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+// multiplied as in mfma.hpp, by the instructions that an architecture has: int8 has its own on all; gfx942 alone has
+// one for tf32, the others multiply its values as f32; gfx90a has none for 8-bit floating point and multiplies these
+// values as bf16, which holds all of them; its f16 instructions would read the least ones, subnormal numbers there, as
+// zero. "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"

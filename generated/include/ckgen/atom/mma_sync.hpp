@@ -12,9 +12,9 @@ namespace ckgen::atom {
 
 // True for types that mma.sync multiplies at full precision; kernels multiply others with the portable atom.
 template <class TA, class TB>
-inline constexpr bool kMatrixOperands = IsSame<TA, TB>::value &&
-                                        (IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value ||
-                                         IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
+inline constexpr bool kMatrixOperands =
+    IsSame<TA, TB>::value &&
+    (IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value || IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
 
 // `b`: two registers.
 CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, half_t) {

@@ -114,7 +114,8 @@ struct TileCopy {
     static CKGEN_HD constexpr int lds_byte(int thread, int slice) {
         const int row = row_of(thread, 0);
         return Layout::byte_of(row / Layout::k1, Layout::slot_of_column(column_of(thread))) +
-               row % Layout::k1 * static_cast<int>(sizeof(Compute)) + slice * slice_rows / Layout::k1 * Layout::plane_bytes +
+               row % Layout::k1 * static_cast<int>(sizeof(Compute)) +
+               slice * slice_rows / Layout::k1 * Layout::plane_bytes +
                slice * slice_rows % Layout::k1 * static_cast<int>(sizeof(Compute));
     }
 

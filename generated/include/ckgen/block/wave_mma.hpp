@@ -19,7 +19,8 @@ public:
     static constexpr int nr = D::n_xdl_per_wave;
     using Atom = atom::Select<TA, TB, size>;
     using Acc = atom::Accumulator<size, TA, TB>[mr][nr];
-    static_assert(IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value, "the data type names the type of the sums");
+    static_assert(IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value,
+                  "the data type names the type of the sums");
     static_assert(D::generic || atom::kMatrixUnit,
                   "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
     static constexpr int planes = D::wave_size / size;
@@ -45,7 +46,7 @@ public:
         CKGEN_UNROLL
         for(int step = 0; step < steps; ++step)
             Atom::template step<TA, TB, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
-                                                     b_base + step * planes * LayoutB::plane_bytes, acc);
+                                                          b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
     // Moves the LDS reads of all instructions since the last boundary, `Tiles` runs, ahead of their use.

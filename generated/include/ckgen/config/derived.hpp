@@ -206,6 +206,7 @@ struct DepthwiseDerived : Config {
     static constexpr int wave_size = 64;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads of a workgroup.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.

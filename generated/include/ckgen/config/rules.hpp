@@ -164,12 +164,13 @@ struct BwdWeightHaloArchRules {
 // family depthwise.
 template <class D>
 struct BwdWeightDepthwiseRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_xdl = D::m_per_xdl;
@@ -181,6 +182,7 @@ struct BwdWeightDepthwiseRules {
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(D::Layout::channels_last && !D::Layout::groups_outermost, "depthwise-layout: the groups are beside each other in memory, as in NHWGC");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
@@ -398,12 +400,13 @@ struct BwdDataHaloArchRules {
 // family depthwise.
 template <class D>
 struct BwdDataDepthwiseRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_xdl = D::m_per_xdl;
@@ -415,6 +418,7 @@ struct BwdDataDepthwiseRules {
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(D::Layout::channels_last && !D::Layout::groups_outermost, "depthwise-layout: the groups are beside each other in memory, as in NHWGC");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");

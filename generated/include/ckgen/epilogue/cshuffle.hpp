@@ -59,7 +59,8 @@ struct CShuffle {
     using Shape = ShuffleShape<D, typename Layouts::A, typename Layouts::B>;
     using Map = typename Shape::Map;
     static constexpr int size = Shape::size;
-    using Acc = atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB>[D::m_xdl_per_wave][D::n_xdl_per_wave];
+    using Acc =
+        atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB>[D::m_xdl_per_wave][D::n_xdl_per_wave];
 
     // Load waves call this to match the barriers in run().
     static CKGEN_DEVICE void accompany(const platform::Thread& thread) {
@@ -83,8 +84,10 @@ struct CShuffle {
 
 private:
     // Writes one chunk of a row of atoms to LDS, in slot order along N.
-    static CKGEN_DEVICE void put(const platform::Thread& thread, int math_id, int base,
-                                 const atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB> (&row)[D::n_xdl_per_wave], int chunk) {
+    static CKGEN_DEVICE void
+    put(const platform::Thread& thread, int math_id, int base,
+        const atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB> (&row)[D::n_xdl_per_wave],
+        int chunk) {
         const int wave = thread.uniform(math_id / D::wave_size);
         const int lane = math_id % D::wave_size;
         CKGEN_UNROLL

@@ -102,8 +102,7 @@ using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsL
 // writes these elements has read the same elements of D before, so that a D tensor may be the input itself.
 template <class D, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
-                              const FusedInputsOf<D, Width>& inputs, typename D::In* target,
-                              const Sum (&sums)[Width]) {
+                              const FusedInputsOf<D, Width>& inputs, typename D::In* target, const Sum (&sums)[Width]) {
     using In = typename D::In;
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(In)));
     CKGEN_UNROLL

@@ -15,7 +15,7 @@ namespace ckgen::atom {
 
 // True for types of which mfma() multiplies fragments. Kernels multiply others with the portable atom.
 template <class TA, class TB>
-inline constexpr bool kMatrixOperands = IsSame<TA, bf8_t>::value&& IsSame<TB, f8_t>::value;
+inline constexpr bool kMatrixOperands = IsSame<TA, bf8_t>::value && IsSame<TB, f8_t>::value;
 template <>
 inline constexpr bool kMatrixOperands<float, float> = true;
 template <>
@@ -91,13 +91,15 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t
 
 // acc[i][j] += a[i] * b[j] for the wave's whole grid of atoms.
 template <int Size, class TA, class TB, int MR, int NR>
-CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR], Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR],
+                           Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
     using Registers = Lanes<Sum<TA, TB>, MfmaAccumulator<Size>::registers>;
     CKGEN_UNROLL
     for(int i = 0; i < MR; ++i)
         CKGEN_UNROLL
     for(int j = 0; j < NR; ++j)
-        acc[i][j] = __builtin_bit_cast(Accumulator<Size, TA, TB>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
+        acc[i][j] =
+            __builtin_bit_cast(Accumulator<Size, TA, TB>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
 }
 #endif  // CKGEN_HAS_MFMA
 

@@ -47,8 +47,9 @@ struct BwdDataReduceKernel {
         using Sum = typename D::Accumulator;
         Vec<Sum, width> total{};
         if(tapped)
-            total = sum_slices<width>(thread, reinterpret_cast<const Sum*>(args.partial) + input_offset<D>(at, args.partial_strides),
-                                      args.partial_elements, args.split_k);
+            total = sum_slices<width>(
+                thread, reinterpret_cast<const Sum*>(args.partial) + input_offset<D>(at, args.partial_strides),
+                args.partial_elements, args.split_k);
         write_fused<D>(thread, args, at, input_offset<D>(at, args.in), total.data);
     }
 

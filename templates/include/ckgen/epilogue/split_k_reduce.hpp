@@ -1,4 +1,5 @@
-// Sums the partials of split-K, which are f32 or i32, in a fixed order, so that results are reproducible to the bit, and rounds once.
+// Sums the partials of split-K, which are f32 or i32, in a fixed order, so that results are reproducible to the bit,
+// and rounds once.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -81,8 +82,9 @@ private:
         const int first = lane * share;
         Vec<Sum, Width> total{};
         if(there && first < args.split_k)
-            total = sum_slices<Width>(thread, reinterpret_cast<const Sum*>(args.partial) + element + first * args.elements,
-                                      args.elements, min_of(share, args.split_k - first));
+            total =
+                sum_slices<Width>(thread, reinterpret_cast<const Sum*>(args.partial) + element + first * args.elements,
+                                  args.elements, min_of(share, args.split_k - first));
         if(args.lanes > 1) {
             thread.lds_store(thread.thread_id() * Width * 4, total);
             thread.barrier();

@@ -15,7 +15,8 @@ namespace ckgen::conv {
 
 template <class D>
 struct BwdDataLayouts {
-    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices, typename D::ComputeB>;
+    using InLdsB =
+        OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices, typename D::ComputeB>;
     using A = block::LdsLayout<D::m_per_block, D::k1, 1, D::a_pad>;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
@@ -218,8 +219,8 @@ public:
     using Layouts = BwdDataLayouts<D>;
     using T = typename D::Out;
     static constexpr bool direct = false;
-    using CopyA =
-        block::SlotCopy<T, typename Layouts::A, k_per_block, min_of(D::a_vector, D::k1), D::a_slices, D::copy_threads, typename D::ComputeA>;
+    using CopyA = block::SlotCopy<T, typename Layouts::A, k_per_block, min_of(D::a_vector, D::k1), D::a_slices,
+                                  D::copy_threads, typename D::ComputeA>;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
         typename CopyA::Registers a;

@@ -18,15 +18,15 @@ inline constexpr bool kMovableColumns = Columns % 32 == 0;
 template <class D, int Columns, int Vector>
 inline constexpr TileWay kTileWay =
     platform::kTransposingLds && D::compute_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
-                                                                                               : TileWay::Slots;
+                                                                                                  : TileWay::Slots;
 
 template <class D, int Columns, int Vector, int Pad>
 inline constexpr bool kDirectOperand =
     platform::kDirectLds && D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && Pad == 0 &&
     kMovableColumns<Columns>&& D::copy_threads* Vector / Columns % 4 == 0;
 
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          class Compute, TileWay Way = kTileWay<D, Columns, Vector>>
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute,
+          TileWay Way = kTileWay<D, Columns, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
     using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads, Compute>;

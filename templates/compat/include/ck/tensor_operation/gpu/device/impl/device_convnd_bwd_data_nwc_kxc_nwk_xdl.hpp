@@ -39,17 +39,20 @@ struct DeviceConvNdBwdDataNwcKxcNwk_Xdl
               dense_bwd_data_of_arguments::Interface<NDimSpatial, InDataType, WeiDataType, OutDataType>,
               bwd_data_of_arguments::Config<
                   typename instance::GroupedLayoutOfDense<NDimSpatial>::type,
-                  of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>, Tuple<>, Tuple<>,
-                  element_wise::PassThrough,
+                  of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>, Tuple<>,
+                  Tuple<>, element_wise::PassThrough,
                   of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl,
                                      ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                                      CThreadTransferDstScalarPerVector, 1,
                                      Specialization != ConvolutionBackwardDataSpecialization::Default, false,
                                      sizeof(OutDataType)>>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>>,
-                  "ckgen computes f16, bf16, f32 and int8");
-    static_assert(std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>>::type>,
-                  "ckgen accumulates in f32, products of int8 in i32");
+    static_assert(
+        !std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>>,
+        "ckgen computes f16, bf16, f32 and int8");
+    static_assert(
+        std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<
+                                        InDataType, WeiDataType, OutDataType, OutDataType, OutDataType>>::type>,
+        "ckgen accumulates in f32, products of int8 in i32");
     static_assert(std::is_same_v<InElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<WeiElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<OutElementwiseOperation, element_wise::PassThrough>,

@@ -62,22 +62,26 @@ template <index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, cla
 struct DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1
     : of_arguments::Operator<
           DeviceGroupedConvBwdDataMultipleD<NDimSpatial, ALayout, BLayout, DsLayout, ELayout, ADataType, BDataType,
-                                            DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp, AComputeType, BComputeType>,
+                                            DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp,
+                                            AComputeType, BComputeType>,
           bwd_data_of_arguments::Make<
               DeviceGroupedConvBwdDataMultipleD<NDimSpatial, ALayout, BLayout, DsLayout, ELayout, ADataType, BDataType,
-                                                DsDataType, EDataType, AElementwiseOp, BElementwiseOp,
-                                                CDEElementwiseOp, AComputeType, BComputeType>,
+                                                DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp,
+                                                AComputeType, BComputeType>,
               bwd_data_of_arguments::Config<
                   typename of_arguments::LayoutOf<NDimSpatial, ELayout, BLayout, ALayout>::type,
-                  of_arguments::data_type_of<EDataType, BDataType, ADataType, AComputeType, BComputeType>, DsLayout, DsDataType, CDEElementwiseOp,
+                  of_arguments::data_type_of<EDataType, BDataType, ADataType, AComputeType, BComputeType>, DsLayout,
+                  DsDataType, CDEElementwiseOp,
                   of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXDL, NPerXDL,
                                      ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                                      CDEBlockTransferScalarPerVector_NPerBlock, NumGemmKPrefetchStage,
                                      Specialization != bwd_data_of_arguments::Spec::Default, false,
                                      sizeof(AComputeType)>>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<EDataType, BDataType, ADataType, AComputeType, BComputeType>>,
-                  "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
-    static_assert(std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<EDataType, BDataType, ADataType, AComputeType, BComputeType>>::type>,
+    static_assert(
+        !std::is_void_v<of_arguments::data_type_of<EDataType, BDataType, ADataType, AComputeType, BComputeType>>,
+        "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
+    static_assert(std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<
+                                                  EDataType, BDataType, ADataType, AComputeType, BComputeType>>::type>,
                   "ckgen accumulates in f32, products of int8 in i32");
     static_assert(std::is_same_v<AElementwiseOp, element_wise::PassThrough> &&
                       std::is_same_v<BElementwiseOp, element_wise::PassThrough>,
@@ -85,9 +89,9 @@ struct DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1
     static_assert(DoPadGemmM && DoPadGemmN, "ckgen's kernels take every GEMM-M and GEMM-N");
 
     using DeviceOp = DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1;
-    using Interface =
-        DeviceGroupedConvBwdDataMultipleD<NDimSpatial, ALayout, BLayout, DsLayout, ELayout, ADataType, BDataType,
-                                          DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp, AComputeType, BComputeType>;
+    using Interface = DeviceGroupedConvBwdDataMultipleD<NDimSpatial, ALayout, BLayout, DsLayout, ELayout, ADataType,
+                                                        BDataType, DsDataType, EDataType, AElementwiseOp,
+                                                        BElementwiseOp, CDEElementwiseOp, AComputeType, BComputeType>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
 

@@ -47,7 +47,8 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
 struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
     : of_arguments::Operator<
           DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
-                                     InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation, ComputeTypeA, ComputeTypeB>,
+                                     InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+                                     ComputeTypeA, ComputeTypeB>,
           bwd_weight_of_arguments::Make<
               DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
                                          OutDataType, InElementwiseOperation, WeiElementwiseOperation,
@@ -60,10 +61,13 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
                                      CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
                                      Specialization != bwd_weight_of_arguments::Spec::Default, true,
                                      sizeof(ComputeTypeA)>>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>,
-                  "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
-    static_assert(std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>::type>,
-                  "ckgen accumulates in f32, products of int8 in i32");
+    static_assert(
+        !std::is_void_v<of_arguments::data_type_of<InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>,
+        "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
+    static_assert(
+        std::is_same_v<AccDataType, typename of_arguments::AccumulatorOf<of_arguments::data_type_of<
+                                        InDataType, WeiDataType, OutDataType, ComputeTypeA, ComputeTypeB>>::type>,
+        "ckgen accumulates in f32, products of int8 in i32");
     static_assert(std::is_same_v<InElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<WeiElementwiseOperation, element_wise::PassThrough> &&
                       std::is_same_v<OutElementwiseOperation, element_wise::PassThrough>,
@@ -73,9 +77,9 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
                   "ckgen has the specializations Default and Filter1x1Stride1Pad0");
 
     using DeviceOp = DeviceGroupedConvBwdWeight_Xdl_CShuffle;
-    using Interface =
-        DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType,
-                                   InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation, ComputeTypeA, ComputeTypeB>;
+    using Interface = DeviceGroupedConvBwdWeight<NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType,
+                                                 OutDataType, InElementwiseOperation, WeiElementwiseOperation,
+                                                 OutElementwiseOperation, ComputeTypeA, ComputeTypeB>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
 
