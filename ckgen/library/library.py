@@ -44,6 +44,34 @@ class Run:
     milliseconds: float | None
 
 
+class Prepared:
+    """A run that ``Library.prepare`` prepared: a call starts it and does nothing else.
+
+    ``problem`` holds the description of the tensors, ``workspace_bytes`` the size of the workspace that it needs.
+    """
+
+    __slots__ = ("_library", "_name", "_run", "_time", "_where", "index", "problem", "workspace_bytes")
+
+    def __init__(self, library: Library, name: str, index: int, problem: CProblem, workspace_bytes: int) -> None:
+        self._library, self._name, self.index = library, name, index
+        self.problem, self.workspace_bytes = problem, workspace_bytes
+        self._run, self._where, self._time = library._api.ckgen_run, ctypes.byref(problem), ctypes.byref(ctypes.c_float())
+
+    def __call__(self, in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
+        """Start the run on these addresses and this stream. Raise LibraryError if that fails."""
+        status = self._run(self.index, self._where, in_, wei, out, workspace, stream, 0, self._time)
+        if status:
+            self._library._expect(self._name, status)
+
+    def entry(self) -> tuple[int, int, int, int]:
+        """What a caller in C++ needs: the addresses of ckgen_run and ckgen_last_error, the instance's number, and the
+        address of the ckgen_problem, which lives as long as this object."""
+        api = self._library._api
+        functions = (ctypes.cast(function, ctypes.c_void_p).value or 0 for function in (api.ckgen_run, api.ckgen_last_error))
+        run, last_error = functions
+        return run, last_error, self.index, ctypes.addressof(self.problem)
+
+
 class Library(Catalogue):
     """A loaded shared library of convolution instances.
 
@@ -223,24 +251,14 @@ class Library(Catalogue):
             raise LibraryError(f"{function} takes {c_problem.d_count} D tensors, these are {len(ds)}")
         for at, address in enumerate(ds):
             c_problem.d[at].data = address
-        start, _ = self.prepare(name, c_problem)
-        return functools.partial(start, *addresses, workspace, stream)
+        return functools.partial(self.prepare(name, c_problem), *addresses, workspace, stream)
 
-    def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
-        """A function that starts one run of a problem in C form, with the problem's own strides and split_k, and the
-        bytes of workspace. Its parameters are the addresses of in, wei, out and workspace, and a stream. If split_k is
-        -1, the library chooses now and the problem then holds the choice. Raise UnsupportedProblem."""
+    def prepare(self, name: str, c_problem: CProblem) -> Prepared:
+        """A run of a problem in C form, with the problem's own strides and split_k. If split_k is -1, the library
+        chooses now and the problem then holds the choice. Raise UnsupportedProblem."""
         require_type("problem", c_problem, CProblem, "what describe() gives")
         c_problem.split_k = self._chosen_split_k(name, c_problem)
-        index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
-        run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
-
-        def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
-            status = run(index, problem, in_, wei, out, workspace, stream, 0, unused)
-            if status:
-                self._expect(name, status)
-
-        return start, size
+        return Prepared(self, name, self._find(name), c_problem, self._workspace_bytes(name, c_problem))
 
     def reference(
         self,

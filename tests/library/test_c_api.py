@@ -59,8 +59,8 @@ def test_a_run_without_a_workspace_is_the_run_with_split_k_1(host_library: Libra
     for split_k, workspace in ((1, 0), (4, 0)):
         arrays[written] = np.full_like(arrays[written], np.nan)
         described = host_library.describe(instance.name, problem, split_k=split_k)
-        start, size = host_library.prepare(instance.name, described)
-        assert (size > 0) == (split_k > 1)
+        start = host_library.prepare(instance.name, described)
+        assert (start.workspace_bytes > 0) == (split_k > 1)
         start(*(arrays[t].ctypes.data for t in ("in", "wei", "out")), workspace, 0)
         results.append(arrays[written])
     assert not np.isnan(results[0]).any()
