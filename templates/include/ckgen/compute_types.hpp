@@ -19,7 +19,7 @@ inline constexpr F8Codes kF8Codes = F8Codes::Fnuz;
 inline constexpr F8Codes kF8Codes = F8Codes::Ocp;
 #endif
 
-// What becomes of a finite value past the largest number: infinity, or NaN where the type has none; or the largest
+// The result for a finite value past the largest number: infinity, or NaN where the type has none; or the largest
 // number. Infinities and NaN do not become numbers in either case.
 enum class Overflow { Infinite, Saturate };
 

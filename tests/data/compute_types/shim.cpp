@@ -36,7 +36,7 @@ void numbers(int fraction, int fnuz, const uint8* all, float* result) {
         fnuz != 0 ? values_of<E5M2<F8Codes::Fnuz>>(all, result) : values_of<E5M2<F8Codes::Ocp>>(all, result);
 }
 
-// What kernels of this build multiply, and what references of another encoding do.
+// The values that kernels of this build multiply, and those that references of each encoding do.
 int own_codes() { return static_cast<int>(kF8Codes); }
 void multiplied(const half_t* values, float* as_f8, float* as_bf8, int64 count) {
     for(int64 i = 0; i < count; i += 2) {
