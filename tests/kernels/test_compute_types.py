@@ -250,7 +250,7 @@ def test_random_problems_are_right(library: Library) -> None:
     for name in library.names:
         instance = library.instance(name)
         for turn in range(ROUNDS):
-            problem = NamedProblem("random", str(turn), draw(instance, rng))
+            problem = NamedProblem(f"random.{turn}", draw(instance, rng))
             split_k = rng.choice([1, 2, 3, -1])
             if library.unsupported_reason(name, problem.problem, split_k=split_k):
                 split_k = 1  # backward data with several sub-GEMMs
