@@ -14,7 +14,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, slowest
@@ -32,7 +32,7 @@ WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
     Value("elem_bytes", "Bytes of an element of A and B."),
-    Value("as_stored", "1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another."),
+    AS_STORED,
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("block_size", "Threads of a workgroup.", f"{WAVE_SIZE} * math_waves"),
     Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),

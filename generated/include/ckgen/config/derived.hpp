@@ -95,6 +95,7 @@ struct TmaDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
@@ -132,6 +133,7 @@ struct StationaryDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
@@ -168,6 +170,7 @@ struct HaloDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.

@@ -87,6 +87,7 @@ struct BwdWeightTmaRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -99,7 +100,7 @@ struct BwdWeightTmaRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 2, "tma-vectors: A and B are copied in units of 8 channels, C is written in pairs");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -122,6 +123,7 @@ struct BwdWeightTmaArchRules {
 template <class D>
 struct BwdWeightHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
@@ -140,7 +142,7 @@ struct BwdWeightHaloRules {
     static constexpr auto acc_registers = D::acc_registers;
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
@@ -281,6 +283,7 @@ struct BwdDataTmaRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -293,7 +296,7 @@ struct BwdDataTmaRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -320,6 +323,7 @@ struct BwdDataStationaryRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -332,7 +336,7 @@ struct BwdDataStationaryRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -356,6 +360,7 @@ struct BwdDataStationaryArchRules {
 template <class D>
 struct BwdDataHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
@@ -374,7 +379,7 @@ struct BwdDataHaloRules {
     static constexpr auto acc_registers = D::acc_registers;
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
