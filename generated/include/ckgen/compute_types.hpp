@@ -24,6 +24,15 @@ inline constexpr F8Codes kF8Codes = F8Codes::Ocp;
 // number. Infinities and NaN do not become numbers in either case.
 enum class Overflow { Infinite, Saturate };
 
+// A constant in a vector register. gfx9's instructions with three operands take no literals, so constants of a loop
+// would otherwise fill the scalar registers (LLVM, AMDGPUUsage: VOP3 literals from gfx10 on).
+CKGEN_HD uint32 vector_constant(uint32 value) {
+#if defined(__gfx90a__) || defined(__gfx942__)
+    asm("" : "+v"(value));
+#endif
+    return value;
+}
+
 // An 8-bit type with `Fraction` fraction bits.
 template <int Fraction, F8Codes Codes>
 struct F8Format {
@@ -46,29 +55,33 @@ struct F8Format {
     // The code of the nearest number; ties go to the even code.
     static CKGEN_HD uint8 code(float x, Overflow overflow) {
         const uint32 bits = __builtin_bit_cast(uint32, x);
-        const uint32 size = bits & 0x7fffffffu;
+        const uint32 size = bits << 1 >> 1;
         // Adding `magic` to a subnormal result leaves its multiple of the spacing in the lowest bits.
-        const float base = __builtin_bit_cast(float, magic);
-        const uint32 small = __builtin_bit_cast(uint32, __builtin_bit_cast(float, size) + base) - magic;
-        const uint32 normal = (size - rebias + ((1u << (cut - 1)) - 1u) + (size >> cut & 1u)) >> cut;
-        uint32 result = size < rebias + (1u << 23) ? small : normal;
-        if(size >= 0x7f800000u || result > largest) {
-            const uint32 beyond = has_infinity ? infinity : nan;
-            const bool finite = size < 0x7f800000u;
-            result = size > 0x7f800000u ? nan : finite && overflow == Overflow::Saturate ? largest : beyond;
+        const uint32 base = vector_constant(magic);
+        const uint32 small =
+            __builtin_bit_cast(uint32, __builtin_bit_cast(float, size) + __builtin_bit_cast(float, base)) - base;
+        const uint32 normal = (size + vector_constant((1u << (cut - 1)) - 1u - rebias) + (size >> cut & 1u)) >> cut;
+        uint32 result = size < vector_constant(rebias + (1u << 23)) ? small : normal;
+        const uint32 f32_infinity = vector_constant(0x7f800000u);
+        const uint32 no_number = vector_constant(nan);
+        if(size >= f32_infinity || result > vector_constant(largest)) {
+            const uint32 beyond = has_infinity ? infinity : no_number;
+            const bool saturates = size < f32_infinity && overflow == Overflow::Saturate;
+            result = size > f32_infinity ? no_number : saturates ? vector_constant(largest) : beyond;
         }
-        const bool unsigned_code = fnuz && (result == 0 || result == nan);
-        return static_cast<uint8>(unsigned_code ? result : result | (bits >> 24 & 0x80u));
+        const bool unsigned_code = fnuz && (result == 0 || result == no_number);
+        return static_cast<uint8>(unsigned_code ? result : result | (bits >> 31 << 7));
     }
 
     static CKGEN_HD float value(uint8 code) {
-        const uint32 sign = static_cast<uint32>(code & 0x80u) << 24;
-        const uint32 rest = code & 0x7fu;
-        const float spacing = __builtin_bit_cast(float, magic - (23u << 23));
+        const uint32 sign = static_cast<uint32>(code) >> 7 << 31;
+        const uint32 rest = static_cast<uint32>(code) - (static_cast<uint32>(code) >> 7 << 7);
+        const float spacing = __builtin_bit_cast(float, vector_constant(magic - (23u << 23)));
         const float subnormal = static_cast<float>(rest) * spacing;
-        uint32 bits = rest < (1u << Fraction) ? __builtin_bit_cast(uint32, subnormal) : (rest << cut) + rebias;
-        if(fnuz ? code == nan : rest > largest)
-            bits = has_infinity && rest == infinity ? 0x7f800000u : 0x7fc00000u;
+        uint32 bits =
+            rest < (1u << Fraction) ? __builtin_bit_cast(uint32, subnormal) : (rest << cut) + vector_constant(rebias);
+        if(fnuz ? code == vector_constant(nan) : rest > largest)
+            bits = has_infinity && rest == infinity ? 0x7f800000u : vector_constant(0x7fc00000u);
         return __builtin_bit_cast(float, bits | sign);
     }
 };
@@ -97,8 +110,10 @@ CKGEN_HD float to_float(bf8_t x) { return __builtin_amdgcn_cvt_f32_bf8(x.bits, 0
 // `x` as the instructions take it: they turn finite values past the largest number into NaN or infinity.
 template <class Format>
 CKGEN_DEVICE float saturated(float x) {
-    const float inside = __builtin_amdgcn_fmed3f(x, -Format::largest_value, Format::largest_value);
-    return (__builtin_bit_cast(uint32, x) & 0x7fffffffu) < 0x7f800000u ? inside : x;
+    const uint32 bits = vector_constant(__builtin_bit_cast(uint32, Format::largest_value));
+    const float largest = __builtin_bit_cast(float, bits);
+    const float inside = __builtin_amdgcn_fmed3f(x, -largest, largest);
+    return __builtin_bit_cast(uint32, x) << 1 < vector_constant(0xff000000u) ? inside : x;
 }
 // The codes of two values, in the low half of the word.
 CKGEN_DEVICE uint32 codes_of(f8_t, float low, float high) {

@@ -43,7 +43,7 @@ struct SlotCopy {
                 ComputeVector pieces[parts];
                 CKGEN_UNROLL
                 for(int part = 0; part < parts; ++part)
-                    pieces[part] = converted<T, Compute, ComputeVector>(registers.data[slice][part]);
+                    pieces[part] = converted<T, Compute, ComputeVector>(thread, registers.data[slice][part]);
                 thread.lds_store(at, joined(pieces));
             }
         }

@@ -26,9 +26,21 @@ struct WordsOrLess<1> {
     using type = Vec<uint8, 1>;
 };
 
+template <int Bytes>
+struct UnitOf {
+    using type = uint32;
+};
+template <>
+struct UnitOf<2> {
+    using type = uint16;
+};
+
 // The elements of an access, each rounded from From to To.
+// Without pin() the compiler converts directly after the load, where it has to wait for it. Without the boundary it
+// converts many accesses side by side, whose comparisons need more scalar registers than there are.
 template <class From, class To, class ToVector, class FromVector>
-CKGEN_DEVICE ToVector converted(const FromVector& vector) {
+CKGEN_DEVICE ToVector converted(const platform::Thread& thread, FromVector vector) {
+    using Unit = typename UnitOf<sizeof(FromVector)>::type;
     struct Source {
         From values[sizeof(FromVector) / sizeof(From)];
     };
@@ -36,9 +48,14 @@ CKGEN_DEVICE ToVector converted(const FromVector& vector) {
         To values[sizeof(FromVector) / sizeof(From)];
     };
     static_assert(sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector), "whole elements");
+    CKGEN_UNROLL
+    for(auto& unit : vector.data)
+        unit = static_cast<Unit>(thread.pin(static_cast<int>(unit)));
     const auto source = __builtin_bit_cast(Source, vector);
     Target target;
     convert(source.values, target.values);
+    if constexpr(sizeof(To) == 1)
+        thread.schedule_boundary();
     return __builtin_bit_cast(ToVector, target);
 }
 
@@ -131,7 +148,7 @@ struct TileCopy {
                 ComputeVector rows[RowVector];
                 CKGEN_UNROLL
                 for(int row = 0; row < RowVector; ++row)
-                    rows[row] = converted<T, Compute, ComputeVector>(registers.data[slice][row]);
+                    rows[row] = converted<T, Compute, ComputeVector>(thread, registers.data[slice][row]);
                 CKGEN_UNROLL
                 for(int column = 0; column < column_vector; ++column)
                     lines[column] = transposed(thread, rows, column);
