@@ -9,8 +9,7 @@
 //     for the input's and the weight's gradient:
 //         kind: 0 not computed here, 1 zeros, 2 by the library
 //         strides of the result (count and values), strides of the final copy (count 0: none)
-//         kind 2: the addresses of ckgen_run and ckgen_last_error, the instance, the address of the ckgen_problem, bytes
-//         of workspace
+//         kind 2: the addresses of ckgen_start, ckgen_last_error and the ckgen_prepared, bytes of workspace
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -35,17 +34,15 @@ using at::IntArrayRef;
 using at::Tensor;
 using Gradients = std::tuple<Tensor, Tensor, Tensor>;
 using Words = std::vector<int64_t>;
-using Run = int32_t (*)(int32_t instance, const void* problem, void* in, void* wei, const void* out, void* workspace,
-                        void* stream, int32_t timed, float* milliseconds);
+using Start = int32_t (*)(const void* prepared, void* in, void* wei, const void* out, void* workspace, void* stream);
 using LastError = const char* (*)();
 
 struct Step {
     enum Kind : int64_t { Absent, Zeros, Library } kind = Absent;
     Words strides, reordered;
-    Run run = nullptr;
+    Start start = nullptr;
     LastError last_error = nullptr;
-    int32_t instance = 0;
-    const void* problem = nullptr;
+    const void* prepared = nullptr;
     int64_t workspace_bytes = 0;
 };
 
@@ -87,10 +84,9 @@ Plan read_plan(IntArrayRef words) {
         step.reordered = reader.list();
         if(step.kind == Step::Zeros)
             continue;
-        step.run = reader.pointer<Run>();
+        step.start = reader.pointer<Start>();
         step.last_error = reader.pointer<LastError>();
-        step.instance = static_cast<int32_t>(reader.next());
-        step.problem = reader.pointer<const void*>();
+        step.prepared = reader.pointer<const void*>();
         step.workspace_bytes = reader.next();
     }
     return plan;
@@ -119,10 +115,8 @@ Tensor compute(const Step& step, void* (&addresses)[3], int written, IntArrayRef
     Tensor workspace;
     if(step.workspace_bytes > 0)
         workspace = at::empty({step.workspace_bytes}, on.options().dtype(at::kByte));
-    float unused = 0;
-    const int32_t status =
-        step.run(step.instance, step.problem, addresses[0], addresses[1], addresses[2],
-                 workspace.defined() ? workspace.mutable_data_ptr() : nullptr, stream_of(on), 0, &unused);
+    const int32_t status = step.start(step.prepared, addresses[0], addresses[1], addresses[2],
+                                      workspace.defined() ? workspace.mutable_data_ptr() : nullptr, stream_of(on));
     TORCH_CHECK(status == 0, "ckgen: ", step.last_error());
     return copied(result, step.reordered);
 }
@@ -169,9 +163,7 @@ std::shared_mutex plans_mutex;
 std::unordered_map<Words, std::shared_ptr<const Plan>, Hash> plans;
 constexpr size_t kMostPlans = 1 << 16;  // dynamic shapes: start again beyond these
 
-void add(Words& key, IntArrayRef values) {
-    key.insert(key.end(), values.begin(), values.end());
-}
+void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
 
 // Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is.
 void make_key(Words& key, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
@@ -180,8 +172,8 @@ void make_key(Words& key, const Tensor (&tensors)[3], IntArrayRef stride, IntArr
     const int64_t switches = context.allowTF32CuDNN() | context.benchmarkCuDNN() << 1 |
                              context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
     key.clear();
-    add(key, {engine.load(), tensors[0].dim(), wanted, switches, groups,
-              static_cast<int64_t>(tensors[0].scalar_type()), tensors[0].device().index()});
+    add(key, {engine.load(), tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
+              tensors[0].device().index()});
     for(const IntArrayRef values : {stride, padding, dilation})
         add(key, values);
     for(const Tensor& tensor : tensors) {
@@ -196,14 +188,13 @@ std::shared_ptr<const Plan> ask(const Tensor (&tensors)[3], IntArrayRef stride, 
                                 IntArrayRef dilation, int64_t groups, int64_t wanted) {
     using Signature = Words(const Tensor&, const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
                             int64_t, int64_t);
-    static const auto plan =
-        c10::Dispatcher::singleton().findSchemaOrThrow("ckgen::plan", "").typed<Signature>();
+    static const auto plan = c10::Dispatcher::singleton().findSchemaOrThrow("ckgen::plan", "").typed<Signature>();
     struct Planning {
         Planning() { planning = true; }
         ~Planning() { planning = false; }
     } const here;
-    const Words words = plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted,
-                                  engine.load());
+    const Words words =
+        plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted, engine.load());
     return words.empty() ? nullptr : std::make_shared<const Plan>(read_plan(words));
 }
 
@@ -285,9 +276,7 @@ TORCH_LIBRARY_FRAGMENT(ckgen, library) {
     library.def("execute(Tensor grad_output, Tensor input, Tensor weight, int[] plan) -> (Tensor, Tensor)");
 }
 
-TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) {
-    library.impl("execute", execute_words);
-}
+TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) { library.impl("execute", execute_words); }
 
 // Lets the planner's engine `which` plan all backward convolutions of this process; 0 gives them back to PyTorch.
 extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t which, int32_t on_gpu) {
@@ -304,8 +293,7 @@ extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t w
         void process(const c10::Warning&) override {}
     } quiet;
     const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
-    library = std::make_unique<torch::Library>(torch::Library::IMPL, "aten",
-                                               on_gpu ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU, __FILE__,
-                                               __LINE__);
+    library = std::make_unique<torch::Library>(
+        torch::Library::IMPL, "aten", on_gpu ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU, __FILE__, __LINE__);
     library->impl("convolution_backward", TORCH_FN(convolution_backward));
 }

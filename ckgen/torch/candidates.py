@@ -51,7 +51,7 @@ class Gradient:
 
 
 def _split_k(step: Step) -> int:
-    return step.start.problem.split_k if step.start is not None else 1
+    return step.start.split_k if step.start is not None else 1
 
 
 def words(plan: Plan) -> list[int]:

@@ -157,7 +157,7 @@ class Described(NamedTuple):
         own = CProblem.from_buffer_copy(self.problem)
         own.split_k = split_k
         with self.library.memory.using(self.asked.gpu):
-            return _step(self.library.prepare(name, own), self.asked.tensor(self.written))
+            return _step(self.library.prepare(name, own, self.addresses), self.asked.tensor(self.written))
 
 
 def describe(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Described:

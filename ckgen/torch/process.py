@@ -86,9 +86,7 @@ class Planner:
         choices.put(key, kept)
         return plan
 
-    def _fastest(
-        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int
-    ) -> tuple[Kept, Plan | None]:
+    def _fastest(self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int) -> tuple[Kept, Plan | None]:
         """Time PyTorch and the library's best candidates."""
         found, calls = [], []
         for candidate in gradient.candidates(TRIED, True):
@@ -187,7 +185,13 @@ def _key(asked: Request) -> str:
         (list(tensor.shape), list(tensor.stride), tensor.misaligned)
         for tensor in (asked.grad_output, asked.input, asked.weight)
     )
-    parts = "wei" if asked.wanted[1] else "in", asked.grad_output.dtype, *seen, asked.geometry, [int(s) for s in switches]
+    parts = (
+        "wei" if asked.wanted[1] else "in",
+        asked.grad_output.dtype,
+        *seen,
+        asked.geometry,
+        [int(s) for s in switches],
+    )
     return " ".join(map(str, parts)).replace("torch.", "")
 
 

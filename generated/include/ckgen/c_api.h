@@ -68,6 +68,17 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                   void* stream, int32_t time_kernel, float* milliseconds);
 
+/* A problem that is planned and checked once, for runs that differ in their addresses only; ckgen_start then costs a
+ * launch. The plan is for the current device and for addresses aligned as these modulo 16 (NULL: aligned); a run with
+ * others is planned again. D tensors stay those of the problem. ckgen_start is otherwise as ckgen_run, for any thread;
+ * threads may share the object. ckgen_release takes NULL too. */
+typedef struct ckgen_prepared ckgen_prepared;
+int32_t ckgen_prepare(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
+                      ckgen_prepared** prepared);
+int32_t ckgen_start(const ckgen_prepared* prepared, void* in, void* wei, const void* out, void* workspace,
+                    void* stream);
+void ckgen_release(ckgen_prepared* prepared);
+
 /* An instance for a problem. `source` says why it was chosen. 0, measured: it was the fastest on this problem. 1,
  * neighbour: it was fast on the nearest measured problem. 4, predicted: by a cost model, for architectures without
  * measurements. 2, rule, and 3, generic: nothing is known about the problem. microseconds: the time on this problem,
