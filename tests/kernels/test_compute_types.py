@@ -195,18 +195,17 @@ LAYOUTS = {
 
 
 def instances() -> list[Instance]:
-    """The generic kernel and two others per type, operation and number of dimensions."""
+    """Per type and operation the generic kernel, of another number of dimensions for each type, and two others."""
     made = []
-    for dtype in TYPES:
+    for ndim, dtype in enumerate(TYPES):
         k_per_block, wide = 64 // DTYPES[dtype].compute_bytes, 16 // DTYPES[dtype].elem_bytes
+        narrow, rest = min(2, wide), (dtype, "Default", 64, 64, k_per_block)
         for operation, layouts in LAYOUTS.items():
-            for layout in layouts:
-                common = (layout, dtype, "Default", 64, 64, k_per_block)
-                made.append(Instance("xdl", *common, 32, 0, 4, 1, 1, 1, 1, generic=True, operation=operation))
-            made.append(Instance("xdl", layouts[-1], *common[1:], 32, 0, 1, wide, wide, wide, 1, operation=operation))
-            made.append(
-                Instance("xdl", layouts[1], *common[1:], 16, 0, 1, *(min(2, wide),) * 3, 2, operation=operation)
-            )
+            made += [
+                Instance("xdl", layouts[ndim], *rest, 32, 0, 4, 1, 1, 1, 1, generic=True, operation=operation),
+                Instance("xdl", layouts[2], *rest, 32, 0, 1, wide, wide, wide, 1, operation=operation),
+                Instance("xdl", layouts[1], *rest, 16, 0, 1, narrow, narrow, narrow, 2, operation=operation),
+            ]
     return made
 
 
