@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ckgen/library/device_arch.hpp"
@@ -178,13 +179,9 @@ FunctionCounts counts_of(const char* operation, const char* function) {
     return {};
 }
 
-template <class T>
-T* typed(void* data) {
-    return static_cast<T*>(data);
-}
-template <class T>
-const T* typed(const void* data) {
-    return static_cast<const T*>(data);
+template <class T, class Void>
+auto* typed(Void* data) {
+    return static_cast<std::conditional_t<std::is_const_v<Void>, const T*, T*>>(data);
 }
 
 // Runs the reference of a data type. Tensors: as the C API takes them, const unless the operation writes them.
