@@ -22,8 +22,8 @@ COPY_DTYPE = Rule(
     message="{family} has no {dtype} instances",
     help="use f16, bf16 or bf16_f32_bf16, or family xdl",
     reason=(
-        "The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost. Copies by"
-        " TMA do not round elements."
+        "The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost."
+        " Copies by TMA do not round elements."
     ),
     blame=("dtype",),
 )
