@@ -3,7 +3,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-.PHONY: help demo test test-all lint format generate check isa build smoke docs bench clean
+.PHONY: help demo test test-all lint format generate check isa build smoke docs docs-site bench clean
 .DEFAULT_GOAL := help
 
 help: ## list these verbs
@@ -18,8 +18,9 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
 	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not compiles"
 
-test-all: $(READY) ## every test
+test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
 	@$(RUN) python -m pytest -q -n auto --dist loadfile
+	@$(RUN) ckgen smoke --platform amd --emulate --set ci --brief
 
 lint: $(READY) ## ruff, mypy --strict, clang-format, shellcheck, size budgets
 	@$(RUN) scripts/lint.sh
@@ -44,6 +45,10 @@ smoke: $(READY) ## prove every instance of set ci on the host
 
 docs: $(READY) ## rewrite the generated pages and tables
 	@$(RUN) python scripts/docs.py
+
+docs-site: $(READY) ## the documentation as a site, build/site; fails for a wrong link or reference
+	@$(RUN) python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 
 bench: $(READY) ## the numbers: generator speed, start-up, AMD build cost
 	@$(RUN) scripts/bench.sh

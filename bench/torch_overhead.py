@@ -2,8 +2,7 @@
 
 python bench/torch_overhead.py LIBRARY [STEPS]     microseconds per call, and per convolution and step
 
-The problems take almost no GPU time and launches are asynchronous, so that the time of a step is host time. On a CPU
-the library's runs are skipped, so that only the remaining host time is measured.
+The problems take almost no GPU time and launches are asynchronous, so that the time of a step is host time.
 """
 
 from __future__ import annotations
@@ -21,10 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout
 import torch
 
 import ckgen.torch as ct
-from ckgen.library.library import Library
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-CLOCK = time.perf_counter if DEVICE == "cuda" else time.thread_time  # thread time ignores other processes
+DEVICE, CLOCK = "cuda", time.perf_counter
 LAYERS, ROUNDS = 20, 25
 
 
@@ -34,8 +31,7 @@ def medians(calls: list[Callable[[], object]], steps: int) -> list[float]:
     for turn in range(ROUNDS + 1):
         found = []
         for call in calls:
-            if DEVICE == "cuda":
-                torch.cuda.synchronize()
+            torch.cuda.synchronize()
             begin = CLOCK()
             for _ in range(steps):
                 call()
@@ -45,7 +41,7 @@ def medians(calls: list[Callable[[], object]], steps: int) -> list[float]:
 
 
 def gradients_alone(library: str, steps: int) -> None:
-    kind = torch.float16 if DEVICE == "cuda" else torch.float32
+    kind = torch.float16
     input, gradient, weight = (
         torch.rand(*shape, 1, 1, device=DEVICE).to(kind).contiguous(memory_format=torch.channels_last)
         for shape in ((1, 64), (1, 64), (64, 64))
@@ -87,10 +83,8 @@ def training_steps(library: str, steps: int, half: bool) -> None:
 
 def main() -> int:
     library, steps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    if DEVICE == "cpu":
-        torch.set_num_threads(1)
-        real = Library.prepare
-        Library.prepare = lambda *given: (lambda *_: None, real(*given)[1])  # type: ignore[method-assign]
+    if not torch.cuda.is_available():
+        sys.exit("this needs a GPU: on a CPU the kernels themselves would be timed")
     gradients_alone(library, steps)
     for half in (False, True):
         training_steps(library, steps, half)

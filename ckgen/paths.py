@@ -15,6 +15,12 @@ def templates_dir() -> Path:
     raise FileNotFoundError(f"ckgen's templates are neither in {PACKAGE} nor beside it; reinstall ckgen")
 
 
+def examples_dir() -> Path | None:
+    """The folder of the example programs; None in an installation without them."""
+    folders = (PACKAGE / "examples", PACKAGE.parent / "examples")
+    return next((folder for folder in folders if (folder / "CMakeLists.txt").is_file()), None)
+
+
 def cache_dir() -> Path:
     """The user's folder for what ckgen can compute again."""
     import platformdirs  # few commands need it

@@ -4,9 +4,9 @@ without a change to their sources or CMake files, and print what happened as a t
 CK_SRC=/path/to/composable_kernel python scripts/ck_programs.py [--amd gfx90a] [--write]
 
 The programs are CK's clients, examples, GTests and profiler. Nothing is downloaded. The host platform executes kernels
-much more slowly than a GPU, so a client runs as a copy in which the constants of its problem are smaller; tests run
-case by case, each up to --limit seconds. Results stay in rows.json in the folder --work, where the next run finds them.
-GTest is taken from --gtest, a folder with include/ and lib/.
+much more slowly than a GPU, so clients and tests run as copies in which the constants of their problems are smaller;
+tests run case by case, each up to --limit seconds. Results stay in rows.json in the folder --work, where the next run
+finds them. GTest is taken from --gtest, a folder with include/ and lib/.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ PHONY = ("example_grouped_conv_bwd_data", "example_grouped_conv_bwd_weight")  # 
 SMALL = dict.fromkeys(("G", "N"), 2) | dict.fromkeys(("K", "C"), 16)
 SMALL |= dict.fromkeys(("Di", "Hi", "Wi", "Do", "Ho", "Wo"), 6)
 _CONSTANT = re.compile(r"(static constexpr ck::index_t (\w+)\s*= )(\d+);")
+# Problems of tests: number of dimensions, G, N, K, C, filter, input; and their upper limits.
+_PROBLEM = re.compile(r"(\{\s*[123], )(\d+), (\d+), (\d+), (\d+), (\{[\d, ]+\}), \{([\d, ]+)\}")
+SMALL_TEST = {"G": 4, "N": 4, "K": 40, "C": 72}
+SMALL_INPUT = 9
 _PROFILER_ARGUMENTS = {
     "grouped_conv_bwd_weight": "1 2 1 1 0 0 2 2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 2",
     "grouped_conv_bwd_data": "1 1 1 1 0 0 2 2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1",
@@ -148,12 +152,15 @@ def built(work: Work, prefix: Path, arch: str, source: Path, small: bool = False
 
 
 def small_copy(work: Work) -> Path:
-    """A copy of CK's clients whose problems are small; only values of constants differ."""
+    """A copy of CK's clients and tests whose problems are small; only values of constants differ."""
     copy = work.folder / "small"
-    for name in CLIENTS:
-        shutil.copytree(work.ck / "client_example" / name, copy / "client_example" / name, dirs_exist_ok=True)
+    folders = [f"client_example/{name}" for name in CLIENTS] + [f"test/{name}" for name in TESTS]
+    for name in (*folders, "profiler/include"):
+        shutil.copytree(work.ck / name, copy / name, dirs_exist_ok=True)
     for path in copy.rglob("*.cpp"):
         text = path.read_text(encoding="utf-8")
+        if "interface" not in path.name:  # those only ask what is supported
+            text = _PROBLEM.sub(_smaller_problem, text)
         path.write_text(_CONSTANT.sub(_smaller, text), encoding="utf-8")
     return copy
 
@@ -163,11 +170,19 @@ def _smaller(constant: re.Match[str]) -> str:
     return f"{constant[1]}{min(value, SMALL.get(constant[2], value))};"
 
 
+def _smaller_problem(problem: re.Match[str]) -> str:
+    sizes = [min(int(size), limit) for size, limit in zip(problem.groups()[1:5], SMALL_TEST.values(), strict=True)]
+    lengths = [min(int(length), SMALL_INPUT) for length in problem[7].split(", ")]
+    return f"{problem[1]}{', '.join(map(str, sizes))}, {problem[6]}, {{{', '.join(map(str, lengths))}}}"
+
+
 def run_example(work: Work, program: Path) -> str:
     """Run with verification and a small problem."""
     # The grouped ones read G from the place of the number of dimensions, and want one number more.
     sizes = "2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 0"
-    if "convnd" in program.name:
+    if "weight_wmma" in program.name:  # 3D only
+        sizes = "3 2 16 16 3 3 3 4 4 4 1 1 1 1 1 1 1 1 1 1 1 1 0"
+    elif "convnd" in program.name:
         sizes = "2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1"
     code, output = command(program, *f"1 1 1 {sizes}".split(), limit=work.limit)
     refused = "wrong!" in output or "Not support" in output  # the exit code is 0 even so
@@ -208,17 +223,13 @@ def run_profiler(work: Work, program: Path) -> str:
     return ", ".join(words)
 
 
-RUNS = {"test": run_test, "example": run_example, "ckProfiler": run_profiler}
+RUNS = {"client": run_client, "test": run_test, "example": run_example, "ckProfiler": run_profiler}
 
 
 def runs(work: Work, prefix: Path, programs: Mapping[str, Path | None]) -> Iterator[None]:
-    """Run the programs on the host, one per step; clients as copies with small problems."""
-    for name, path in built(work, prefix, "", small_copy(work), small=True).items():
+    """Run the programs on the host, one per step; clients and tests as copies with small problems."""
+    for name, path in {**programs, **built(work, prefix, "", small_copy(work), small=True)}.items():
         if path and not work.row(name).run:
-            work.row(name).run = run_client(work, path)
-            yield
-    for name, path in programs.items():
-        if path and not name.startswith("client_") and not work.row(name).run:
             work.row(name).run = RUNS[name.partition("_")[0]](work, path)
             yield
 
@@ -235,13 +246,16 @@ def page(work: Work, arch: str) -> str:
         "compiled without a change to their sources and CMake files against a library of `ckgen generate --compat ck`",
         f'({chosen}). "run" is on the host platform: a client as a copy with smaller constants '
         f"({', '.join(f'{name} {limit}' for name, limit in SMALL.items())} at most),",
+        "a test as a copy with smaller problems"
+        f" ({', '.join(f'{name} {limit}' for name, limit in SMALL_TEST.items())}, input {SMALL_INPUT} at most),",
         "everything else as it is. GTests run case by case; a case in which no kernel ran is counted apart.",
         "`CK_SRC=... python scripts/ck_programs.py --write` writes this page.",
         "",
         f"| program | host: builds | host: run | {arch or 'AMD'}: compiles and links |",
         "| --- | --- | --- | --- |",
     ]
-    lines += [f"| {row.program} | {row.host} | {row.run} | {row.amd} |" for row in work.rows.values()]
+    rows = sorted(work.rows.values(), key=lambda row: row.program)
+    lines += [f"| {row.program} | {row.host} | {row.run} | {row.amd} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,12 @@ step ckgen build --platform host --set quick
 printf '\nFirst verdicts: the new library on a handful of small problems'
 step ckgen smoke --platform host --set quick --problems tiny --split-k 3 --brief
 
+printf '\nThe machine code of one instance for two AMD GPUs, executed on this CPU'
+emulated=0
+step ckgen smoke --platform amd --arch gfx942 --arch gfx1201 --emulate --set quick 'dtype=f16' 'family=xdl' 'ndim=2' \
+  '*bwd_weight_xdl*' --split-k 3 || emulated=$?
+[ "$emulated" != 1 ] || exit 1 # 2: a tool is missing, which the error names
+
 # One core compiles for AMD while the other one proves.
 amd=
 if command -v hipcc /opt/rocm/bin/hipcc >/dev/null 2>&1; then

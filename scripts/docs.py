@@ -1,4 +1,4 @@
-"""Write the pages that are generated from code, spec and measured rows: docs/*, README.md's marked tables, the schema.
+"""Write the pages that are generated from code, spec and measured rows: docs/*, the schema.
 
 python scripts/docs.py            write the pages that changed
 python scripts/docs.py --check    exit 1 with a diff if a page is out of date
@@ -48,18 +48,6 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-def cli_table() -> str:
-    """Table of commands for the README."""
-    from ckgen.cli import COMMANDS, cli
-
-    lines = ["| command | what it does |", "| --- | --- |"]
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        lines.append(f"| `ckgen {name}` | {command.get_short_help_str(WIDTH).rstrip('.')} |")
-    return "\n".join(lines) + "\n"
-
-
 def _help(name: str | None = None) -> str:
     from ckgen.cli import cli
 
@@ -92,7 +80,7 @@ def rules_page() -> str:
 
 
 def support_table() -> str:
-    """Table for the README: instances of set `full` per operation, layout and dtype, by family."""
+    """Table of set `full` per operation, layout and dtype, by family."""
     from ckgen.families.registry import FAMILIES
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
@@ -118,6 +106,7 @@ def support_page() -> str:
 
     expansion = _expansion()
     parts = [NOTICE.format(source="instances.yaml and ckgen/hardware/archs.py"), "# What is supported\n"]
+    parts.append(f"Instances of set `full`:\n\n{support_table()}")
     parts.append("`generic` is yes if one instance takes every valid problem; the family columns count instances.\n")
     for name in ("full", "default"):
         members = _members(expansion, name)
@@ -178,7 +167,7 @@ def _sentence(text: str) -> str:
 
 
 def measured_table(operation: str) -> str:
-    """Table of an operation's measurements for the README, with its source."""
+    """Table of an operation's measurements, with its source."""
     from ckgen.report.digest import digest_headers, digest_rows
 
     summary, file = _measured(operation)
@@ -186,7 +175,7 @@ def measured_table(operation: str) -> str:
     folder, where = file.rsplit("/", 1)[0], f"{origin.device}, {origin.started[:10]}, {origin.software}"
     lines = [
         f"{where}; geometric means over the shapes, every result verified.",
-        f"Raw rows, the full page and comments: [{folder}]({folder}).\n",
+        f"Raw rows, the full page and comments: [{folder}](../{folder}).\n",
     ]
     return "\n".join(lines) + "\n" + _table(digest_headers(summary), digest_rows(summary))
 
@@ -240,20 +229,16 @@ def spliced(text: str, name: str, table: str) -> str:
 
 def pages() -> dict[str, str]:
     """Texts of all generated pages by path, and README.md with its tables updated."""
+    from api_page import api_page
+    from spec_page import spec_page
     from zoo_page import zoo_page
 
     from ckgen.cli.schema import schema_text
     from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
-    tables = {
-        "cli": cli_table(),
-        "support": support_table(),
-        "measured": measured_table(BWD_WEIGHT),
-        "measured-data": measured_table(BWD_DATA),
-    }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name, table in tables.items():
-        readme = spliced(readme, name, table)
+    speed = (ROOT / "docs/speed.md").read_text(encoding="utf-8")
+    for name, operation in (("measured", BWD_WEIGHT), ("measured-data", BWD_DATA)):
+        speed = spliced(speed, name, measured_table(operation))
     measured = f"{Path(_measured(BWD_WEIGHT)[1]).parent}/README.md"
     results = (ROOT / measured).read_text(encoding="utf-8")
     for name, operation in (("measured", BWD_WEIGHT), ("measured-data", BWD_DATA)):
@@ -267,7 +252,9 @@ def pages() -> dict[str, str]:
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
         "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),
-        "README.md": readme,
+        "docs/spec.md": spec_page(NOTICE.format(source="ckgen/spec/models.py and ckgen/families/")),
+        "docs/api_c.md": api_page(NOTICE.format(source="ckgen/c_api.h"), ROOT / "templates/include/ckgen/c_api.h"),
+        "docs/speed.md": speed,
         measured: results,
     }
 

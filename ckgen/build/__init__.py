@@ -1,3 +1,3 @@
 """Building a generated tree into a shared library: compilers, target architectures and the CMake driver."""
 
-__all__ = ["cmake", "targets", "toolchain"]
+__all__ = ["cmake", "survey", "targets", "toolchain"]

@@ -35,7 +35,7 @@ _LARGE_TILE = 256 * 128
 
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
-    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1
+    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1 and not instance.given_pipeline
 
 
 def type_string(instance: Instance) -> str:

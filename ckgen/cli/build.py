@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @arch_option
 @jobs_option
 @define_option
+@click.option("--launcher", metavar="PROGRAM", help="A program that starts each compiler, as ccache or sccache.")
 @click.pass_context
 def build_command(
     ctx: click.Context,
@@ -41,6 +43,7 @@ def build_command(
     archs: tuple[str, ...],
     jobs: int,
     options: tuple[str, ...],
+    launcher: str | None,
 ) -> int:
     """Compile a library and print its path. For FILTER see `ckgen list --help`.
 
@@ -53,11 +56,21 @@ def build_command(
       ckgen build --platform amd --arch gfx90a
       ckgen build family=wavelet --platform amd --arch gfx942 --arch gfx950
       ckgen build --platform nvidia --arch sm_80 --arch sm_90a
+      ckgen build --platform host --launcher ccache
     """
     from ckgen.cli.common.selection import Selection
     from ckgen.cli.common.workshop import build_library, workplace
 
+    if launcher is not None:
+        options = (*options, *_launched_by(launcher))
     selection = Selection(spec, set_name, filters, out)
     place = workplace(selection, chosen=asked_for(ctx, SELECTION), platform=platform, archs=archs)
     console.say(str(build_library(place, platform, jobs=jobs, archs=archs, options=options)))
     return 0
+
+
+def _launched_by(program: str) -> tuple[str, ...]:
+    """CMake's variables for a launcher. UsageError if it is not installed: every compiler would fail."""
+    if shutil.which(program) is None:
+        raise click.BadParameter(f"{program} is not on PATH", param_hint="--launcher")
+    return tuple(f"CMAKE_{language}_COMPILER_LAUNCHER={program}" for language in ("CXX", "CUDA"))

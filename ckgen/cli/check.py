@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ckgen.cli.common import console
-from ckgen.cli.common.options import asked_for, filters_argument, json_option, out_option, set_option, spec_option
-from ckgen.cli.common.recorded import in_recorded_style, recorded
-from ckgen.errors import EXIT_FAILED
+from ckgen.cli.common.findings import format_option, say_findings, told
+from ckgen.cli.common.options import asked_for, filters_argument, out_option, set_option, spec_option
+from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic, Place
+
+if TYPE_CHECKING:
+    from ckgen.cli.common.selection import Selection
+    from ckgen.generate.drift import Drift
 
 SHOWN_STRAYS = 8
 
@@ -20,10 +25,11 @@ SHOWN_STRAYS = 8
 @spec_option
 @set_option("default")
 @out_option
-@json_option
+@click.option("--brief", is_flag=True, help="Print one line per file that differs, without its diff.")
+@format_option
 @click.pass_context
 def check_command(
-    ctx: click.Context, filters: tuple[str, ...], spec: Path, set_name: str, out: Path, as_json: bool
+    ctx: click.Context, filters: tuple[str, ...], spec: Path, set_name: str, out: Path, brief: bool, form: str
 ) -> int:
     """Compare the generated tree with what instances.yaml generates now, and fail if they differ.
 
@@ -35,36 +41,58 @@ def check_command(
     \b
     Examples:
       ckgen check
-      ckgen check --out build/full
+      ckgen check --brief
+      ckgen check --out build/full --format sarif
     """
+    from ckgen.cli.common.recorded import in_recorded_style, recorded
     from ckgen.cli.common.selection import Selection
     from ckgen.generate import writer
 
     selection = Selection(spec, set_name, filters, out)
-    asked = asked_for(ctx, ("filters", "spec", "set_name"))
-    selection = in_recorded_style(selection) if asked else recorded(selection)
-    _, tree = selection.render()
-    drifts, strays = writer.check(tree, out), writer.strays(tree, out)
-    if as_json:
+    try:
+        asked = asked_for(ctx, ("filters", "spec", "set_name"))
+        selection = in_recorded_style(selection) if asked else recorded(selection)
+        _, tree = selection.render()
+        drifts, strays = writer.check(tree, out), writer.strays(tree, out)
+    except CkgenError as error:
+        return told(form, error, out=str(out), files=None, drift=[], strays=[])
+    if form != "text":
         rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
-        console.say_json({"out": str(out), "files": len(tree), "drift": rows, "strays": strays})
+        facts = {"out": str(out), "files": len(tree), "drift": rows, "strays": strays}
+        say_findings(form, _findings(out, drifts, strays, selection), **facts)
         return EXIT_FAILED if drifts else 0
     _point_out(strays)
     if not drifts:
         console.say(f"{out}: up to date, {len(tree)} files")
         return 0
-    if any(drift.causes != ("not generated",) for drift in drifts):
-        for drift in drifts:
-            console.show_diff(drift.diff)
-        for drift in drifts:
-            console.say(drift.summary)
-    where = f" in {selection.root}" if selection.root != Path() else ""
-    console.note(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{where}: {selection.command.text}")
+    _show(drifts, brief)
+    console.warn(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{_where(selection)}: {selection.command.text}")
     return EXIT_FAILED
+
+
+def _show(drifts: Sequence[Drift], brief: bool) -> None:
+    """Print the diffs and their causes; nothing for a tree that does not exist, all of whose files are missing."""
+    if all(drift.causes == ("not generated",) for drift in drifts):
+        return
+    for drift in () if brief else drifts:
+        console.show_diff(drift.diff)
+    for drift in drifts:
+        console.say(drift.summary)
+
+
+def _findings(out: Path, drifts: Sequence[Drift], strays: Sequence[str], selection: Selection) -> list[Diagnostic]:
+    help_text = f"run{_where(selection)}: {selection.command.text}"
+    found = [Diagnostic(Place(str(out / d.path), 1, 1), "drift", d.summary, help_text) for d in drifts]
+    message = "this file is not generated and is not in the library"
+    return [*found, *(Diagnostic(Place(str(out / path), 1, 1), "stray", message, "", "warning") for path in strays)]
+
+
+def _where(selection: Selection) -> str:
+    return f" in {selection.root}" if selection.root != Path() else ""
 
 
 def _point_out(strays: Sequence[str]) -> None:
     for path in strays[:SHOWN_STRAYS]:
-        console.note(f"warning: {path} is not a generated file and is not in the library")
+        console.warn(f"warning: {path} is not a generated file and is not in the library")
     if len(strays) > SHOWN_STRAYS:
-        console.note(f"warning: and {len(strays) - SHOWN_STRAYS} more")
+        console.warn(f"warning: and {len(strays) - SHOWN_STRAYS} more")

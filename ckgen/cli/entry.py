@@ -1,8 +1,9 @@
 """The ckgen command: parse, call one function, print, exit.
 
-Each command is in the module of its name, which is imported only when the command or its help is called, so that a
-command loads only what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong use or a wrong spec; 130, 143,
-129 and 141 if a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a shell.
+Each command is in the module of its name (`bench compare` in bench_compare.py), which is imported only when the command
+or its help is called, so that a command loads only what it uses. Exit codes: 0 done, 1 drift or a failed check, 2 wrong
+use or a wrong spec; 130, 143, 129 and 141 if a signal (Ctrl-C, SIGTERM, SIGHUP, a closed pipe) ended the run, as in a
+shell.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from ckgen import __version__
 from ckgen.cli.common import signals, streams
@@ -32,10 +34,15 @@ COMMANDS = (
     "build",
     "smoke",
     "bench",
+    "bench compare",
     "report",
     "tune",
     "select",
     "isa",
+    "doctor",
+    "cache list",
+    "cache clear",
+    "completion",
 )
 INTERRUPTED = 130
 CLOSED_PIPE = 141
@@ -49,16 +56,33 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"ckgen.cli.{cmd_name}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+            return self._group_of(ctx, cmd_name)
+        from ckgen.cli.common.options import with_verbosity
+
+        python_name = cmd_name.replace(" ", "_")
+        module = importlib.import_module(f"ckgen.cli.{python_name}")
+        command: click.Command = getattr(module, f"{python_name}_command")
+        return with_verbosity(command)
+
+    def _group_of(self, ctx: click.Context, word: str) -> click.Command | None:
+        """The commands of two words with this first word, as a group; None if there are none."""
+        names = [name for name in COMMANDS if name.startswith(f"{word} ")]
+        members = {name.split()[1]: command for name in names if (command := self.get_command(ctx, name)) is not None}
+        return click.Group(word, members, short_help=f"{', '.join(members)}.") if members else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The words that may follow; a command of two words is completed one word at a time."""
+        found = super().shell_complete(ctx, incomplete)
+        words = {item.value.split()[0]: item.help for item in reversed(found)}
+        return [CompletionItem(word, help=text) for word, text in reversed(words.items())]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if " ".join(args[:2]) in COMMANDS:  # before the command of the first word
+            args = [" ".join(args[:2]), *args[2:]]
         near = difflib.get_close_matches(args[0], COMMANDS, 1) if args else []
-        if args and args[0] not in COMMANDS and near and not args[0].startswith("-"):
+        if near and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
@@ -82,6 +106,8 @@ def cli() -> None:
       ckgen build --platform host    compile it; no GPU needed
       ckgen smoke                    run every instance and compare it with a float64 reference
       ckgen bench                    time them against each other, cuDNN and the roofline
+
+    `ckgen doctor` says what this machine can build and what is missing.
     """
 
 
@@ -95,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except signals.Ended as ended:
         from ckgen.cli.common import console
 
-        console.note(ended.message)
+        console.warn(ended.message)
         code = ended.exit_code
     streams.settle(sys.stdout)
     return code
@@ -116,10 +142,10 @@ def _main(arguments: Sequence[str] | None) -> int:
         streams.tell(error.show)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        console.note("interrupted")
+        console.warn("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         return CLOSED_PIPE
     except OSError as error:
-        console.note(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        console.warn(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         return 2

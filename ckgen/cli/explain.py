@@ -27,7 +27,7 @@ def explain_command(words: tuple[str, ...], spec: Path) -> int:
       ckgen explain family=xdl tile=256x256 block_size=256
     """
     from ckgen.cli.common.selection import load
-    from ckgen.cli.isa_options import TABLES
+    from ckgen.cli.run.isa_options import TABLES
     from ckgen.explain.explain import explain
     from ckgen.hardware.archs import ARCHES
     from ckgen.machine_code.table import load_tables

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -17,6 +17,9 @@ from ckgen.cli.common.options import (
     style_options,
 )
 
+if TYPE_CHECKING:
+    from ckgen.cli.common.selection import Selection
+
 
 @click.command("generate", short_help="Write the library's source tree.")
 @filters_argument
@@ -25,6 +28,7 @@ from ckgen.cli.common.options import (
 @out_option
 @style_options
 @click.option("--dry-run", is_flag=True, help="List what would be written and removed; write nothing.")
+@click.option("--watch", is_flag=True, help="Stay, and write again whenever the spec changes; Ctrl-C ends it.")
 @click.option("--list-inputs", is_flag=True, help="List the files that the tree depends on; write nothing.")
 def generate_command(
     filters: tuple[str, ...],
@@ -34,6 +38,7 @@ def generate_command(
     namespace: str | None,
     compat: Literal["ck"] | None,
     dry_run: bool,
+    watch: bool,
     list_inputs: bool,
 ) -> int:
     """Write the library's source tree. For FILTER see `ckgen list --help`.
@@ -47,14 +52,27 @@ def generate_command(
       ckgen generate --set full --out build/full
       ckgen generate family=wavelet dtype=f16,bf16 --out build/wavelet
       ckgen generate --compat ck --out build/ck
+      ckgen generate --watch
     """
     from ckgen.cli.common.selection import Selection
-    from ckgen.generate import writer
 
     style = style_from(namespace, compat)
     if list_inputs:
         return _list_inputs(spec)
-    instances, tree = Selection(spec, set_name, filters, out, style=style).render()
+    selection = Selection(spec, set_name, filters, out, style=style)
+    if not watch:
+        return _write(selection, dry_run)
+    from ckgen.cli.common.watching import watch as watched
+
+    return watched(spec, lambda: _write(selection, dry_run))
+
+
+def _write(selection: Selection, dry_run: bool) -> int:
+    """Write the tree of a selection, or list what would be written, and print the counts."""
+    from ckgen.generate import writer
+
+    out = selection.out
+    instances, tree = selection.render()
     done = writer.plan(tree, out) if dry_run else writer.apply(tree, out)
     if dry_run:
         for path in done.write:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ckgen.cli.common.declared import declared_by
-from ckgen.cli.isa_options import IsaOptions
+from ckgen.cli.run.isa_options import IsaOptions
 
 
 @click.command("isa", short_help="Show or check registers, occupancy and loops of compiled code.")
@@ -28,6 +28,6 @@ def isa_command(options: IsaOptions) -> int:
       ckgen isa tile=128x128 --arch gfx90a --arch gfx950 --loops
       ckgen isa --set ci --check
     """
-    from ckgen.cli.isa_run import isa
+    from ckgen.cli.run.isa_run import isa
 
     return isa(options)

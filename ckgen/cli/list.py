@@ -24,9 +24,10 @@ def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: boo
       '*wavelet*'         a glob on the name; quote it, or the shell expands it
       dtype=f16,bf16      one of these values
       family!=xdl         any other value
+      3f2a91c0            an id of the first column, or its first digits (four or more)
       'm_per_block>=128'  a comparison of numbers
-    An instance is listed if it matches any of the globs and passes all tests. Keys are the fields and derived values
-    that `ckgen explain NAME` prints, and ndim, tile, vector, wave_ratio, arch and set.
+    An instance is listed if it matches any of the globs and ids and passes all tests. Keys are the fields and derived
+    values that `ckgen explain NAME` prints, and ndim, tile, vector, wave_ratio, arch and set.
 
     \b
     Examples:
@@ -35,7 +36,7 @@ def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: boo
       ckgen list --set full ndim=3 --json
     """
     from ckgen.cli.common.selection import DEFAULT_OUT, Selection, load
-    from ckgen.spec.catalog import LIST_HEADERS, list_records, list_rows
+    from ckgen.spec.catalog import LIST_HEADERS, MOST_WANTED, SPLIT_HEADERS, list_records, list_rows, split_rows
 
     loaded = load(spec)
     instances = Selection(spec, set_name, filters, DEFAULT_OUT).choose(loaded)
@@ -44,6 +45,9 @@ def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: boo
         console.say_json(list_records(instances, sets))
     elif names:
         console.say("\n".join(instance.name for instance in instances))
+    elif console.is_terminal():
+        console.show_fitting(SPLIT_HEADERS, split_rows(instances, sets), keep=MOST_WANTED, right=("lds",))
+        console.note(f"{len(instances)} of {len(loaded.expansion.instances)} instances; --names prints the full names")
     else:
         console.show_table(LIST_HEADERS, list_rows(instances, sets), right=("lds",))
         console.note(f"{len(instances)} of {len(loaded.expansion.instances)} instances")

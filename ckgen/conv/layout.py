@@ -83,6 +83,9 @@ LAYOUTS: dict[str, Layout] = {
         *_rows("NHWGK/GKYXC/NHWGC"),
         *_rows("GNHWK/GKYXC/GNHWC"),
         *_rows("NGKHW/GKYXC/NGCHW"),
+        *_rows("NGCHW/GKYXC/NGKHW"),
+        *_rows("NGCHW/GKCYX/NGKHW"),
+        *_rows("NGKHW/GKCYX/NGCHW"),
     )
 }
 
@@ -169,3 +172,5 @@ def packed_strides(tensor: TensorName, layout: str, lengths: Sequence[int]) -> t
 
 # The channels-last layouts by number of dimensions; PyTorch's channels-last tensors have them too.
 CHANNELS_LAST = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NHWGC/GKYXC/NHWGK"}
+# The layouts of PyTorch's contiguous tensors, by number of dimensions.
+CONTIGUOUS = {row.ndim: row.name for row in LAYOUTS.values() if row.form == "NGCHW/GKCYX/NGKHW"}

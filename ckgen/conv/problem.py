@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ckgen.conv.dtypes import element_of
-from ckgen.conv.layout import TENSORS, TensorName, packed_strides, physical_shape
+from ckgen.conv.layout import TENSORS, TensorName, channels_come_last, packed_strides, physical_axes, physical_shape
 from ckgen.errors import CkgenError, Diagnostic
 
 INT32_MAX = 2**31 - 1
@@ -97,6 +97,14 @@ class ConvProblem:
     def elements(self, tensor: TensorName) -> int:
         """The number of elements of the tensor."""
         return prod(self.lengths(tensor))
+
+    def run_of(self, tensor: TensorName, layout: str) -> int:
+        """The number of elements that vectors of a tensor must divide: its channels if these are last, else the
+        positions of an image, or the taps and channels of a weight."""
+        kept = {"in": self.c, "wei": self.c, "out": self.k}[tensor]
+        if channels_come_last(physical_axes(tensor, layout)):
+            return kept
+        return prod(self.filter) * self.c if tensor == "wei" else prod(self.lengths(tensor)[3:])
 
     def bytes(self, dtype: str) -> int:
         """Total bytes of the three tensors."""

@@ -27,6 +27,8 @@ REASONS = {
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
+    "pipeline_version": "by rule: the family has one loop",
+    "interwave": "by rule: Intrawave",
     "small": "small: the fewest elements that CK's rows access at once",
 }
 
@@ -72,6 +74,7 @@ class Family(ABC):
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
+    pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -145,7 +148,7 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        return problem.k % instance.a_vector == 0
+        return problem.run_of(OPERATIONS[instance.operation].a, instance.layout) % instance.a_vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
         """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with

@@ -34,14 +34,26 @@ class Fields:
     b_write: int
     a_k1: int
     b_k1: int
+    pipeline_version: int
+    interwave: bool
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
     @property
     def a_k_major(self) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A."""
-        return OPERATIONS[self.operation].a_k_major
+        """True if A is contiguous along GEMM-K, so that a slot of LDS is filled without transposing it."""
+        return OPERATIONS[self.operation].k_major(OPERATIONS[self.operation].a, self.layout)
+
+    @property
+    def b_k_major(self) -> bool:
+        """True if B is contiguous along GEMM-K."""
+        return OPERATIONS[self.operation].k_major(OPERATIONS[self.operation].b, self.layout)
+
+    @property
+    def c_m_major(self) -> bool:
+        """True if C, the tensor that is written, is contiguous along GEMM-M: its positions."""
+        return OPERATIONS[self.operation].m_major(self.layout)
 
     @property
     def groups_outermost(self) -> bool:

@@ -15,10 +15,11 @@ from ckgen.families.formulas import Value
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
-from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
+from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
 from ckgen.operations.operation import OPERATIONS
 
+DOUBLE_LDS = 4  # the pipeline with two LDS buffers
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
 LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that every architecture has
@@ -30,6 +31,24 @@ DERIVED = (
     Value("compute_bytes", "Bytes of an element of A and B in LDS, where it has the type that is multiplied."),
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // compute_bytes"),
+    Value(
+        "global_bytes",
+        "Bytes of a tile of A and one of B in global memory.",
+        "(m_per_block + n_per_block) * k_per_block * elem_bytes",
+    ),
+    # PrefetchStages of CK's pipelines (blockwise_gemm_pipeline_xdlops_v1.hpp to _v5.hpp) without those in LDS; for v2
+    # CK's number keeps 32 KiB of a compute unit's loads in flight.
+    Value(
+        "prefetch_tiles",
+        "Tiles of A and B in registers on their way from global memory to LDS.",
+        "min(8, max(2, (32768 // max(1, 4 // max(1, math_waves)) + global_bytes - 1) // global_bytes))"
+        " if pipeline_version == 2 else 2 if pipeline_version == 5 else 1",
+    ),
+    Value(
+        "fragment_registers",
+        "32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.",
+        "4 * (m_xdl_per_wave + n_xdl_per_wave) * (k_per_block // max(1, k_step) if pipeline_version >= 3 else 2)",
+    ),
     Value(
         "planes",
         "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
@@ -80,7 +99,7 @@ DERIVED = (
     Value(
         "b_dst_vector",
         "Elements along GEMM-K that one LDS write of B stores.",
-        "b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
+        "k1 if b_k_major else b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
     ),
     Value(
         "a_slices",
@@ -89,11 +108,11 @@ DERIVED = (
     ),
     Value(
         "b_slices",
-        "Pieces of B, b_vector x b_dst_vector, that a copy thread moves.",
-        "b_elems // (b_vector * b_dst_vector)",
+        "Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.",
+        "b_elems // (b_dst_vector if b_k_major else b_vector * b_dst_vector)",
     ),
-    # Padding makes the threads of one write access different banks. If A is K-major, neighbouring threads write the
-    # slots of one row, one slot per plane.
+    # Padding makes the threads of one write access different banks. If an operand is K-major, neighbouring threads
+    # write the slots of one row, one slot per plane.
     Value(
         "a_pad",
         "Empty slots after each plane of A.",
@@ -103,7 +122,8 @@ DERIVED = (
     Value(
         "b_pad",
         "Empty slots after each plane of B.",
-        f"n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
+        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if b_k_major"
+        f" else n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
     ),
     Value(
         "lds_stage_bytes",
@@ -127,7 +147,7 @@ DERIVED = (
         "32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.",
         "48 + (max(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes // 4)"
         " if load_waves > 0 else"
-        " acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave) + (a_elems + b_elems) * elem_bytes // 4)",
+        " acc_registers + fragment_registers + prefetch_tiles * ((a_elems + b_elems) * elem_bytes // 4))",
     ),
     Value(
         "vgpr_budget",
@@ -140,13 +160,14 @@ REASONS = {
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
     "generic": "by rule: single elements fit every C and K",
     "slot": "by rule: 16 bytes, a slot of LDS",
+    "single": "by rule: single elements where channels are not last, because taps shift positions",
     "wavelet": "by rule: 32 load threads read a row of the tile",
     "wavelet-c": "by rule: two weights, as in CK's rows",
     "a_write": "by rule: the widest LDS write for which a thread has elements, a_dst_vector",
     "b_write": "by rule: the widest LDS write for which a thread has elements, b_dst_vector",
     "a_k1": "by rule: 16 bytes, ak1",
     "b_k1": "by rule: 16 bytes, bk1",
-    "stages": "by rule: 1 for xdl; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
+    "stages": "by rule: 1 for xdl, 2 for pipeline v4; 4 for wavelet where that takes at most 32 KiB of LDS, else 2",
 }
 
 
@@ -174,8 +195,8 @@ class Mfma(Family):
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = wanted
         return (
-            a if isinstance(a, int) else self._a_width(a, shape),
-            b if isinstance(b, int) else self._read_width(b, shape, shape.n_per_block),
+            a if isinstance(a, int) else self._read_width(a, shape, "a", shape.m_per_block),
+            b if isinstance(b, int) else self._read_width(b, shape, "b", shape.n_per_block),
             c if isinstance(c, int) else self._write_width(c, shape),
         )
 
@@ -184,7 +205,9 @@ class Mfma(Family):
             return self.reason(word)
         if instance.generic:
             return self.reason("generic")
-        if instance.a_k_major and which == "a":
+        if which != "c" and single(instance, which):
+            return self.reason("single")
+        if which != "c" and k_major(instance, which):
             return self.reason("slot")
         if self.wavelet and not (instance.a_k_major and which == "c"):
             return self.reason("wavelet-c" if which == "c" else "wavelet")
@@ -192,7 +215,7 @@ class Mfma(Family):
 
     def stages(self, instance: Fields) -> int:
         if not instance.load_waves:
-            return 1
+            return 2 if instance.pipeline_version == DOUBLE_LDS else 1
         return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
     def archs(self, generic: bool) -> Sequence[str]:
@@ -212,18 +235,13 @@ class Mfma(Family):
         read = instance.math_waves * per_wave * instance.k_per_block * instance.compute_bytes
         return TileBytes(read, elements * instance.compute_bytes, elements * instance.elem_bytes)
 
-    def _a_width(self, word: Width, shape: Shape) -> int:
-        if not OPERATIONS[shape.operation].a_k_major:
-            return self._read_width(word, shape, shape.m_per_block)
-        if word == "small" or (word is None and shape.generic):
-            return small(shape)
-        return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
-
-    def _read_width(self, word: Width, shape: Shape, extent: int) -> int:
+    def _read_width(self, word: Width, shape: Shape, which: str, extent: int) -> int:
         if word == "small":
             return small(shape)
-        if word is None and shape.generic:
+        if word is None and (shape.generic or single(shape, which)):
             return 1
+        if k_major(shape, which):
+            return ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
         if word is None and self.wavelet:
             return max(1, extent // WAVELET_ROW)
         return full_read(shape, extent)
@@ -238,7 +256,14 @@ class Mfma(Family):
         return full_write(shape)
 
 
-XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
+XDL = Mfma(
+    name="xdl",
+    summary="all waves load and multiply",
+    wave_key="block_size",
+    loops=("main",),
+    has_ck_rows=True,
+    pipelines=True,
+)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

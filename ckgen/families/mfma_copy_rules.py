@@ -1,7 +1,7 @@
 """The rules of families xdl and wavelet about copies from global memory to LDS.
 
-Where A is contiguous along GEMM-K it is copied slot by slot. No rule says that whole reads fill a slot, because this
-follows from vector-width.
+An operand that is contiguous along GEMM-K is copied slot by slot, others are transposed in registers. No rule says that
+whole reads fill a slot, because this follows from vector-width.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from ckgen.families.rule import Rule
 from ckgen.operations.operation import OPERATIONS
 
-# A is either copied slot by slot, or transposed in registers; a layout whose channels are not last changes neither.
+# Operations with CK's K1 of their own: those whose A is K-major where channels come last.
 SLOT_BY_SLOT = tuple(row.name for row in OPERATIONS.values() if row.a_k_major)
 TRANSPOSED = tuple(name for name in OPERATIONS if name not in SLOT_BY_SLOT)
 
@@ -17,18 +17,23 @@ COPY_RULES: tuple[Rule, ...] = (
     Rule(
         id="a-copy-cover",
         scope="instance",
-        condition="a_slices >= 1 and a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block",
+        condition=(
+            "a_k_major or"
+            " (a_slices >= 1 and a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block)"
+        ),
         sentence="the copy threads move the whole tile of A in equal pieces",
         message="{copy_threads} threads x {a_vector}x{a_dst_vector} do not cover A's {m_per_block}x{k_per_block}",
         help="use a smaller a vector, fewer copy waves or a larger tile",
         reason="A branch-free copy gives every thread the same number of pieces, with none left over.",
         blame=("vector", "tile", "k_per_block", "wave_ratio", "block_size"),
-        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-cover",
         scope="instance",
-        condition="b_slices >= 1 and b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block",
+        condition=(
+            "b_k_major or"
+            " (b_slices >= 1 and b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block)"
+        ),
         sentence="the copy threads move the whole tile of B in equal pieces",
         message="{copy_threads} threads x {b_vector}x{b_dst_vector} do not cover B's {n_per_block}x{k_per_block}",
         help="use a smaller b vector, fewer copy waves or a larger tile",
@@ -38,18 +43,17 @@ COPY_RULES: tuple[Rule, ...] = (
     Rule(
         id="a-tile-vector",
         scope="instance",
-        condition="m_per_block % a_vector == 0 and k_per_block % a_dst_vector == 0",
+        condition="a_k_major or (m_per_block % a_vector == 0 and k_per_block % a_dst_vector == 0)",
         sentence="pieces of a_vector x a_dst_vector tile m_per_block x k_per_block",
         message="pieces of {a_vector}x{a_dst_vector} do not tile {m_per_block}x{k_per_block}",
         help="a_vector must divide m_per_block, a_dst_vector k_per_block",
         reason="A piece that crossed the edge of the tile would need a branch for each element.",
         blame=("vector", "tile", "k_per_block"),
-        operations=TRANSPOSED,
     ),
     Rule(
         id="b-tile-vector",
         scope="instance",
-        condition="n_per_block % b_vector == 0 and k_per_block % b_dst_vector == 0",
+        condition="b_k_major or (n_per_block % b_vector == 0 and k_per_block % b_dst_vector == 0)",
         sentence="pieces of b_vector x b_dst_vector tile n_per_block x k_per_block",
         message="pieces of {b_vector}x{b_dst_vector} do not tile {n_per_block}x{k_per_block}",
         help="b_vector must divide n_per_block, b_dst_vector k_per_block",
@@ -60,7 +64,7 @@ COPY_RULES: tuple[Rule, ...] = (
         id="a-copy-planes",
         scope="instance",
         condition=(
-            "(copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0"
+            "a_k_major or (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0"
             " or ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0"
             " and (copy_threads * a_vector) % m_per_block == 0)"
         ),
@@ -71,13 +75,12 @@ COPY_RULES: tuple[Rule, ...] = (
         help="use more copy waves, a larger a vector, or a smaller m_per_block with as many factors of two",
         reason="A thread has the same columns in each of its pieces, so that their addresses are constants apart.",
         blame=("tile", "vector", "block_size", "wave_ratio"),
-        operations=TRANSPOSED,
     ),
     Rule(
         id="b-copy-planes",
         scope="instance",
         condition=(
-            "(copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0"
+            "b_k_major or (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0"
             " or ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0"
             " and (copy_threads * b_vector) % n_per_block == 0)"
         ),
@@ -106,13 +109,15 @@ COPY_RULES: tuple[Rule, ...] = (
     Rule(
         id="lds-write-slots",
         scope="instance",
-        condition="a_write == 0 or a_write == a_dst_vector",
+        condition=(
+            "(not a_k_major or a_write == 0 or a_write == a_dst_vector)"
+            " and (not b_k_major or b_write == 0 or b_write == b_dst_vector)"
+        ),
         sentence="an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes",
-        message="LDS writes of {a_write} elements (A) of {compute_bytes} bytes, a slot has {k1}",
-        help="leave `a` of `lds_write` out, or give it the elements of 16 bytes",
-        reason="A is contiguous along GEMM-K, so that a thread has whole slots without transposing.",
+        message="LDS writes of {a_write} (A) and {b_write} (B) elements of {compute_bytes} bytes, a slot has {k1}",
+        help="leave the operand out of `lds_write`, or give it the elements of 16 bytes",
+        reason="The operand is contiguous along GEMM-K, so that a thread has whole slots without transposing.",
         blame=("lds_write",),
-        operations=SLOT_BY_SLOT,
     ),
     Rule(
         id="k1-slots",
@@ -143,16 +148,21 @@ COPY_RULES: tuple[Rule, ...] = (
         operations=SLOT_BY_SLOT,
     ),
 )
-SLOT_COVER = Rule(
-    id="a-slot-cover",
-    scope="instance",
-    condition=(
-        "a_slices >= 1 and a_slices * k1 * copy_threads == m_per_block * k_per_block and copy_threads % planes == 0"
-    ),
-    sentence="the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time",
-    message="{copy_threads} threads x {k1} elements do not cover A's {m_per_block}x{k_per_block}",
-    help="use fewer copy waves or a larger tile",
-    reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
-    blame=("tile", "k_per_block", "wave_ratio", "block_size"),
-    operations=SLOT_BY_SLOT,
+SLOT_COVER: tuple[Rule, ...] = tuple(
+    Rule(
+        id=f"{operand}-slot-cover",
+        scope="instance",
+        condition=(
+            f"not {operand}_k_major or ({operand}_slices >= 1 and copy_threads % planes == 0"
+            f" and {operand}_slices * k1 * copy_threads == {side}_per_block * k_per_block)"
+        ),
+        sentence=f"the copy threads fill the slots of {name}'s tile in equal numbers, and whole rows at a time",
+        message=(
+            f"{{copy_threads}} threads x {{k1}} elements do not cover {name}'s {{{side}_per_block}}x{{k_per_block}}"
+        ),
+        help="use fewer copy waves or a larger tile",
+        reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
+        blame=("tile", "k_per_block", "wave_ratio", "block_size"),
+    )
+    for operand, side, name in (("a", "m", "A"), ("b", "n", "B"))
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.operations.operation import BWD_DATA
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -47,6 +48,40 @@ RULES: tuple[Rule, ...] = (
             " registers are the second buffer."
         ),
         blame=("stages",),
+    ),
+    Rule(
+        id="pipeline-version",
+        scope="domain",
+        condition=(
+            "pipeline_version == 0 or (pipeline_version >= 1 and pipeline_version <= 5 and not generic"
+            " and (stages == 1 or pipeline_version == 4) and (stages == 2 or pipeline_version != 4))"
+        ),
+        sentence="pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one",
+        message="pipeline v{pipeline_version} with {stages} LDS buffers",
+        help="leave `stages` out, and `pipeline_version` in a generic group",
+        reason="The pipelines differ in the number of tiles in registers and in LDS; the portable atom has one loop.",
+        blame=("pipeline_version", "stages", "generic"),
+    ),
+    Rule(
+        id="pipeline-operation",
+        scope="domain",
+        condition="pipeline_version == 0",
+        sentence="CK's pipelines are those of backward weight",
+        message="pipeline v{pipeline_version} of backward data",
+        help="leave `pipeline_version` out",
+        reason="CK's class with pipelines, CShuffleV3, sums weights.",
+        blame=("pipeline_version",),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
+        id="scheduler-pipeline",
+        scope="domain",
+        condition="not interwave or pipeline_version == 1 or pipeline_version == 2",
+        sentence="the scheduler Interwave exists for pipelines v1 and v2",
+        message="Interwave with pipeline v{pipeline_version}",
+        help="use Intrawave, or pipeline v1 or v2",
+        reason="Waves that multiply in turns read their operands from LDS between turns, which v3 to v5 do ahead.",
+        blame=("scheduler", "pipeline_version"),
     ),
     Rule(
         id="vector-width",
@@ -163,17 +198,43 @@ RULES: tuple[Rule, ...] = (
         id="channels-first-vectors",
         scope="domain",
         condition=(
-            "(a_channels_last or a_vector == 1) and (b_channels_last or b_vector == 1)"
-            " and (c_channels_last or c_vector == 1)"
+            "(a_channels_last or a_vector == 1 or a_k_major or pointwise)"
+            " and (b_channels_last or b_vector == 1 or pointwise)"
         ),
-        sentence="a tensor whose channels do not come last is accessed one element at a time",
-        message=(
-            "vectors of {a_vector} (A), {b_vector} (B) and {c_vector} (C) elements,"
-            " and the channels of {layout} are not all last"
+        sentence=(
+            "where channels do not come last, an operand that filter taps shift is read one element at a time,"
+            " unless the filter is 1x1 with stride 1 and no padding"
         ),
-        help="give `vector` a: 1, b: 1 and c: 1, or take a layout with the channels last",
-        reason="The channels that a thread takes lie a plane of positions apart in a layout like NGKHW/GKYXC/NGCHW.",
+        message="vectors of {a_vector} (A) and {b_vector} (B) elements, layout {layout}, conv_spec {conv_spec}",
+        help="give `vector` 1 for that operand, or take Filter1x1Stride1Pad0 or a layout with the channels last",
+        reason=(
+            "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the"
+            " padding. Only backward weight reads its output without taps. Taps part the channels of a GKCYX weight."
+        ),
+        blame=("vector", "layout", "conv_spec"),
+    ),
+    Rule(
+        id="channels-first-writes",
+        scope="domain",
+        condition="c_channels_last or c_vector == 1 or (c_m_major and a_vector == 1) or (b_k_major and not c_m_major)",
+        sentence="a C whose positions are contiguous is written in vectors only if A is read one element at a time",
+        message="vectors of {a_vector} (A) and {c_vector} (C) elements, layout {layout}",
+        help="give `vector` a: 1 or c: 1",
+        reason=(
+            "A vector of C is neighbouring rows of the tile, and vectors of A permute the rows in LDS. A weight in the"
+            " order GKCYX is written in vectors if columns can have its order: if the input is K-major."
+        ),
         blame=("vector", "layout"),
     ),
-    SLOT_COVER,
+    *SLOT_COVER,
+    Rule(
+        id="b-slot-planes",
+        scope="instance",
+        condition="not b_k_major or planes <= 32",
+        sentence="a tile of a K-major B has at most 32 slots along GEMM-K",
+        message="k_per_block {k_per_block} is {planes} slots of {k1} elements",
+        help="use a smaller k_per_block",
+        reason="A wave computes the offsets of a tile's rows one row per lane; a lane holds rows of one slot.",
+        blame=("k_per_block", "tile"),
+    ),
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS, TensorName
+from ckgen.families.fields import Fields
 from ckgen.operations.operation import OPERATIONS
 
 ACCESS_BYTES = 16  # the widest global or LDS access of a lane
@@ -17,12 +19,33 @@ class Shape(NamedTuple):
     """The fields that the vectors depend on."""
 
     operation: str
+    layout: str
+    conv_spec: str
     generic: bool
     dtype: str
     m_per_block: int
     n_per_block: int
     k_per_block: int
     copy_threads: int
+
+
+def k_major(known: Shape | Fields, which: str) -> bool:
+    """True if operand a or b is contiguous along GEMM-K."""
+    return OPERATIONS[known.operation].k_major(_tensor(known, which), known.layout)
+
+
+def single(known: Shape | Fields, which: str) -> bool:
+    """True if operand a or b is read element by element by rule: its channels are not last, and taps shift its
+    positions or, in the weight, lie between its channels. In a pointwise filter vectors of A would exclude those of C.
+    """
+    if LAYOUTS[known.layout].channels_last_in(_tensor(known, which)):
+        return False
+    return not k_major(known, "a") if which == "a" else known.conv_spec != "Filter1x1Stride1Pad0"
+
+
+def _tensor(known: Shape | Fields, which: str) -> TensorName:
+    operation = OPERATIONS[known.operation]
+    return operation.a if which == "a" else operation.b
 
 
 def small(shape: Shape) -> int:

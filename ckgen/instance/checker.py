@@ -27,6 +27,7 @@ ARCH_NAMES = ("lds_limit", "has_atom")
 LAYOUT_NAMES = (
     *("ndim", "groups_outermost", "channels_last"),
     *("a_channels_last", "b_channels_last", "c_channels_last"),
+    *("a_k_major", "b_k_major", "c_m_major"),
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

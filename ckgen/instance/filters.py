@@ -1,6 +1,7 @@
 """The filter language, used by the sets of a spec and by every command.
 
-    *wavelet*            a glob on the name; several globs are alternatives
+    *wavelet*            a glob on the name; several globs and ids are alternatives
+    3f2a91c0             an id that `ckgen list` shows, or its first four digits or more
     dtype=f16,bf16       a value, with alternatives; each value may be a glob
     family!=xdl          any other value
     m_per_block>=128     >=, <=, > and < on numbers
@@ -20,11 +21,14 @@ from operator import attrgetter
 
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean, nearest
 from ckgen.families.registry import DERIVED_NAMES, FAMILIES
-from ckgen.instance.instance import FIELD_NAMES, Instance
+from ckgen.instance.instance import FIELD_NAMES, ID_DIGITS, Instance
 
 Sets = Mapping[str, Collection[str]]
 
-_TERM = re.compile(r"(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL)
+# A test, or an id or its first digits: no name begins with four hexadecimal digits.
+_TERM = re.compile(
+    rf"(?P<id>[0-9a-f]{{4,{ID_DIGITS}}})|(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
+)
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">=": lambda a, b: a >= b,
     "<=": lambda a, b: a <= b,
@@ -41,7 +45,11 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "vector": lambda i: (f"{i.a_vector}x{i.b_vector}x{i.c_vector}",),
     "lds_write": lambda i: (f"{i.a_dst_vector}x{i.b_dst_vector}",) if FAMILIES[i.family].lds_keys else (),
     "copy_k1": lambda i: (f"{i.ak1}x{i.bk1}",) if FAMILIES[i.family].lds_keys else (),
+    "pipeline_version": lambda i: (f"v{i.pipeline_version}", f"{i.pipeline_version}") if i.given_pipeline else (),
+    "scheduler": lambda i: ("Interwave" if i.interwave else "Intrawave",) if i.given_pipeline else (),
+    "interwave": lambda i: ("true" if i.interwave else "false",),
     "name": lambda i: (i.name,),
+    "id": lambda i: (i.short_id,),
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
 }
@@ -54,7 +62,7 @@ KEYS = tuple(dict.fromkeys((*FIELD_NAMES, *_SPELLED, "set", *DERIVED_NAMES)))
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One test: `key op value`; a glob on the name is `name=glob`."""
+    """One test: `key op value`; a glob on the name is `name=glob`, an id or its first digits `id=digits*`."""
 
     text: str
     key: str
@@ -88,8 +96,7 @@ def matching(terms: Sequence[Term], instances: Sequence[Instance], sets: Sets) -
     globs = [term for term in terms if _is_glob(term)]
     tests = [_test(term, sets) for term in terms if not _is_glob(term)]
     if globs:
-        any_glob = _test(Term("", "name", "=", tuple(value for term in globs for value in term.values)), sets)
-        tests.append(any_glob)
+        tests.append(_any_of(globs, sets))
     kept: Sequence[Instance] = instances
     for test in tests:
         kept = [instance for instance in kept if test(instance)]
@@ -139,6 +146,8 @@ def _parse_term(text: str) -> Term | Diagnostic:
         if not text or not text.isprintable() or any(char.isspace() for char in text):
             return Diagnostic(None, "bad-filter", f"`{text}` is not a filter", "write a glob or key=value")
         return Term(text, "name", "=", (text,))
+    if match["id"]:
+        return Term(text, "id", "=", (text + "*",))
     key, op, value = match["key"], match["op"], match["value"].strip()
     if key not in KEYS:
         message, find_help = f"`{text}`: no key `{key}`", partial(did_you_mean, key, KEYS)
@@ -155,7 +164,7 @@ def _parse_term(text: str) -> Term | Diagnostic:
 
 
 def _is_glob(term: Term) -> bool:
-    return term.key == "name" and term.op == "="
+    return term.key in ("name", "id") and term.op == "="
 
 
 def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
@@ -186,6 +195,17 @@ def _test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
     return has if term.op == "=" else lambda instance: not has(instance)
 
 
+def _any_of(globs: Sequence[Term], sets: Sets) -> Callable[[Instance], bool]:
+    """The test of globs and ids, which are alternatives; one test per key, because thousands of instances pass it."""
+    values: dict[str, list[str]] = {}
+    for term in globs:
+        values.setdefault(term.key, []).extend(term.values)
+    by_key = [_test(Term("", key, "=", tuple(own)), sets) for key, own in values.items()]
+    if len(by_key) == 1:
+        return by_key[0]
+    return lambda instance: any(test(instance) for test in by_key)
+
+
 def _set_test(term: Term, sets: Sets) -> Callable[[Instance], bool]:
     names = {name for value in term.values for name in fnmatch.filter(list(sets), value)}
     members = frozenset(member for name in names for member in sets[name])
@@ -209,7 +229,7 @@ def _nothing_has(term: Term, value: str, instances: Sequence[Instance], sets: Se
     if term.op in _COMPARE:
         message = f"no instance has {term.text}"
     elif _is_glob(term):
-        message = f"no instance is called `{value}`"
+        message = f"no instance is called `{value}`" if term.key == "name" else f"no instance has the id `{term.text}`"
     find_help = partial(_what_there_is, term, value, instances, sets)
     return Diagnostic(None, "empty-selection", message, find_help=find_help)
 
@@ -218,6 +238,8 @@ def _what_there_is(term: Term, value: str, instances: Sequence[Instance], sets: 
     if term.op in _COMPARE:
         numbers = sorted({getattr(instance, term.key) for instance in instances if _has(term.key, instance)})
         return f"{term.key} is {numbers[0]} to {numbers[-1]}" if numbers else ""
+    if term.key == "id":
+        return "`ckgen list --set full` shows the ids"
     if _is_glob(term):
         return suggest_names(value, instances)
     if term.key == "set":

@@ -6,6 +6,7 @@ belong to its family (ckgen.families).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -22,7 +23,8 @@ from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 # YAML and Python use CK's names, instance names use the short form.
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
-BY_RULE = ("a_write", "b_write", "a_k1", "b_k1")  # fields that are 0 if a rule gives the value
+# Fields that are 0 if a rule gives the value or, for the pipeline, if the class has one only.
+BY_RULE = ("a_write", "b_write", "a_k1", "b_k1", "pipeline_version")
 _DERIVED_NAMES = frozenset(DERIVED_NAMES)
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _LONGEST = 500  # characters of a name: more than file systems allow; it bounds the backtracking of the pattern
@@ -32,7 +34,8 @@ _NAME = re.compile(
     rf"_(?P<dtype>{'|'.join(sorted(DTYPES, key=len, reverse=True))})_(?P<conv_spec>default|1x1s1p0)"
     r"_(?P<m_per_block>\d+)x(?P<n_per_block>\d+)x(?P<k_per_block>\d+)_w(?P<load_waves>\d+)x(?P<math_waves>\d+)"
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
-    r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?_s(?P<stages>\d+)"
+    r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?"
+    r"(?:_p(?P<pipeline_version>\d+)(?P<interwave>i)?)?_s(?P<stages>\d+)"
     r"(?P<generic>_generic)?",
     re.ASCII,
 )
@@ -42,7 +45,8 @@ _NAME = re.compile(
 class Instance(Fields):
     """A kernel as a record. All fields except `archs` form its identity and are part of the name.
 
-    `a_write`, `b_write`, `a_k1` and `b_k1` are 0 if a rule gives the value.
+    `a_write`, `b_write`, `a_k1` and `b_k1` are 0 if a rule gives the value; `pipeline_version` is 0 if the spec gives
+    none.
     """
 
     family: str
@@ -65,6 +69,8 @@ class Instance(Fields):
     b_write: int = 0
     a_k1: int = 0
     b_k1: int = 0
+    pipeline_version: int = 0
+    interwave: bool = False
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
@@ -87,6 +93,7 @@ class Instance(Fields):
             f"_xdl{self.m_per_xdl}_v{self.a_vector}x{self.b_vector}x{self.c_vector}"
             + (f"_lds{self.a_write}x{self.b_write}" if self.a_write or self.b_write else "")
             + (f"_k{self.a_k1}x{self.b_k1}" if self.a_k1 or self.b_k1 else "")
+            + (f"_p{self.pipeline_version}{'i' if self.interwave else ''}" if self.pipeline_version else "")
             + f"_s{self.stages}"
             + ("_generic" if self.generic else "")
         )
@@ -102,6 +109,11 @@ class Instance(Fields):
         return _prefix(self.operation, self.family, self.function, self.layout, self.dtype)
 
     @property
+    def short_id(self) -> str:
+        """The short id of the instance, see `short_id`."""
+        return short_id(self.name)
+
+    @property
     def layout_tag(self) -> str:
         """The C++ type of the layouts in namespace ckgen::layout, with the layout of the input first:
         `NHWGC_GKYXC_NHWGK`."""
@@ -109,8 +121,8 @@ class Instance(Fields):
 
     @property
     def given_copy(self) -> bool:
-        """True if the spec gives LDS writes or K1, as for CK's rows; those by rule are at least as wide."""
-        return self.given_write or self.given_k1
+        """True if the spec gives LDS writes, K1 or a pipeline, as for CK's rows; those by rule are as good."""
+        return self.given_write or self.given_k1 or self.given_pipeline
 
     @property
     def given_write(self) -> bool:
@@ -121,6 +133,11 @@ class Instance(Fields):
     def given_k1(self) -> bool:
         """True if the spec gives K1."""
         return self.a_k1 > 0
+
+    @property
+    def given_pipeline(self) -> bool:
+        """True if the spec gives a pipeline."""
+        return self.pipeline_version > 0
 
     @property
     def uses_tma(self) -> bool:
@@ -135,6 +152,14 @@ class Instance(Fields):
             if self._derived is not None and name in self._derived:
                 return self._derived[name]
         raise AttributeError(f"no instance of family {self.family} has {name}" if name in _DERIVED_NAMES else name)
+
+
+ID_DIGITS = 8  # two of 2,000 instances have the same id with a probability of 0.05 %
+
+
+def short_id(name: str) -> str:
+    """The first hexadecimal digits of the SHA-256 of an instance's name: short, and the same for ever."""
+    return hashlib.sha256(name.encode()).hexdigest()[:ID_DIGITS]
 
 
 FIELD_NAMES = tuple(f.name for f in fields(Instance) if f.compare)
@@ -185,6 +210,7 @@ def parse(name: str) -> Instance:
     words["layout"] = words["layout"].upper().replace("_", "/")
     words["conv_spec"] = next(spec for spec, short in CONV_SPECS.items() if short == words["conv_spec"])
     words["generic"] = words["generic"] is not None
+    words["interwave"] = words["interwave"] is not None
     instance = Instance(**words)
     # `convNd` that contradicts the layout, or leading zeros
     if instance.layout not in operation.layouts or instance.name != name:

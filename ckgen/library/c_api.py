@@ -12,7 +12,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.operations.operation import OPERATIONS
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6

@@ -66,8 +66,8 @@ class Prepared:
         self._api.ckgen_release(self._handle)
 
     def entry(self) -> tuple[int, int, int]:
-        """What a caller in C++ needs: the addresses of ckgen_start, ckgen_last_error and the ckgen_prepared, which
-        lives as long as this object."""
+        """The addresses of ckgen_start, of ckgen_last_error and of the ckgen_prepared, for callers in C++. The last one
+        is valid as long as this object exists."""
         start, last_error = (
             ctypes.cast(function, ctypes.c_void_p).value or 0
             for function in (self._api.ckgen_start, self._api.ckgen_last_error)

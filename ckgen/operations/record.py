@@ -111,6 +111,14 @@ class Operation:
 
     @cached_property
     def a_k_major(self) -> bool:
-        """True if a slot of LDS along GEMM-K is filled without transposing A in registers, because A is K-major in
-        channels-last layouts. In other layouts A is read element by element, and LDS is filled in the same way."""
-        return LAYOUTS[self.layouts[0]].axes(self.a)[-1] in self.gemm_k
+        """True if A is K-major in channels-last layouts."""
+        return self.k_major(self.a, self.layouts[0])
+
+    def k_major(self, tensor: TensorName, layout: str) -> bool:
+        """True if A or B is contiguous along GEMM-K, so that slots of LDS are filled without transposing it."""
+        return LAYOUTS[layout].axes(tensor)[-1] in self.gemm_k
+
+    def m_major(self, layout: str) -> bool:
+        """True if C is contiguous along GEMM-M, which runs over the axes of A that GEMM-K does not run over."""
+        fastest = LAYOUTS[layout].axes(self.written)[-1]
+        return fastest in LAYOUTS[layout].axes(self.a) and fastest not in self.gemm_k

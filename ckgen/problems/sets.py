@@ -66,10 +66,12 @@ class NamedProblem:
         return replace(self, problem=replace(self.problem, batch=batch))
 
     def __str__(self) -> str:
+        whole = self.original or self.problem
+        named = str(self.problem) if self.name == str(whole) else f"{self.name}: {self.problem}"
         if self.original is None:
-            return f"{self.name}: {self.problem}"
+            return named
         size = "x".join(str(edge) for edge in self.original.input)
-        return f"{self.name}: {self.problem} (scaled from N{self.original.batch} on {size})"
+        return f"{named} (scaled from N{self.original.batch} on {size})"
 
 
 def bundled_sets() -> tuple[str, ...]:

@@ -16,9 +16,13 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.machine_code.table import Table as CodeTable
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.paths import PACKAGE
-from ckgen.report.plots import Mark, PlotRow, make_axis, plot, plot_size
+from ckgen.report.chart import Chart, make_chart
+from ckgen.report.compare import Comparison, Pair
+from ckgen.report.conclusion import conclusion
+from ckgen.report.digest import CLASSES, shape_class
+from ckgen.report.plots import Axis, Mark, PlotRow, make_axis, plot, plot_size
 from ckgen.report.summary import Shape, Summary, Total
-from ckgen.report.tables import failure_table, ms_of, runner_table, shape_table, times
+from ckgen.report.tables import failure_table, ms_of, pair_table, runner_table, shape_table, times
 
 TEMPLATES = PACKAGE / "report" / "templates"
 _MISSING = "–"
@@ -27,26 +31,42 @@ _HEAD = 72  # pixels above a plot in a separate file
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot with its heading, a sentence about it, the (style class, text) pairs of the legend and the number of
-    lines."""
+    """A plot with its heading, a sentence about it, the (style class, text) pairs of the legend, its rows with the
+    class of each, its axis, and the subject that it is about."""
 
     title: str
     text: str
     legend: tuple[tuple[str, str], ...]
-    svg: str
-    lines: int
+    rows: tuple[PlotRow, ...]
+    kinds: tuple[str, ...]
+    axis: Axis
+    subject: str
+
+    @property
+    def chart(self) -> Chart:
+        """The plot of the page."""
+        return make_chart(self.rows, self.axis, self.kinds)
 
 
-def render_report(summary: Summary, code: CodeTable | None = None) -> str:
-    """The page's HTML. `code` adds data about the machine code of the instances on one AMD architecture."""
+def render_report(summary: Summary, code: CodeTable | None = None, against: Comparison | None = None) -> str:
+    """The page's HTML. `code` adds data about the machine code of the instances on one AMD architecture, `against` the
+    comparison with another run."""
+    figures = [figure for total in summary.totals for figure in _figures(summary, total.subject)]
+    compared = [] if against is None else compared_figures(against)
+    every = [*compared, *figures]
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             title=f"{_gradients(summary)} on {summary.origin.device}",
+            sentences=conclusion(summary, against),
             facts=_facts(summary),
+            classes=[name for name in CLASSES if any(name in figure.kinds for figure in every)],
+            subjects=[total.subject for total in summary.totals],
+            compared=compared,
+            pairs=None if against is None else pair_table(against),
             totals=[_total(total, summary.reference_name) for total in summary.totals],
-            figures=[figure for total in summary.totals for figure in _figures(summary, total.subject)],
+            figures=figures,
             shapes=shape_table(summary),
             fused=any(total.mean_over_plain is not None for total in summary.totals),
             runners=runner_table(summary.shapes, code),
@@ -70,7 +90,8 @@ def floor_plot(summary: Summary, dtype: str, operation: str = DEFAULT_OPERATION)
     figure = _floor_figure(shapes, dtype, summary.reference_name)
     if figure is None:
         return ""
-    width, height = plot_size(figure.lines)
+    width, height = plot_size(len(figure.rows))
+    drawn = plot(figure.title, figure.rows, figure.axis)
     legend = [(mark, words, 18 + 130 * place) for place, (mark, words) in enumerate(figure.legend)]
     return (
         _environment()
@@ -79,7 +100,7 @@ def floor_plot(summary: Summary, dtype: str, operation: str = DEFAULT_OPERATION)
             title=f"{figure.title}, {summary.origin.device}",
             text=figure.text,
             legend=legend,
-            svg=figure.svg,
+            svg=drawn,
             width=width,
             height=height + _HEAD,
             top=_HEAD,
@@ -121,15 +142,20 @@ def _how(origin: Origin) -> str:
 
 
 def _total(total: Total, reference: str) -> list[tuple[str, str]]:
+    """The (number, text) pairs of a subject's cards, without numbers that do not exist."""
     least = f" ({total.least_shape})" if total.least_shape else ""
     plain = total.mean_over_plain
     fused = [] if plain is None else [(times(plain), f"of {PASS_THROUGH}'s time and D's bytes, geometric mean")]
-    return [
-        (total.subject, f"{total.shapes} shapes"),
+    beside = [
         (times(total.mean_speed_up), f"geometric mean over {reference}"),
         (f"{total.not_slower} of {total.compared}", f"shapes not slower than {reference}"),
         (times(total.least_speed_up), f"worst speed-up{least}"),
-        (times(total.mean_over_floor), "of the roofline, geometric mean"),
+    ]
+    floor = [(times(total.mean_over_floor), "of the roofline, geometric mean")]
+    return [
+        (total.subject, f"{total.shapes} shapes"),
+        *(beside if total.compared else []),
+        *(floor if total.mean_over_floor is not None else []),
         *fused,
     ]
 
@@ -149,21 +175,31 @@ def _floor_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure
     for shape in shapes:
         named = [("tick", "floor", shape.floor_ms, "roofline"), ("ring", "other", ms_of(shape.reference), reference)]
         named.append(("dot", "own", ms_of(shape.best), shape.best.name if shape.best else ""))
+        named = [(k, s, v, f"{what}{_split(shape) if k == 'dot' else ''}") for k, s, v, what in named]
         marks = tuple(Mark(k, s, v, f"{what}: {v:.4g} ms") for k, s, v, what in named if v is not None)
         rows.append(PlotRow(shape.problem_name, marks, times(shape.over_floor)))
         values += [mark.value for mark in marks]
     if not values:
         return None
     legend = (("own", "best instance"), ("other", reference), ("floor", "roofline"))
-    text = "Milliseconds, logarithmic. At the right: the best instance's time as a multiple of the roofline's."
+    text = "Milliseconds. At the right: the best instance's time as a multiple of the roofline's."
     title = f"Time against the roofline, {dtype}"
-    return Figure(title, text, legend, plot(title, rows, make_axis(values)), len(rows))
+    return Figure(title, text, legend, tuple(rows), _kinds(shapes), make_axis(values), dtype)
+
+
+def _split(shape: Shape) -> str:
+    """The split-K factor of the best instance, as its hint says it."""
+    return "" if shape.best is None or shape.best.split_k is None else f", split_k {shape.best.split_k}"
+
+
+def _kinds(shapes: Sequence[Shape]) -> tuple[str, ...]:
+    return tuple(shape_class(shape) for shape in shapes)
 
 
 def _speed_up_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Figure | None:
     found = [(shape, shape.speed_up) for shape in shapes if shape.speed_up is not None]
     rows = [
-        PlotRow(shape.problem_name, (_bar(value, f"{shape.problem_name}: {times(value)}"),), times(value))
+        PlotRow(shape.problem_name, (_bar(value, _speed_hint(shape, value, reference)),), times(value))
         for shape, value in found
     ]
     if not rows:
@@ -172,13 +208,19 @@ def _speed_up_figure(shapes: Sequence[Shape], dtype: str, reference: str) -> Fig
     axis = make_axis([value for _, value in found], base=1.0, unit="x")
     legend = (("own", "best instance faster"), ("slow", f"{reference} faster"))
     text = f"Time of {reference} over that of the best instance."
-    return Figure(title, text, legend, plot(title, rows, axis), len(rows))
+    return Figure(title, text, legend, tuple(rows), _kinds([shape for shape, _ in found]), axis, dtype)
+
+
+def _speed_hint(shape: Shape, value: float, reference: str) -> str:
+    best = shape.best.name + _split(shape) if shape.best else ""
+    return f"{best}: {times(value)} ({ms_of(shape.best):.4g} ms, {reference} {ms_of(shape.reference):.4g} ms)"
 
 
 def _uplift_figure(shapes: Sequence[Shape], dtype: str) -> Figure | None:
-    rows, values = [], []
+    rows, values, kinds = [], [], []
     for shape in shapes:
         if shape.uplift is not None:
+            kinds.append(shape_class(shape))
             marks = [_bar(shape.uplift, f"measured here: {times(shape.uplift)}")]
             if shape.published_uplift:
                 hint = f"published: {times(shape.published_uplift)}"
@@ -190,7 +232,33 @@ def _uplift_figure(shapes: Sequence[Shape], dtype: str) -> Figure | None:
     title = f"Wavelet against non-wavelet, {dtype}"
     legend = (("own", "wavelet faster"), ("slow", "non-wavelet faster"), ("other", "published"))
     text = "Time of the best non-wavelet instance over that of the best wavelet one."
-    return Figure(title, text, legend, plot(title, rows, make_axis(values, base=1.0, unit="x")), len(rows))
+    axis = make_axis(values, base=1.0, unit="x")
+    return Figure(title, text, legend, tuple(rows), tuple(kinds), axis, dtype)
+
+
+def compared_figures(against: Comparison) -> list[Figure]:
+    """One plot per subject: the speed of each problem relative to the other run."""
+    made = []
+    for subject in dict.fromkeys(pair.subject for pair in against.pairs):
+        pairs = [pair for pair in against.pairs if pair.subject == subject and pair.speed is not None]
+        if not pairs:
+            continue
+        rows = [
+            PlotRow(pair.problem_name, (_bar(pair.speed or 0.0, _pair_hint(pair)),), times(pair.speed))
+            for pair in pairs
+        ]
+        axis = make_axis([pair.speed or 0.0 for pair in pairs], base=1.0, unit="x")
+        legend = (("own", "faster now"), ("slow", "slower now"))
+        text = "The other run's time over this run's, best instances of both."
+        kinds = _kinds([pair.new for pair in pairs])
+        made.append(Figure(f"Speed against the other run, {subject}", text, legend, tuple(rows), kinds, axis, subject))
+    return made
+
+
+def _pair_hint(pair: Pair) -> str:
+    before, now = (shape.best.name if shape.best else "" for shape in (pair.old, pair.new))
+    changed = f"before {before}, now {now}" if before != now else now
+    return f"{pair.old_ms:.4g} ms, now {pair.new_ms:.4g} ms: {changed}"
 
 
 def _bar(value: float, hint: str) -> Mark:

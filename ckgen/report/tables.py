@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ckgen.bench.store import ResultRow
 from ckgen.cost.model import bound_of_row
 from ckgen.instance.instance import parse
 from ckgen.machine_code.table import Table as CodeTable
+from ckgen.report.compare import Comparison
+from ckgen.report.digest import shape_class
 from ckgen.report.summary import Shape, Summary
 
 _MISSING = "–"
@@ -27,10 +29,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A sortable table."""
+    """A sortable table. ``marks`` has the (class of shapes, subject) of each row for filters, or is empty."""
 
     headers: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    marks: tuple[tuple[str, str], ...] = ()
 
 
 def shape_table(summary: Summary) -> Table:
@@ -39,7 +42,22 @@ def shape_table(summary: Summary) -> Table:
     fused = any(shape.over_plain is not None for shape in summary.shapes)
     beside = ("over plain and D",) if fused else ()
     headers = (*own, *beside, "wavelet ms", "other ms", "uplift", "published", "split_k", "best instance")
-    return Table(headers, tuple(_shape_cells(shape, fused) for shape in summary.shapes))
+    marks = tuple((shape_class(shape), shape.subject) for shape in summary.shapes)
+    return Table(headers, tuple(_shape_cells(shape, fused) for shape in summary.shapes), marks)
+
+
+def pair_table(against: Comparison) -> Table:
+    """Every problem of two runs."""
+    rows = tuple(
+        (
+            *(Cell(pair.problem_name), Cell(pair.subject), _number(pair.old_ms), _number(pair.new_ms)),
+            _factor(pair.speed, judged=True),
+            *(Cell(shape.best.name if shape.best else _MISSING, style="id") for shape in (pair.old, pair.new)),
+        )
+        for pair in against.pairs
+    )
+    headers = ("shape", "subject", "ms before", "ms now", "speed", "instance before", "instance now")
+    return Table(headers, rows, tuple((shape_class(pair.new), pair.subject) for pair in against.pairs))
 
 
 def _shape_cells(shape: Shape, fused: bool) -> tuple[Cell, ...]:
@@ -63,7 +81,7 @@ def _shape_cells(shape: Shape, fused: bool) -> tuple[Cell, ...]:
     )
 
 
-def runner_table(shapes: Iterable[Shape], code: CodeTable | None) -> Table:
+def runner_table(shapes: Sequence[Shape], code: CodeTable | None) -> Table:
     rows = tuple(
         (
             *(Cell(shape.problem_name), Cell(shape.dtype), Cell(str(place), place)),
@@ -77,7 +95,7 @@ def runner_table(shapes: Iterable[Shape], code: CodeTable | None) -> Table:
     )
     own = ("shape", "type", "place", "ms", "spread", "error", "tolerance", "split_k", "chosen")
     headers = (*own, *(() if code is None else _CODE_HEADERS), "instance")
-    return Table(headers, rows)
+    return Table(headers, rows, tuple((shape_class(shape), shape.subject) for shape in shapes for _ in shape.top))
 
 
 def _code_cells(row: ResultRow, code: CodeTable | None) -> tuple[Cell, ...]:

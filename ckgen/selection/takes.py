@@ -9,13 +9,18 @@ from __future__ import annotations
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
+from ckgen.operations.operation import OPERATIONS
 
 
 def takes(instance: Instance, problem: ConvProblem) -> bool:
     """True if no check here prevents an instance from running a problem of its layout."""
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
-    if problem.c % instance.b_vector or problem.c % instance.c_vector:
+    operation = OPERATIONS[instance.operation]
+    for tensor, vector in ((operation.b, instance.b_vector), (operation.written, instance.c_vector)):
+        if problem.run_of(tensor, instance.layout) % vector:
+            return False
+    if instance.c_m_major and instance.c_vector > 1 and max(problem.strides) > 1:
         return False
     return FAMILIES[instance.family].takes(instance, problem)
 

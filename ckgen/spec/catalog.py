@@ -13,7 +13,10 @@ from ckgen.instance.instance import CONV_SPECS, FIELD_NAMES, Instance, derived, 
 Sets = Mapping[str, Collection[str]]
 Functions = Mapping[str, Function]
 
-LIST_HEADERS = ("name", "tile", "waves", "vector", "stages", "lds", "archs", "sets")
+LIST_HEADERS = ("name", "id", "tile", "waves", "vector", "stages", "lds", "archs", "sets")
+# Beside or instead of the name, and in the order in which a narrow terminal keeps them.
+SPLIT_HEADERS = ("id", "operation", "family", "layout", "dtype", "conv_spec", *LIST_HEADERS[2:])
+MOST_WANTED = ("id", "family", "tile", "dtype", "waves", "conv_spec", "vector", "operation", "layout", "stages")
 MATRIX_HEADERS = ("operation", "ndim", "layout", "dtype", *FAMILIES, "functions", "conv_spec", "generic", "archs")
 
 
@@ -23,12 +26,24 @@ def list_rows(instances: Iterable[Instance], sets: Sets) -> list[tuple[str, ...]
     return [_list_row(instance, members) for instance in instances]
 
 
+def split_rows(instances: Iterable[Instance], sets: Sets) -> list[tuple[str, ...]]:
+    """One row of SPLIT_HEADERS per instance, in the order given: the parts of its name in columns of their own."""
+    every = tuple(instances)
+    shown = zip(every, list_rows(every, sets), strict=True)
+    return [
+        (row[1], f"{i.operation.removeprefix('grouped_conv_')} {i.ndim}D", i.family, i.layout, i.dtype)
+        + (CONV_SPECS[i.conv_spec] + (" generic" if i.generic else ""), *row[2:])
+        for i, row in shown
+    ]
+
+
 def list_records(instances: Iterable[Instance], sets: Sets) -> list[dict[str, Any]]:
     """All properties of each instance as plain data, ready for JSON."""
     members = {name: frozenset(names) for name, names in sets.items()}
     return [
         {
             "name": instance.name,
+            "id": instance.short_id,
             "fields": primary(instance),
             "derived": derived(instance),
             "archs": list(instance.archs),
@@ -110,9 +125,10 @@ def diff(
 def _list_row(instance: Instance, members: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     return (
         instance.name,
+        instance.short_id,
         f"{instance.m_per_block}x{instance.n_per_block}x{instance.k_per_block}",
-        f"{instance.load_waves}+{instance.math_waves}",
-        f"{instance.a_vector}/{instance.b_vector}/{instance.c_vector}",
+        f"{instance.load_waves}x{instance.math_waves}",
+        f"{instance.a_vector}x{instance.b_vector}x{instance.c_vector}",
         str(instance.stages),
         str(instance.lds_bytes),
         " ".join(instance.archs),

@@ -15,6 +15,7 @@ from ckgen.spec.translate import Path
 
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
 LDS_KEYS = ("lds_write", "copy_k1")  # of families that write their tiles to LDS through registers
+PIPELINE_KEYS = ("pipeline_version", "scheduler")
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
@@ -101,8 +102,10 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        for key in LDS_KEYS:
-            if getattr(axes, key) is not None and not FAMILIES[group.family].lds_keys:
+        family = FAMILIES[group.family]
+        unknown = (*(() if family.lds_keys else LDS_KEYS), *(() if family.pipelines else PIPELINE_KEYS))
+        for key in unknown:
+            if getattr(axes, key) is not None:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
         yield from _tile_conflicts(spec, axes, where)

@@ -41,6 +41,8 @@ from ckgen.spec.types import (
     OneOrMany,
     Operands,
     OperationName,
+    PipelineName,
+    SchedulerName,
     SetName,
     Tile,
     Vector,
@@ -62,6 +64,8 @@ AXES = (
     "vector",
     "lds_write",
     "copy_k1",
+    "pipeline_version",
+    "scheduler",
     "stages",
 )
 
@@ -96,6 +100,13 @@ class Axes(Model):
     copy_k1: Axis[Operands] | None = Field(
         None,
         description="CK's AK1 and BK1, elements of GEMM-K that a copy treats as one; by rule 16 bytes (xdl, wavelet).",
+    )
+    pipeline_version: Axis[PipelineName] | None = Field(
+        None,
+        description="CK's pipeline of the loop, v1 to v5 (xdl, backward weight); by rule a loop like v1's.",
+    )
+    scheduler: Axis[SchedulerName] | None = Field(
+        None, description="CK's scheduler of a pipeline, Intrawave (default) or Interwave (v1 and v2)."
     )
     stages: Axis[Count] | None = Field(
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."

@@ -18,7 +18,7 @@ from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.provenance import Choice
 from ckgen.spec.translate import Path, find_place
-from ckgen.spec.types import Operands, Tile, Vector
+from ckgen.spec.types import PIPELINES, SCHEDULERS, Operands, Tile, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice per axis of AXES, None if the value is given by rule
 CONV_SPEC = "Default"  # by rule
@@ -121,13 +121,14 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
     load_waves, math_waves = values.get("wave_ratio") or family.waves(kind.operation, extents, block_size)
     copy_threads = WAVE_SIZE * (load_waves or math_waves)
-    shape = Shape(kind.operation, kind.generic, dtype, *extents, copy_threads)
+    conv_spec = values.get("conv_spec") or CONV_SPEC
+    shape = Shape(kind.operation, values["layout"], conv_spec, kind.generic, dtype, *extents, copy_threads)
     a, b, c = family.vectors(_widths(values.get("vector")), shape)
     instance = Instance(
         family=kind.family,
         layout=values["layout"],
         dtype=dtype,
-        conv_spec=values.get("conv_spec") or CONV_SPEC,
+        conv_spec=conv_spec,
         m_per_block=extents[0],
         n_per_block=extents[1],
         k_per_block=k_per_block,
@@ -140,11 +141,13 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         stages=values.get("stages") or 1,
         generic=kind.generic,
         operation=kind.operation,
+        pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
+        interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
         function=values.get("function") or PASS_THROUGH,
     )
     if family.lds_keys:
         instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
-    if "stages" in values or not load_waves:
+    if "stages" in values or not (load_waves or instance.given_pipeline):
         return instance
     return replace(instance, stages=family.stages(instance))
 
@@ -205,10 +208,15 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis in ("lds_write", "copy_k1"):
         return FAMILIES[instance.family].lds_keys and _matches_operands(axis, value, instance)
+    if axis == "pipeline_version":
+        return PIPELINES[value] == instance.pipeline_version
+    if axis == "scheduler":
+        return instance.given_pipeline and SCHEDULERS[value] == instance.interwave
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
         copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
-        shape = Shape(instance.operation, instance.generic, instance.dtype, *extents, copy_threads)
+        kind = (instance.operation, instance.layout, instance.conv_spec, instance.generic, instance.dtype)
+        shape = Shape(*kind, *extents, copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)
         by_rule = FAMILIES[instance.family].vectors(_widths(value), shape)
         wanted = zip(_widths(value), by_rule, widths, strict=True)

@@ -70,6 +70,8 @@ class Provenance:
         found += [self._vector(instance, which) for which in "abc"]
         for axis, fields in OPERAND_FIELDS.items():
             found += [self._origin(instance, field, axis) for field in fields]
+        found.append(self._origin(instance, "pipeline_version", "pipeline_version"))
+        found.append(self._origin(instance, "interwave", "scheduler"))
         found.append(self._origin(instance, "stages", "stages"))
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
-from ckgen.spec.types import describe_type
+from ckgen.spec.shown import describe_type
 from ckgen.text.source import Document, Key, Node
 
 Path = tuple[Key, ...]
@@ -50,7 +50,7 @@ def find_place(document: Document, path: Path) -> Place:
     """The place of the value under a path; the pair `wave_ratio: [4, 2]` counts as a list of one pair."""
     if len(path) > 1 and path[-2] == "wave_ratio":
         first = document.node(*path[:-1], 0)
-        if first is not None and not isinstance(first.value, list):
+        if first is not None and isinstance(first.value, int):
             return document.place(*path[:-1])
     return document.place(*path)
 

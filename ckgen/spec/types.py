@@ -7,7 +7,6 @@ Schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -19,12 +18,14 @@ from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import ARCHES, WAVE_SIZE
 from ckgen.instance.instance import CONV_SPECS
 from ckgen.operations.operation import LAYOUTS, OPERATIONS
+from ckgen.spec.shown import shown
 
 T = TypeVar("T")
 VECTOR_WORDS = ("full", "small")
 MAX_EXTENT = 4096  # of a tile in one direction; larger than any LDS holds
 MAX_LIST = 1000  # entries of a list, except the list of groups
 MAX_GROUPS = 5000
+_SMALL = re.compile(r"(\d{1,2})x(\d{1,2})(?:x(\d{1,2}))?", re.ASCII)
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?", re.ASCII)
 _TILE_HELP = "write m_per_block x n_per_block [x k_per_block], for example 128x64 or 128x64x32"
 
@@ -74,7 +75,7 @@ class OneOrMany:
         return {"anyOf": [many["items"], many]}
 
     def _listed(self, value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list) or (self.pairs and value and not isinstance(value[0], list)):
+        if not isinstance(value, list) or (self.pairs and value and isinstance(value[0], int)):
             return (value,)
         if not value:
             raise refuse("empty-list", "an empty list has no instances", "give a value or leave the key out")
@@ -113,6 +114,10 @@ FamilyName = Annotated[str, Word("family", tuple(FAMILIES))]
 LayoutName = Annotated[str, Word("layout", LAYOUTS)]
 DTypeName = Annotated[str, Word("dtype", tuple(DTYPES))]
 ConvSpecName = Annotated[str, Word("conv_spec", tuple(CONV_SPECS))]
+PIPELINES = {"v1": 1, "v2": 2, "v3": 3, "v4": 4, "v5": 5}
+SCHEDULERS = {"Intrawave": False, "Interwave": True}
+PipelineName = Annotated[str, Word("pipeline_version", tuple(PIPELINES))]
+SchedulerName = Annotated[str, Word("scheduler", tuple(SCHEDULERS))]
 ArchName = Annotated[str, Word("arch", tuple(ARCHES), "architecture")]
 InvalidWord = Annotated[str, Word("invalid", ("error", "skip"), "way to treat invalid combinations")]
 SetName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
@@ -143,20 +148,23 @@ BlockSize = Annotated[int, Threads()]
 
 @dataclass(frozen=True)
 class Pair:
-    """Annotation: two numbers, the load waves and the math waves."""
+    """Annotation: the load waves and the math waves, as two numbers or as text: `4x2`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         number = {"type": "integer", "minimum": 1, "maximum": 16}
-        return {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
+        text = {"type": "string", "pattern": r"^\d+x\d+$", "examples": ["4x4"]}
+        return {"anyOf": [text, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}]}
 
     def _check(self, value: Any) -> tuple[int, int]:
-        numbers = tuple(value) if isinstance(value, (list, tuple)) else ()
+        numbers = (
+            _numbers(value) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+        )
         if len(numbers) != 2 or not all(type(n) is int and 1 <= n <= 16 for n in numbers):
-            help_text = "write [load waves, math waves], for example [4, 2]"
-            raise refuse("bad-wave-ratio", f"{_shown(value)} is not a pair of wave counts", help_text)
+            help_text = "write load waves x math waves, for example 4x2 or [4, 2]"
+            raise refuse("bad-wave-ratio", f"{shown(value)} is not a pair of wave counts", help_text)
         return numbers[0], numbers[1]
 
 
@@ -177,7 +185,7 @@ class Width:
         if value in VECTOR_WORDS or (type(value) is int and 1 <= value <= 64):
             return value  # type: ignore[no-any-return]
         help_text = "write a number of elements, or full or small"
-        raise refuse("bad-vector", f"{_shown(value)} is not a vector width", help_text)
+        raise refuse("bad-vector", f"{shown(value)} is not a vector width", help_text)
 
 
 class Model(BaseModel):
@@ -201,7 +209,7 @@ class Tile(Model):
             return value
         match = _TILE.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise refuse("bad-tile", f"{_shown(value)} is not a tile", _TILE_HELP)
+            raise refuse("bad-tile", f"{shown(value)} is not a tile", _TILE_HELP)
         numbers = [int(text) for text in match.groups() if text is not None]
         for number in numbers:
             if not 1 <= number <= MAX_EXTENT:
@@ -219,7 +227,8 @@ class Tile(Model):
 
 
 class Vector(Model):
-    """Elements per global access of A, B and C of the matrix product: a word or a map; a rule gives the absent ones."""
+    """Elements per global access of A, B and C of the matrix product: a word, `8x8x2` or a map; a rule gives the
+    absent ones."""
 
     a: Annotated[int | str, Width()] | None = None
     b: Annotated[int | str, Width()] | None = None
@@ -230,18 +239,23 @@ class Vector(Model):
     def _from_word(cls, value: Any) -> Any:
         if isinstance(value, dict):
             return value
+        if isinstance(value, str) and len(numbers := _numbers(value)) == 3:
+            return dict(zip(("a", "b", "c"), numbers, strict=True))
         if value not in VECTOR_WORDS:
-            help_text = "write full, small or a map such as {a: 8, b: small, c: 2}"
-            raise refuse("bad-vector", f"{_shown(value)} is not a vector", help_text)
+            help_text = "write full, small, 8x8x2 or a map such as {a: 8, b: small, c: 2}"
+            raise refuse("bad-vector", f"{shown(value)} is not a vector", help_text)
         return dict.fromkeys(("a", "b", "c"), value)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, handler(schema)]}
+        text = {"type": "string", "pattern": r"^\d+x\d+x\d+$", "examples": ["8x8x2"]}
+        return {"anyOf": [{"type": "string", "enum": list(VECTOR_WORDS)}, text, handler(schema)]}
 
     def __str__(self) -> str:
-        if self.a == self.b == self.c and self.a is not None:
+        if self.a == self.b == self.c and self.a in VECTOR_WORDS:
             return str(self.a)
+        if all(isinstance(width, int) for width in (self.a, self.b, self.c)):
+            return f"{self.a}x{self.b}x{self.c}"
         parts = [f"{name}: {value}" for name, value in (("a", self.a), ("b", self.b), ("c", self.c)) if value]
         return "{" + ", ".join(parts) + "}"
 
@@ -258,7 +272,7 @@ class Operands(Model):
         if isinstance(value, dict):
             return value
         if type(value) is not int:
-            message = f"{_shown(value)} is not a number of elements"
+            message = f"{shown(value)} is not a number of elements"
             raise refuse("bad-operands", message, "write a number, or a map such as {a: 8, b: 2}")
         return {"a": value, "b": value}
 
@@ -272,22 +286,6 @@ class Operands(Model):
         return "{" + ", ".join(f"{name}: {value}" for name, value in (("a", self.a), ("b", self.b)) if value) + "}"
 
 
-def describe_type(value: Any) -> str:
-    """A description of the kind of a value in the file, for use in a sentence."""
-    if value is None:
-        return "nothing"
-    names: Iterable[tuple[type, str]] = (
-        (bool, "true or false"),
-        (int, "a number"),
-        (float, "a fraction"),
-        (str, "text"),
-        (dict, "a mapping"),
-        (list, "a list"),
-    )
-    return next((name for kind, name in names if isinstance(value, kind)), "a value")
-
-
-def _shown(value: Any) -> str:
-    return (
-        f"`{value}`" if isinstance(value, (str, int, float)) and not isinstance(value, bool) else describe_type(value)
-    )
+def _numbers(text: str) -> tuple[int, ...]:
+    match = _SMALL.fullmatch(text)
+    return tuple(int(number) for number in match.groups() if number) if match else ()

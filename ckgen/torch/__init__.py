@@ -27,9 +27,9 @@ from ckgen.torch.call import Edges, convolve, spread, whole
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.patching import Patched, unpatch
-from ckgen.torch.plan import gap_free, readable
 from ckgen.torch.process import Enabled, Planner, disable
 from ckgen.torch.require import torch
+from ckgen.torch.strides import gap_free, readable
 
 __all__ = [
     "Enabled",

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.torch.plan import Described, Lengths, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.plan import Described, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.strides import Lengths
 
 
 class Candidate(NamedTuple):
@@ -47,7 +48,8 @@ class Gradient:
             return None
 
     def _plan(self, step: Step) -> Plan:
-        return joined(*((step, None) if self._at == 0 else (None, step)), (False, False), self._reads)
+        data, weight = (step, None) if self._at == 0 else (None, step)
+        return joined(data, weight, (False, False), self._reads)
 
 
 def _split_k(step: Step) -> int:

@@ -6,8 +6,9 @@ import functools
 from typing import Any
 
 from ckgen.library.library import Library
-from ckgen.torch.plan import Geometry, Lengths, Step, make_plan, result_strides
+from ckgen.torch.plan import Geometry, Step, make_plan
 from ckgen.torch.require import torch
+from ckgen.torch.strides import Lengths, result_strides
 
 # A plan takes about 2 KiB. A model needs two per convolution and, with dynamic shapes, two per size.
 PLANS = 4096

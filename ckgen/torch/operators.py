@@ -10,8 +10,9 @@ import importlib
 from typing import Any, NamedTuple
 
 from ckgen.torch.engines import engine
-from ckgen.torch.plan import Geometry, result_strides
+from ckgen.torch.plan import Geometry
 from ckgen.torch.require import torch
+from ckgen.torch.strides import result_strides
 
 _flops: Any = importlib.import_module("torch.utils.flop_counter")
 

@@ -11,12 +11,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.layout import TensorName
+from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library, Prepared
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.candidates import Choice
+from ckgen.torch.strides import Lengths, contiguous, gap_free, packed, readable, result_strides, same
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
@@ -25,7 +26,7 @@ HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorc
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
-Lengths = tuple[int, ...]
+_GRADIENTS: tuple[TensorName, ...] = ("in", "wei")
 # Stride, padding, dilation, groups.
 Geometry = tuple[Lengths, Lengths, Lengths, int]
 
@@ -106,10 +107,34 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
             _problem(asked)
         zeros = [_step(None, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
+    plan = _contiguous_plan(library, asked)
+    if plan is not None:
+        return plan
     reads = reads_of(asked)
     data = _attempt(library, asked, "in", reads) if wanted[0] else None
     weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
     return joined(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
+
+
+def _contiguous_plan(library: Library, asked: Request) -> Plan | None:
+    """The plan without copies for tensors in PyTorch's default memory format; None if that is not the format of all, or
+    if for a wanted gradient the library only has the generic instance, which is slower than copies are."""
+    tensors = asked.grad_output, asked.input, asked.weight
+    in_format = all(same(seen.shape, seen.stride, contiguous(seen.shape)) for seen in tensors)
+    if not in_format or all(readable(seen.shape, seen.stride) for seen in tensors):
+        return None
+    reads = [Read(contiguous(seen.shape), _SOMEWHERE + seen.misaligned, True) for seen in tensors]
+    steps: list[Step | None] = [None, None]
+    for at in (at for at in range(2) if asked.wanted[at]):
+        try:
+            described = describe(library, asked, _GRADIENTS[at], reads, planes=True)
+            choice = described.choices(1)[0]
+            if library.instance(choice.name).generic:
+                return None
+            steps[at] = described.step(choice.name, choice.split_k)
+        except (UnsupportedProblem, ProblemError, LibraryError):
+            return None  # the other plan reports it
+    return Plan(steps[0], steps[1], (False, False), (None, None, None))
 
 
 def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Step | None:
@@ -157,17 +182,22 @@ class Described(NamedTuple):
         own = CProblem.from_buffer_copy(self.problem)
         own.split_k = split_k
         with self.library.memory.using(self.asked.gpu):
-            return _step(self.library.prepare(name, own, self.addresses), self.asked.tensor(self.written))
+            start = self.library.prepare(name, own, self.addresses)
+        planes = self.layout in CONTIGUOUS.values()
+        return _step(start, self.asked.tensor(self.written), contiguous if planes else packed)
 
 
-def describe(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Described:
-    """One gradient for tensors that are read like this. Raise LibraryError, or ProblemError."""
+def describe(
+    library: Library, asked: Request, written: TensorName, reads: Sequence[Read], planes: bool = False
+) -> Described:
+    """One gradient for tensors that are read like this; with ``planes``, in PyTorch's default memory format. Raise
+    LibraryError, or ProblemError."""
     operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
     problem, dtype = _problem(asked), _dtype(asked, written)
-    layout = operation.home(problem.ndim)
+    layout = CONTIGUOUS[problem.ndim] if planes else operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
     for tensor in operation.read:
-        if tensor != "wei":  # which has no gaps
+        if tensor != "wei" and not planes:  # the weight has no gaps
             images, _, *spatial = given[tensor].strides
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
@@ -232,10 +262,10 @@ def _problem(asked: Request) -> ConvProblem:
     return problem
 
 
-def _step(start: Prepared | None, like: Seen) -> Step:
-    """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
-    written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
-    shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
+def _step(start: Prepared | None, like: Seen, form: Callable[[Lengths], Lengths] = packed) -> Step:
+    """A run whose result has the memory format of ``like``; if necessary, through a tensor of another ``form``."""
+    written, wanted = form(like.shape), result_strides(like.shape, like.stride)
+    shape, one = tuple(like.shape), same(like.shape, written, wanted)
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
     return Step(start, shape, strides, reordered, like.dtype)
 
@@ -247,44 +277,3 @@ def reads_of(asked: Request) -> tuple[Read, Read, Read]:
 def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> Read:
     strides = view(seen.shape, seen.stride)
     return Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else Read(packed(seen.shape), 0, False)
-
-
-def packed(shape: Lengths) -> Lengths:
-    """The strides of a gap-free channels-last tensor."""
-    strides, step = [0] * len(shape), 1
-    for axis in (1, *range(len(shape) - 1, 1, -1), 0):
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
-
-
-def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """The strides with which the library reads a tensor: channels last, with gaps but without overlap. None if the
-    tensor must be copied. Along dimensions of length 1 PyTorch's strides are arbitrary, so they are derived from the
-    others."""
-    if len(shape) < 3 or shape[1] != 1 and stride[1] != 1:
-        return None
-    found, reach = [1] * len(shape), shape[1]
-    for axis in (*range(len(shape) - 1, 1, -1), 0):
-        found[axis] = reach if shape[axis] == 1 else stride[axis]
-        if found[axis] < reach:
-            return None
-        reach += found[axis] * (shape[axis] - 1)
-    return tuple(found)
-
-
-def gap_free(shape: Lengths, stride: Lengths) -> Lengths | None:
-    """``readable`` for a tensor that must also have no gaps."""
-    view = readable(shape, stride)
-    return view if view == packed(shape) else None
-
-
-def result_strides(shape: Lengths, stride: Lengths) -> Lengths:
-    """The strides of a gradient: those of its tensor, so that optimizers and DDP read both in one order, or
-    channels-last strides if the tensor has gaps or overlap. Lengths may be symbolic."""
-    expected = 1
-    for step, length in sorted((step, length) for step, length in zip(stride, shape, strict=True) if length != 1):
-        if step != expected:
-            return packed(shape)
-        expected = step * length
-    return tuple(stride)

@@ -20,6 +20,7 @@ option(CKGEN_BUILD_STATIC "Build libckgen_conv.a" OFF)
 option(CKGEN_BUILD_EXAMPLES "Build the example programs" OFF)
 option(CKGEN_HOST_NATIVE "host: compile for this machine's processor" ON)
 option(CKGEN_SANITIZE "host: build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(CKGEN_ALLOCATE_WORKSPACE "A run without a workspace allocates one on its stream, and keeps its split_k" OFF)
 option(CKGEN_INSTALL "Make install rules" ${_ckgen_top_level})
 # Targets and library files are named after this, so that one build may hold several instance libraries.
 if(NOT CKGEN_LIBRARY_NAME)

@@ -19,7 +19,8 @@ from tests.support.trees import SAMPLE, context, in_style
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parents[1] / "data" / "ck_programs"
-CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC")
+LAYOUTS = "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC,NGCHW/GKCYX/NGKHW"
+CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", LAYOUTS)
 CK = Style("ck", "ck")
 
 
@@ -65,6 +66,11 @@ def test_backward_weight_of_both_index_sizes_with_and_without_a_workspace(progra
 
 
 @pytest.mark.compiles
+def test_a_workspace_of_a_size_that_was_not_asked_for_is_left_alone(programs: Path) -> None:
+    assert run(programs / "miopen_calls") == "2 names, 2 right; int8 0, bhalf 0\n"
+
+
+@pytest.mark.compiles
 def test_backward_data_plain_fused_and_dense(programs: Path) -> None:
     assert run(programs / "bwd_data") == "plain 1, fused 1, dense 1\n"
 
@@ -72,7 +78,7 @@ def test_backward_data_plain_fused_and_dense(programs: Path) -> None:
 @pytest.mark.compiles
 def test_names_that_no_instance_has_give_empty_lists(programs: Path) -> None:
     lines = run(programs / "surface").splitlines()
-    assert lines[0] == "1 0 0 0 0 1"
+    assert lines[0] == "1 1 0 0 0 1"
     assert lines[1].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<256, 64, 64")
     assert lines[3] == "1.00781" or lines[3] == "1"
 
@@ -85,10 +91,34 @@ def test_class_templates_run_the_kernel_of_their_arguments(programs: Path) -> No
 
 
 @pytest.mark.compiles
-def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path) -> None:
+def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
+    lines = run(programs / "other_class_templates").splitlines()
+    assert lines[0].endswith(", 1, BlkGemmPipelineScheduler: Interwave, BlkGemmPipelineVersion: v2>")
+    assert lines[1].endswith(", 1, BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion: v4>")
+    assert [line.partition("<")[0] for line in lines[:-1]] == [
+        "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
+        "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
+        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+        "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
+        "DeviceGroupedConvBwdWeight_Dl",
+    ]
+    assert lines[3].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
+    assert lines[4].endswith("<256, 128, 128, 16, Default, 2>")
+    assert lines[-1] == "two-stage 1, WMMA 11, DL 11, V3 11"
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("refused_type", "ckgen computes in the types of the tensors"),
+        ("refused_merging", "no family of ckgen merges groups: NumGroupsToMerge must be 1"),
+    ],
+)
+def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path, target: str, sentence: str) -> None:
     cmake = find_toolchain().cmake
     assert cmake is not None
-    command = [*map(str, cmake), "--build", str(programs), "--target", "refused"]
+    command = [*map(str, cmake), "--build", str(programs), "--target", target]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode != 0
-    assert "ckgen computes in the types of the tensors" in done.stdout
+    assert sentence in done.stdout

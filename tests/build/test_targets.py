@@ -4,7 +4,6 @@ built.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ import pytest
 from ckgen.build import cmake as building
 from ckgen.build.targets import EVERY, check_archs, check_declared, check_platform_archs
 from ckgen.cli import main
+from ckgen.cli.run import smoke_emulated
 from ckgen.errors import CkgenError
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
-from tests.machine import __main__ as machine
 from tests.support.specs import WAVELET, spec_text
 
 
@@ -97,11 +96,9 @@ def test_a_missing_device_compiler_is_said_before_anything_is_built(monkeypatch:
         def device_compiler(self, arch: str) -> None:
             raise CkgenError(())
 
-    def build_host_library() -> None:
+    def build_library(*given: object, **options: object) -> None:
         raise AssertionError("the host library was built first")
 
-    monkeypatch.setattr(machine, "find_toolchain", NoTools)
-    monkeypatch.setattr(machine, "build_host_library", build_host_library)
-    monkeypatch.setattr(sys, "argv", ["machine", "--arch", "gfx950", "--tinygrad", "/nowhere"])
-    with pytest.raises(CkgenError):
-        machine.main()
+    monkeypatch.setattr(smoke_emulated, "find_toolchain", NoTools)
+    monkeypatch.setattr(smoke_emulated, "build_library", build_library)
+    assert main(["smoke", "--platform", "amd", "--arch", "gfx950", "--emulate"]) == 2

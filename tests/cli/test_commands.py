@@ -76,7 +76,7 @@ def start(*words: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_shows_an_example(command: str, ckgen: Ckgen) -> None:
-    said = ckgen(command, "--help")
+    said = ckgen(*command.split(), "--help")
     assert said.code == 0
     assert re.search(rf"Examples?:\n +ckgen {command}\b", said.out), said.out
 
@@ -86,12 +86,13 @@ def test_every_example_parses(command: str, ckgen: Ckgen) -> None:
     import importlib
     import shlex
 
-    help_text = ckgen(command, "--help").out
+    help_text = ckgen(*command.split(), "--help").out
     examples = re.findall(rf"^ +ckgen {command}\b(.*)$", help_text.split("Example")[1], re.MULTILINE)
-    module = importlib.import_module(f"ckgen.cli.{command}")
+    python_name = command.replace(" ", "_")
+    module = importlib.import_module(f"ckgen.cli.{python_name}")
     for line in examples:
-        words = shlex.split(line.split("&&")[0])
-        getattr(module, f"{command}_command").make_context(command, words, resilient_parsing=False)
+        words = shlex.split(line.split("&&")[0].split(">")[0])
+        getattr(module, f"{python_name}_command").make_context(command, words, resilient_parsing=False)
     assert examples
 
 

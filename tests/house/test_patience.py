@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAST = 600  # seconds of a guard against hangs
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "sleep"}
 WAITS = {"wait", "communicate", "ask", "join", "acquire"}
-# Uses of the time that decide no result: the age of a cache, a line of progress.
-ALLOWED = {("tests/support/objects.py", "time"), ("tests/machine/__main__.py", "perf_counter")}
+# A use of the time that decides no result: the age of a cache.
+ALLOWED = {("tests/support/objects.py", "time")}
 
 
 def impatient(text: str, name: str) -> Iterator[str]:

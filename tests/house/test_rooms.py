@@ -45,7 +45,8 @@ def test_a_room_opens_with_a_paragraph(room: Path) -> None:
 @pytest.mark.parametrize("room", [room for room in ROOMS if room.name not in LIBRARIES], ids=lambda room: room.name)
 def test_a_public_module_exists_and_others_use_it(room: Path) -> None:
     face = faces()[room.name]
-    assert [name for name in face if not (room / f"{name}.py").is_file()] == []
+    files = [(name, room / f"{name}.py", room / name / "__init__.py") for name in face]
+    assert [name for name, module, package in files if not (module.is_file() or package.is_file())] == []
     others = [file for file in _files() if room not in file.parents]
     used = {name for file in others for where, name in reached(file) if where == room.name}
     assert sorted(set(face) - used) == []

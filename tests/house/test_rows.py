@@ -13,8 +13,8 @@ import pytest
 from tests.support.specs import ROOT
 
 LAYOUT_ROWS = """
-        *_rows("NGCHW/GKCYX/NGKHW"),
-        *_rows("NGKHW/GKCYX/NGCHW"),
+        *_rows("GNCHW/GKCYX/GNKHW"),
+        *_rows("GNKHW/GKCYX/GNCHW"),
 """
 ELEMENT_ROW = """
         Element("f8", "u1", "f4", 4, 2.0**-9, "f8_t", "float8_e4m3fn", (10, 8), "fn"),
@@ -87,12 +87,12 @@ def proof_of(folder: Path, groups: str) -> str:
 
 @pytest.mark.compiles
 def test_a_layout_is_a_row(tmp_path: Path) -> None:
-    """PyTorch's default memory format, whose weight has its channels before the taps."""
+    """Channels first with the groups outermost, and a weight whose channels come before the taps."""
     copy_of_ckgen(tmp_path)
     insert(tmp_path / "ckgen/conv/layout.py", '*_rows("NHWGK/GKYXC/NHWGC")', LAYOUT_ROWS)
     groups = """
-  - {name: g, family: xdl, generic: true, layout: NGCHW/GKCYX/NGKHW, dtype: [f16, f32]}
-  - {name: d, operation: grouped_conv_bwd_data, family: xdl, generic: true, layout: NGKHW/GKCYX/NGCHW, dtype: f16}
+  - {name: g, family: xdl, generic: true, layout: GNCHW/GKCYX/GNKHW, dtype: [f16, f32]}
+  - {name: d, operation: grouped_conv_bwd_data, family: xdl, generic: true, layout: GNKHW/GKCYX/GNCHW, dtype: f16}
 """
     assert "3 instances, 3 problems, 18 runs: all ok" in proof_of(tmp_path, groups)
 

@@ -25,7 +25,7 @@ LAYOUT = "NHWGC/GKYXC/NHWGK"
 XDL = Instance("xdl", LAYOUT, "f16", "Default", 128, 128, 32, 32, 0, 4, 8, 8, 8, 1)
 WAVELET = Instance("wavelet", LAYOUT, "f16", "Default", 128, 128, 32, 32, 4, 4, 4, 4, 2, 2)
 
-TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4)
+TMA = Instance("wavelet_tma", LAYOUT, "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 8, 2, 4)
 HALO = Instance("halo", LAYOUT, "f16", "Default", 32, 32, 32, 16, 2, 4, 8, 8, 4, 6)
 WGMMA = Instance("halo", LAYOUT, "f16", "Default", 40, 64, 16, 64, 2, 6, 8, 8, 4, 6)
 
@@ -71,6 +71,8 @@ def cpp_struct(name: str, i: Instance) -> str:
         static constexpr int load_waves = {i.load_waves}, math_waves = {i.math_waves}, stages = {i.stages};
         static constexpr int a_vector = {i.a_vector}, b_vector = {i.b_vector}, c_vector = {i.c_vector};
         static constexpr int a_write = {i.a_write}, b_write = {i.b_write}, a_k1 = {i.a_k1}, b_k1 = {i.b_k1};
+        static constexpr int pipeline_version = {i.pipeline_version};
+        static constexpr bool interwave = {str(i.interwave).lower()};
         static constexpr bool generic = {str(i.generic).lower()};
     }};"""
 

@@ -48,8 +48,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         ),
     },
     "block/slot_copy.hpp": {
-        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": ("a-slot-cover", "k-per-block-step"),
-        "Layout::vector == 1": "BwdDataLayouts gives A's layout this vector",
+        "Threads % planes == 0 && slice_columns * Slices == Layout::columns": (
+            *("a-slot-cover", "b-slot-cover", "k-per-block-step"),
+        ),
+        "Layout::vector == 1": "OperandInLds gives the layout of K-major operands this vector",
     },
     "block/tile_copy.hpp": {
         "Slices * Threads * RowVector * column_vector == Layout::columns * KPerBlock": (
@@ -67,11 +69,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
-        "ChannelsLast || Copy::vector == 1": ("channels-first-vectors",),
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
-    },
-    "load/bwd_weight_view.hpp": {
-        "Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
         "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",

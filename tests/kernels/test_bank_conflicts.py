@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
 from tests.support.planting import replace_once
 from tests.support.specs import default_expansion
@@ -27,6 +28,14 @@ ALLOWED = {
     ("pipeline/bwd_data_halo.hpp", "lds_store(base"): 9.0,
 }
 
+# One layout for each combination of contiguous axes, by operation.
+CLASSES = {
+    (operation.name, LAYOUTS[name].channels_last_in(operation.a), LAYOUTS[name].channels_last_in(operation.b)): name
+    for operation in OPERATIONS.values()
+    for name in reversed(operation.layouts)
+    if LAYOUTS[name].ndim == 2
+}
+
 
 def lds_classes(*families: str) -> tuple[Instance, ...]:
     """One instance of the repository's spec per combination of the properties that LDS accesses depend on.
@@ -38,7 +47,8 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
         if instance.family in families and instance.function == PASS_THROUGH and not instance.given_write:
             layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
-            alike = replace(instance, layout=layout, dtype=dtype, conv_spec="Default", generic=False)
+            spec = "Default" if instance.channels_last else instance.conv_spec
+            alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False)
             classes.setdefault(alike, instance)
     return tuple(classes.values())
 

@@ -8,6 +8,7 @@ import ctypes
 import math
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +32,17 @@ Tensor = tuple[Sequence[int], Sequence[int]]  # lengths and strides of 6 axes
 SHIM = ROOT / "tests/data/plan_host/shim.cpp"
 
 
-@pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("core")
+def core_in(folder: Path, flags: Sequence[str]) -> ctypes.CDLL:
+    """The shared host code as a library."""
     tree = write_tree(folder, [XDL])
     sources = [*(tree / f"src/{name}.cpp" for name in SOURCES), SHIM]
-    library = shared_library(folder / "core.so", sources, [tree / "include"], CHECKED)
-    loaded = ctypes.CDLL(str(library))
+    library = shared_library(folder / "core.so", sources, [tree / "include"], flags)
+    return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    loaded = core_in(tmp_path_factory.mktemp("core"), CHECKED)
     loaded.reason.restype = ctypes.c_char_p
     loaded.head_reason.restype = ctypes.c_char_p
     loaded.workspace.restype = loaded.head_workspace.restype = ctypes.c_int64
@@ -265,6 +270,14 @@ def test_a_workspace_of_unknown_size_is_not_used(core: ctypes.CDLL) -> None:
     problem = c_problem(make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1), 2)
     assert core.split_with_workspace(problem, tiles((128, 256, 64)), 1) == 2
     assert core.split_with_workspace(problem, tiles((128, 256, 64)), 0) == 1
+
+
+def test_a_library_can_allocate_the_workspace_of_a_run(tmp_path: Path) -> None:
+    """A workspace of unknown size is not used then either: the partial sums are in memory of the library."""
+    core = core_in(tmp_path, ["-DCKGEN_ALLOCATES_WORKSPACE=1"])
+    problem = c_problem(make_problem(batch=2, k=64, c=64, filter=(3, 3), input=(5, 5), pad=1), 2)
+    assert core.split_with_workspace(problem, tiles((128, 256, 64)), 1) == 2
+    assert core.split_with_workspace(problem, tiles((128, 256, 64)), 0) == 2
 
 
 def test_an_argument_of_another_operator_is_planned_anew(core: ctypes.CDLL) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +15,8 @@ from ckgen.cli import main
 from ckgen.errors import CkgenError
 from ckgen.machine_code.table import make_table, table_text
 from ckgen.operations.operation import BWD_DATA
+from ckgen.report.chart import make_chart
+from ckgen.report.compare import compare
 from ckgen.report.page import render_report
 from ckgen.report.plots import Mark, PlotRow, make_axis, plot
 from ckgen.report.summary import Summary, load_summary, summarise
@@ -151,7 +154,7 @@ def test_the_page_is_whole_and_loads_nothing(summary: Summary) -> None:
     text = render_report(summary)
     page = Page(text)
     assert page.loads == []
-    assert page.counts["svg"] == 3
+    assert page.counts["section"] == 3 and "svg" not in page.counts
     assert page.counts["table"] == 3
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert "prefers-color-scheme: dark" in text
@@ -161,19 +164,66 @@ def test_the_page_is_whole_and_loads_nothing(summary: Summary) -> None:
     assert re.search(r'<td class="bad">crashed</td><td class="">why</td>', text)
 
 
-def test_plots_are_xml_with_every_mark_inside(summary: Summary) -> None:
-    drawings = re.findall(r"<svg.*?</svg>", render_report(summary), re.DOTALL)
-    for drawing in drawings:
-        root = ElementTree.fromstring(drawing)
-        _, _, width, height = map(float, root.attrib["viewBox"].split())
-        for item in root.iter():
-            places = [(item.get(x), item.get(y)) for x, y in (("cx", "cy"), ("x", "y"), ("x1", "y1"), ("x2", "y2"))]
-            for x, y in places:
-                assert x is None or 0 <= float(x) <= width
-                assert y is None or 0 <= float(y) <= height
-    hints = [title.text for drawing in drawings for title in ElementTree.fromstring(drawing).iter("title")]
-    assert f"{WAVELET.name}: 0.32 ms" in hints
+def test_every_mark_is_inside_its_plot_on_both_axes(summary: Summary) -> None:
+    text = render_report(summary)
+    places = [float(number) for number in re.findall(r"--(?:a|b|wa|wb):([-\d.]+)", text)]
+    assert len(places) > 30 and all(0 <= place <= 100 for place in places)
+    for left, bottom, wide, long in re.findall(r"--a:([\d.]+);--b:([\d.]+);--wa:([\d.]+);--wb:([\d.]+)", text):
+        assert float(left) + float(wide) <= 100.01 and float(bottom) + float(long) <= 100.01
+    hints = re.findall(r'data-hint="([^"]*)"></b>', text)
+    assert f"{WAVELET.name}, split_k 1: 0.32 ms" in hints
     assert "published: 1.24x" in hints
+    assert f"{WAVELET.name}, split_k 1: 1.56x (0.32 ms, cudnn 0.5 ms)" in hints
+
+
+def test_a_faster_mark_is_farther_left_and_linear_places_are_proportional() -> None:
+    marks = tuple(Mark("dot", "own", value, str(value)) for value in (1.0, 2.0, 4.0))
+    chart = make_chart([PlotRow("a", marks)], make_axis([1.0, 2.0, 4.0]), ["other"])
+    one, two, four = chart.rows[0].marks
+    assert two.log - one.log == pytest.approx(four.log - two.log)
+    assert four.linear == pytest.approx(2 * two.linear) == pytest.approx(4 * one.linear)
+    numbers = {tick.text: tick for tick in chart.ticks if tick.style == "linear"}
+    assert numbers["2"].linear == pytest.approx(two.linear)
+    (bar,) = (
+        make_chart([PlotRow("b", (Mark("bar", "slow", 0.5, ""),))], make_axis([0.5], base=1.0), ["x"]).rows[0].marks
+    )
+    assert bar.log < bar.log + bar.log_width <= 100 and bar.linear_width > 0
+
+
+def said_first(text: str) -> list[str]:
+    block = text.split('<ul class="conclusion">')[1].split("</ul>")[0]
+    return [re.sub(r"<[^>]+>", "", line).strip() for line in block.splitlines() if line.strip()]
+
+
+def test_the_page_begins_with_its_conclusion(summary: Summary) -> None:
+    floor = f"{summary.totals[0].mean_over_floor:.2f} times the roofline&#39;s time"
+    assert said_first(render_report(summary)) == [
+        "1 of 7 results do not count (crashed): on plane.",
+        f"Backward weight, f16: 0.88 times as fast as cudnn over 2 problems; {floor}; slower on 1, the worst is point"
+        " at 0.50x.",
+    ]
+
+
+def test_without_a_reference_nothing_is_said_about_one() -> None:
+    text = render_report(summarise(ORIGIN, [ORIGIN.ceilings], [row(0.4), row(0.2, WAVELET.name)]))
+    none, total = said_first(text)
+    assert none == "None of 2 measured results is wrong." and "1 problems, no reference was measured" in total
+    assert "0 of 0" not in text and "<b>–</b>" not in text
+
+
+def test_two_runs_are_compared_on_the_page(tmp_path: Path, summary: Summary) -> None:
+    slower = summarise(ORIGIN, [ORIGIN.ceilings], [row(0.4), row(0.64, WAVELET.name), row(0.5, "cudnn")])
+    text = render_report(slower, None, compare(summary, slower))
+    Page(text)
+    said = said_first(text)[-1]
+    assert said.startswith("0.800 times as fast as the other run over 1 problems; 1 slower than 0.97x: plane (")
+    assert "Speed against the other run, backward weight, f16" in text and "Both runs" in text
+    other = summarise(replace(ORIGIN, device="Another"), [], slower.rows)
+    assert "not comparable: the machine was Test GPU" in render_report(other, None, compare(summary, other))
+    store = stored(tmp_path / "b.sqlite")
+    page = tmp_path / "p.html"
+    assert main(["report", "--store", store, "--run", "2", "--against", "1", "--out", str(page)]) == 0
+    assert "1.000 times as fast as the other run over 2 problems; none slower." in page.read_text()
 
 
 def test_axes_hold_odd_ranges() -> None:
@@ -187,7 +237,7 @@ def test_axes_hold_odd_ranges() -> None:
 
 def test_a_page_without_rows_of_some_kind() -> None:
     page = Page(render_report(summarise(ORIGIN, [], [row(None, verdict="failed")])))
-    assert "svg" not in page.counts
+    assert "section" not in page.counts
 
 
 def stored(path: Path) -> str:

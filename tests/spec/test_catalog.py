@@ -34,9 +34,10 @@ def test_list_rows() -> None:
     assert len(rows) == len(EXPANSION.instances)
     assert dict(zip(LIST_HEADERS, rows[0], strict=True)) == {
         "name": WIDE,
+        "id": "2a1c64c7",
         "tile": "128x128x32",
-        "waves": "4+4",
-        "vector": "4/4/2",
+        "waves": "4x4",
+        "vector": "4x4x2",
         "stages": "2",
         "lds": "32768",
         "archs": "gfx90a gfx942 gfx950",
@@ -55,14 +56,20 @@ def test_list_records_hold_everything() -> None:
 
 def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     rows = [dict(zip(MATRIX_HEADERS, row, strict=True)) for row in support_matrix(usual_instances_of(BWD_WEIGHT))]
-    assert len(rows) == 24
-    for row in rows:
+    assert len(rows) == 48
+    first = [row for row in rows if "C" not in (row["layout"].split("/")[0][-1])]
+    assert {(row["generic"], row["xdl"]) for row in first} == {("yes", "-"), ("yes", "14"), ("yes", "16")}
+    assert all((row["xdl"] == "-") == (row["dtype"] == "bf16_f32_bf16") for row in first)
+    for row in [row for row in rows if row not in first]:
         more = 0 if row["layout"] == "NWGC/GKXC/NWGK" else 4 if row["dtype"] == "f32" else 14  # set ck_rows
-        assert row["generic"] == "yes" and row["xdl"] == str(32 + more)
+        pipelines = (
+            {"f16": 17, "bf16": 17, "f32": 5}.get(row["dtype"], 0) if row["layout"] == "NHWGC/GKYXC/NHWGK" else 0
+        )
+        assert row["generic"] == "yes" and row["xdl"] == str(32 + more + pipelines)
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
-    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and row["layout"][0] == "N"} == {"6"}
-    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 54
+    assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and "GC/" in row["layout"]} == {"9"}
+    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 81
     assert rows[0]["archs"] == "gfx90a gfx942 gfx950 gfx1100 gfx1201 sm_90a"
     assert support_matrix([instance()])[0][-2] == "no"
 
@@ -76,7 +83,8 @@ def test_the_support_matrix_of_backward_data() -> None:
         if dtype in OPERATIONS[BWD_DATA].dtypes
     }
     assert all(row["generic"] == "yes" for row in rows)
-    assert all((row["xdl"] == "-") != row["layout"].endswith("C") for row in rows)
+    assert {row["xdl"] for row in rows if not row["layout"].endswith("C")} == {"11"}
+    assert all(row["xdl"] != "-" for row in rows)
     assert {row["layout"]: row["functions"] for row in rows if row["functions"] != "-"} == {
         "NHWGK/GKYXC/NHWGC": "AddResidual, Bilinear, Scale",  # in the order of the file's groups
         "NDHWGK/GKZYXC/NDHWGC": "Bilinear, Scale, AddResidual",
@@ -212,7 +220,7 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("generic=true a_vector=8 dtype=f16", ["generic-vectors", "why: Only single elements divide"]),
         (
             "set=ci tile=256x128",
-            ["132 such instances exist", "selects none of them", "add the line `tile=256x128`"],
+            ["168 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
         ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, types, full, default, ci"]),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),

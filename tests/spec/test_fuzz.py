@@ -50,7 +50,7 @@ functions:
 sets: {ci: ["dtype=f16 tile=64x*", "*addrelu*"], default: ["*"]}
 """
 SPECS = (
-    (PACKAGE / "cli" / "starter.yaml").read_text(encoding="utf-8"),
+    (PACKAGE / "cli" / "starters" / "bwd_weight" / "instances.yaml").read_text(encoding="utf-8"),
     FUNCTIONS,
     *(path.read_text(encoding="utf-8", errors="replace") for path in sorted(CORPUS.glob("*/instances.yaml"))),
 )

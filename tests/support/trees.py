@@ -38,7 +38,7 @@ GENERIC = Instance(
     archs=(*ARCHS, "gfx1100", "gfx1201"),
 )
 TMA = Instance(
-    "wavelet_tma", WEIGHT_LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 64, 2, 4, archs=("sm_90a",)
+    "wavelet_tma", WEIGHT_LAYOUTS[1], "f16", "Default", 128, 256, 64, 64, 2, 4, 8, 8, 2, 4, archs=("sm_90a",)
 )
 POINTWISE = replace(XDL, conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16", c_vector=4)
 SAMPLE = (WAVELET, XDL, POINTWISE, GENERIC)

@@ -30,7 +30,7 @@ from tests.support.torch_cases import (
 import ckgen.torch as ct  # isort: skip
 from ckgen.torch import autograd  # isort: skip
 from ckgen.torch import engines  # isort: skip
-from ckgen.torch.plan import gap_free, packed, readable, result_strides  # isort: skip
+from ckgen.torch.strides import gap_free, packed, readable, result_strides  # isort: skip
 
 nn = torch.nn
 HALF = torch.bfloat16 if DEVICE == "cpu" else torch.float16

@@ -227,7 +227,7 @@ def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str],
     assert main(words) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
     words[-1] = str(tmp_path / "small.yaml")
-    (tmp_path / "small.yaml").write_text((ROOT / "ckgen/cli/starter.yaml").read_text())
+    (tmp_path / "small.yaml").write_text((ROOT / "ckgen/cli/starters/bwd_weight/instances.yaml").read_text())
     assert main(words) == 1
     head, first, second = capsys.readouterr().out.splitlines()
     assert "no known instance for NWGC/GKXC/NWGK f16 on sm_90a takes G1 N1 K64 C64 3 on 14" in first

@@ -10,9 +10,14 @@ from unicodedata import category
 
 import click
 
+from ckgen.cli.common.console import VERBOSITY
 from ckgen.generate.style import Style, style_of
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+_QUIET = "Print results and errors only."
+_VERBOSE = "Also print each line of compilers and build tools, and each finished step."
 
 
 class PlainPath(click.Path):
@@ -49,6 +54,7 @@ def set_option(default: str | None) -> Callable[[Decorated], Decorated]:
         default=default,
         show_default=True,
         help="A named set of the spec.",
+        shell_complete=_set_names,
     )
 
 
@@ -59,7 +65,36 @@ def json_option(command: Decorated) -> Decorated:
 
 def filters_argument(command: Decorated) -> Decorated:
     """FILTER..."""
-    return click.argument("filters", nargs=-1, metavar="[FILTER]...")(command)
+    return click.argument("filters", nargs=-1, metavar="[FILTER]...", shell_complete=_second_words)(command)
+
+
+def _second_words(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Second words of commands, which complete the first argument: `compare` after `bench`."""
+    root = ctx.find_root()
+    known = root.command.list_commands(root) if isinstance(root.command, click.Group) and not ctx.args else []
+    seconds = [name.split()[1] for name in known if name.startswith(f"{ctx.info_name} ")]
+    return [second for second in seconds if second.startswith(incomplete)]
+
+
+def _set_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The named sets of the spec of this command line; none if it cannot be read."""
+    from ckgen.cli.common.selection import load
+    from ckgen.errors import CkgenError
+
+    try:
+        names = load(Path(ctx.params.get("spec") or "instances.yaml")).expansion.sets
+    except (CkgenError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _problem_sets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """The bundled problem sets, and files."""
+    from click.shell_completion import CompletionItem
+
+    from ckgen.problems.sets import bundled_sets
+
+    return [name for name in bundled_sets() if name.startswith(incomplete)] or [CompletionItem(incomplete, "file")]
 
 
 def out_option(command: Decorated) -> Decorated:
@@ -97,7 +132,26 @@ def problems_option(*default: str) -> Callable[[Decorated], Decorated]:
         default=default,
         show_default=True,
         help="A bundled problem set, or a YAML file; may be given several times.",
+        shell_complete=_problem_sets,
     )
+
+
+def with_verbosity(command: click.Command) -> click.Command:
+    """Add --quiet and --verbose, which every command has, in front of --help."""
+
+    def told(level: int) -> Callable[[click.Context, click.Parameter, bool], None]:
+        def tell(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+            if given:
+                ctx.meta[VERBOSITY] = level
+
+        return tell
+
+    if not any(parameter.name == "quiet" for parameter in command.params):
+        command.params += [
+            click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=told(-1), help=_QUIET),
+            click.Option(["-v", "--verbose"], is_flag=True, expose_value=False, callback=told(1), help=_VERBOSE),
+        ]
+    return command
 
 
 def asked_for(ctx: click.Context, names: Sequence[str]) -> bool:

@@ -7,20 +7,22 @@ generated into a separate tree below build/, so that a build never mixes two sel
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from ckgen.cli.common import console
+from ckgen.paths import examples_dir
 
 if TYPE_CHECKING:
     from ckgen.build.cmake import Platform
     from ckgen.cli.common.selection import Selection
 
-BUILD = Path("build")
+BUILD, LOG = Path("build"), "build.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,33 @@ def build_library(
 
     _tell_left_out(place.tree, platform, archs)
     named = dict(_option(text) for text in options)
-    with console.status(f"building {place.tree} for {platform}") as on_line:
+    if "CKGEN_BUILD_EXAMPLES" in named and (examples := examples_dir()) is not None:
+        named.setdefault("CKGEN_EXAMPLES_DIR", str(examples))
+    log = place.build_dir / LOG
+    with console.status(f"building {place.tree} for {platform}, log: {log}") as show, _logging(log, show) as on_line:
         made = build.build(
             place.tree, platform, place.build_dir, jobs=jobs, archs=archs, options=named, on_line=on_line
         )
     console.note(f"built in {made.seconds:.1f} s")
     return made.library
+
+
+@contextmanager
+def _logging(path: Path, show: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with each line of a build: it writes the line to the file `path`, which is made with the
+    first line, and shows it."""
+    path.unlink(missing_ok=True)
+    with ExitStack() as files:
+        opened: list[TextIO] = []
+
+        def on_line(line: str) -> None:
+            if not opened:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                opened.append(files.enter_context(path.open("w", encoding="utf-8", buffering=1)))
+            opened[0].write(line + "\n")
+            show(line)
+
+        yield on_line
 
 
 def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> None:

@@ -203,7 +203,7 @@ std::string dtype_reason(const char* dtype, const std::vector<const char*>& know
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 5; }
+int32_t ckgen_abi_version(void) { return CKGEN_ABI_VERSION; }
 int32_t ckgen_f8_codes(void) { return static_cast<int32_t>(device_f8_codes()); }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST

@@ -731,11 +731,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 12.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 12.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -743,11 +743,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 11.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 11.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -803,11 +803,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -827,11 +827,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1203,11 +1203,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 68.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 74.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 68.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 74.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1216,27 +1216,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 20.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 21.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 20.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 21.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1244,11 +1244,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1312,11 +1312,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1324,11 +1324,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1336,11 +1336,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1554,10 +1554,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1586,10 +1588,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 7.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 7.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1661,19 +1665,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 61.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 66.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 61.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 66.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 18.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 18.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1683,11 +1687,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1695,11 +1699,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1707,11 +1711,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1759,11 +1763,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1771,11 +1775,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1783,11 +1787,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1806,10 +1810,12 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 11.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 11.9f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 11.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 11.9f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2257,7 +2263,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 908.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 908.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 950.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2309,7 +2315,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2332,8 +2338,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2359,7 +2365,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2411,7 +2417,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 908.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 908.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 917.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2463,7 +2469,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2486,8 +2492,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2513,7 +2519,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2565,7 +2571,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 239.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 239.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 239.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 245.8f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2591,7 +2597,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 126.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 126.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 127.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 128.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2614,8 +2620,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 1990.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 2000.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 2000.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2638,8 +2644,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 510.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 520.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 520.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2662,8 +2668,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 140.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 146.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 146.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2686,8 +2692,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2736,8 +2742,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2788,8 +2794,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 18807.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 18846.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 18846.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2814,8 +2820,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 4721.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 4728.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 4728.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2838,8 +2844,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 1194.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 1205.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 1205.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2862,8 +2868,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 335.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 346.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 346.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2886,8 +2892,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 1, 103.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 103.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 111.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 111.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2909,9 +2915,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 567.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 573.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 649.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2933,9 +2939,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 150.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 151.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 172.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2957,9 +2963,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 44.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 45.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 16, 51.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2985,7 +2991,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 18.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 20.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 8, 20.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3119,7 +3125,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.7f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3137,7 +3143,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3145,7 +3151,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3153,21 +3159,21 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 13.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.9f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.9f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3177,8 +3183,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3195,8 +3201,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3213,8 +3219,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -4302,7 +4308,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4320,7 +4326,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4328,7 +4334,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4336,21 +4342,21 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.3f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.3f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4360,8 +4366,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4378,8 +4384,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4396,8 +4402,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -5485,7 +5491,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5503,7 +5509,7 @@ const MeasuredProblem problems[] = {
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5511,7 +5517,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5519,21 +5525,21 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.9f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.9f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.9f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5543,8 +5549,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5561,8 +5567,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5579,8 +5585,8 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {

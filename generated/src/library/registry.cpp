@@ -10,6 +10,9 @@ namespace factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_instances();
@@ -23,6 +26,14 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f3
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances();
@@ -47,6 +58,12 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhw
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_instances();
@@ -70,6 +87,17 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances();
@@ -96,6 +124,9 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_instances();
@@ -117,6 +148,14 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances();
 }  // namespace factories
 
 namespace {
@@ -127,6 +166,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_instances(),
@@ -140,6 +182,14 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances(),
@@ -164,6 +214,12 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_instances(),
@@ -187,6 +243,17 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(),
@@ -213,6 +280,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_instances(),
@@ -234,6 +304,14 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(),
         })
         rows.insert(rows.end(), own.begin(), own.end());
     std::sort(rows.begin(), rows.end(), [](const FactoryRow& a, const FactoryRow& b) {

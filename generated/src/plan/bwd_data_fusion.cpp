@@ -59,7 +59,8 @@ std::string check_d_vectors(const BwdDataTraits& t, const DTensorTraits& traits,
     if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
                                       traits.layout + " needs 1");
-    const int vector = traits.channels_last ? std::min(t.c_vector, 16 / traits.bytes) : 1;
+    const int vector =
+        traits.channels_last && channels_last(t.order.in, p.ndim) ? std::min(t.c_vector, 16 / traits.bytes) : 1;
     std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
     if(reason.empty())
         reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(data), vector * traits.bytes);
@@ -86,7 +87,7 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
     reason = check_d_vectors(t, traits, p, shape, d.data, name);
     if(!reason.empty())
         return reason;
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim).possible)
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim, t.order).possible)
         return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
                                        "needs them one after the other, or one value per channel");
     return d.data != nullptr && d.data == in ? check_alias(t, traits, p, shape, name) : "";
@@ -109,15 +110,16 @@ std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion&
     return {};
 }
 
-BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise) {
+BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const DTensor& d) {
     const Tensor shape = spread(traits, d.shape, p.ndim);
     const int32 channel = position_stride(shape.strides[2]);
     BwdDataTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, channel}};
     for(int i = 0; i < p.ndim; ++i)
         result.strides.position[i] = position_stride(shape.strides[3 + i]);
-    if(pointwise) {
-        result.strides.image = 0;
-        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim).stride);
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(Pointwise::joins_images(t.order, p.ndim))
+            result.strides.image = 0;
+        result.strides.position[0] = position_stride(Pointwise(shape, p.in.lengths, p.ndim, t.order).stride);
     }
     return result;
 }

@@ -18,7 +18,8 @@ constexpr int64 kMaxBlocks = int64{1} << 32;  // limit of threads too
 std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
     std::string reason = check_pointwise(t, p);
     if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 &&
-       (!Pointwise(p.in, p.in.lengths, p.ndim).possible || !Pointwise(p.out, p.out.lengths, p.ndim).possible))
+       (!Pointwise(p.in, p.in.lengths, p.ndim, t.order).possible ||
+        !Pointwise(p.out, p.out.lengths, p.ndim, t.order).possible))
         reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
     return reason;
 }
@@ -38,6 +39,10 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
         reason = check_conv_spec(t, p);
     if(reason.empty())
         reason = check_vectors(t, p, at);
+    for(int d = 0; reason.empty() && d < p.ndim; ++d)
+        if(t.c_vector > 1 && !channels_last(t.order.in, p.ndim) && p.strides[d] > 1)
+            reason = refuse("c-vector", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
+                                            " parts neighbouring input positions; vectors of them need stride 1");
     if(reason.empty())
         reason = check_fusion(t, p, fusion, at.in);
     return reason;
@@ -69,19 +74,20 @@ void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
 }
 
-// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of all images
-// make one dimension.
-std::string set_lengths(BwdDataArgs& a, const Problem& p, bool pointwise) {
+// Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of an image
+// make one dimension, or, where channels come last, all positions of all images.
+std::string set_lengths(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool pointwise) {
     a.n = static_cast<int32>(p.in_channels());
     a.k = static_cast<int32>(p.out_channels());
     a.groups = static_cast<int32>(p.groups());
-    a.images = static_cast<int32>(pointwise ? 1 : p.images());
+    const bool joined = pointwise && Pointwise::joins_images(t.order, p.ndim);
+    a.images = static_cast<int32>(joined ? 1 : p.images());
     if(pointwise && p.gemm_k() > kMostRows)
         return refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
     for(int d = 0; d < (pointwise ? 1 : p.ndim); ++d)
         set_dimension(a, p, d);
     if(pointwise) {
-        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k());
+        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k() / a.images);
         a.dilation[0] = a.shift[0] = 1;
     }
     return {};
@@ -195,14 +201,15 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
 // The stride of a dimension of length 1 may be anything and counts as 0.
 int64 stride_of(const Tensor& tensor, int index) { return tensor.lengths[index] > 1 ? tensor.strides[index] : 0; }
 
-// Sets the strides of partials, which are packed.
-void set_partial_strides(BwdDataArgs& a, int ndim) {
-    int64 elements = a.n;
+// Sets the strides of partials, which are packed: channels or positions are contiguous as in the input.
+void set_partial_strides(BwdDataArgs& a, int ndim, bool last) {
+    int64 elements = last ? a.n : 1;
     for(int d = ndim - 1; d >= 0; --d) {
         a.partial_strides.position[d] = position_stride(elements);
         elements *= a.in_length[d];
     }
-    a.partial_strides.channel = 1;
+    a.partial_strides.channel = last ? 1 : position_stride(elements);
+    elements *= last ? 1 : a.n;
     a.partial_strides.image = elements;
     a.partial_strides.group = elements * a.images;
     a.partial_elements = a.partial_strides.group * a.groups;
@@ -217,13 +224,15 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
     a.in.group = stride_of(p.in, 0);
     a.in.channel = position_stride(stride_of(p.in, 2));
     a.out_k_bytes = position_stride(stride_of(p.out, 2) * bytes);
+    if(!pointwise || !Pointwise::joins_images(t.order, p.ndim)) {
+        a.out_image_bytes = stride_of(p.out, 1) * bytes;
+        a.in.image = stride_of(p.in, 1);
+    }
     if(pointwise) {
-        a.out_stride_bytes[0] = Pointwise(p.out, p.out.lengths, p.ndim).stride * bytes;
-        a.in.position[0] = position_stride(Pointwise(p.in, p.in.lengths, p.ndim).stride);
+        a.out_stride_bytes[0] = Pointwise(p.out, p.out.lengths, p.ndim, t.order).stride * bytes;
+        a.in.position[0] = position_stride(Pointwise(p.in, p.in.lengths, p.ndim, t.order).stride);
         return;
     }
-    a.out_image_bytes = stride_of(p.out, 1) * bytes;
-    a.in.image = stride_of(p.in, 1);
     for(int d = 0; d < p.ndim; ++d) {
         a.out_stride_bytes[d] = stride_of(p.out, 3 + d) * bytes;
         a.wei_stride_bytes[d] = stride_of(p.wei, 3 + d) * bytes;
@@ -271,7 +280,7 @@ std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     if(!small || bytes > kMaxWorkspace)
         return refuse("workspace-size", "split_k " + number(a.split_k) + " needs more than 2^46 bytes");
     plan.workspace.partial_bytes = bytes;
-    set_partial_strides(a, ndim);
+    set_partial_strides(a, ndim, channels_last(t.order.in, p.ndim));
     return {};
 }
 
@@ -327,7 +336,7 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     plan.reason = problem_reason(t, p, fusion, at);
     if(plan.reason.empty())
-        plan.reason = set_lengths(plan.args, p, pointwise);
+        plan.reason = set_lengths(plan.args, t, p, pointwise);
     if(!plan.reason.empty())
         return plan;
     set_strides(plan.args, t, p, pointwise);
@@ -336,7 +345,7 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     if(!plan.reason.empty())
         return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)
-        plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i], pointwise));
+        plan.d.push_back(d_tensor(t, t.d[i], p, fusion.d[i]));
     return plan;
 }
 

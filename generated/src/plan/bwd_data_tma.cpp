@@ -56,7 +56,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
         return refuse("tma-limits", kFarGroups);
     if(a.wei_group_bytes >= int64{1} << 40 || a.out_image_bytes >= int64{1} << 40)
         return refuse("tma-limits", "groups of the weight or images are 2^40 or more bytes apart");
-    if(needs_repack(t, p) && !Pointwise(p.out, p.out.lengths, p.ndim).possible)
+    if(needs_repack(t, p) && !Pointwise(p.out, p.out.lengths, p.ndim, t.order).possible)
         return refuse("tma-limits", "positions of the output are not multiples of 16 bytes apart and not packed");
     return check_walks(p, a);
 }

@@ -34,7 +34,8 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 5; changes when this header does */
+#define CKGEN_ABI_VERSION 6
+int32_t ckgen_abi_version(void);    /* CKGEN_ABI_VERSION of the library; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
 /* The encoding of 8-bit floating point on the current device: 0 is OCP, 1 is FNUZ. */

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <stdexcept>
 
 #include "ckgen/op/operations.hpp"
@@ -177,6 +178,23 @@ float run_with(const PlannedKernel<Operation>& kernel, const typename Operation:
     return 0.f;
 }
 
+#if defined(CKGEN_ALLOCATES_WORKSPACE) && CKGEN_ALLOCATES_WORKSPACE
+constexpr bool kAllocatesWorkspace = true;
+#else
+constexpr bool kAllocatesWorkspace = false;
+#endif
+
+// Memory of a stream, or null if there is not enough.
+std::unique_ptr<platform::StreamMemory> memory_or_null(int64 bytes, platform::Stream stream) {
+    try {
+        return std::make_unique<platform::StreamMemory>(static_cast<std::size_t>(bytes), stream);
+    } catch(const std::bad_alloc&) {
+        return nullptr;
+    } catch(const platform::LaunchError&) {
+        return nullptr;
+    }
+}
+
 // Runs of a planned problem. Memory whose checks could have another result than at first is planned again.
 template <class Operation>
 class Prepared final : public PreparedRun {
@@ -290,9 +308,10 @@ LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgumen
             kernel.traits.launch_threads};
 }
 
-// A caller may give no workspace, as CK's callers do: the run then uses split_k 1, and allocates memory itself if even
-// that needs some. A workspace does not count if the caller never asked for its size: its size is then one that the
-// caller computed for CK's kernels, which take less or none.
+// A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its
+// size: its size is then one that the caller computed for CK's kernels, which take less or none. The run then uses
+// split_k 1, and allocates memory itself if even that needs some. A library with CKGEN_ALLOCATES_WORKSPACE keeps
+// split_k and allocates what it needs; it uses split_k 1 only where there is not enough memory.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const PlannedArgument<Operation>& given = argument_of<Operation>(argument);
@@ -302,10 +321,18 @@ float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* ar
     if(!plan.reason.empty() || plan.workspace.bytes() == 0 || usable)
         return run_with(kernel, plan, given, config);
     PlannedArgument<Operation> a = given;
-    a.problem.split_k = 1;
-    a.plan = make_plan(kernel, a);
-    const platform::StreamMemory memory(static_cast<std::size_t>(a.plan.workspace.bytes()), config.stream_id_);
-    a.p_workspace_ = memory.get();
+    std::unique_ptr<platform::StreamMemory> memory;
+    if(kAllocatesWorkspace) {
+        a.plan = plan;
+        memory = memory_or_null(plan.workspace.bytes(), config.stream_id_);
+    }
+    if(memory == nullptr) {
+        a.problem.split_k = 1;
+        a.plan = make_plan(kernel, a);
+        memory = std::make_unique<platform::StreamMemory>(static_cast<std::size_t>(a.plan.workspace.bytes()),
+                                                          config.stream_id_);
+    }
+    a.p_workspace_ = memory->get();
     return run_with(kernel, a.plan, a, config);
 }
 

@@ -70,12 +70,12 @@ private:
     int64 taps_ahead_ = 0;
 };
 
-// Number of bytes of the output that a tile may read if channels are not last.
-int64 planes_reach(const BwdWeightTraits& t, const Problem& p) {
+// Number of bytes that a tile may read of a K-major tensor: its rows are positions, its channels planes of them.
+int64 planes_reach(const BwdWeightTraits& t, const Problem& p, const Tensor& tensor, int64 block) {
     const int64 images = std::min(t.k_per_block / p.out_positions() + 1, p.images() - 1);
-    const int64 channels = std::min<int64>(t.m_per_block, p.out_channels());
-    return (images * image_stride(p.out, p.ndim) + channels * p.out.strides[kChannels] +
-            p.out_positions() * p.out.position_stride(p.ndim)) *
+    const int64 channels = std::min<int64>(block, tensor.lengths[kChannels]);
+    return (images * image_stride(tensor, p.ndim) + channels * tensor.strides[kChannels] +
+            p.out_positions() * tensor.position_stride(p.ndim)) *
            t.elem_bytes;
 }
 
@@ -84,10 +84,13 @@ int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
     int64 rows = most;
     if(channels_last(t.order.out, p.ndim))
         rows = std::min(most, kMaxChunkBytes / (p.out.position_stride(p.ndim) * t.elem_bytes));
-    else if(planes_reach(t, p) > kMaxChunkBytes)
+    else if(planes_reach(t, p, p.out, t.m_per_block) > kMaxChunkBytes)
         return 0;
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
-        return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
+    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0) {
+        if(channels_last(t.order.in, p.ndim))
+            return std::min(rows, kMaxChunkBytes / (p.in.position_stride(p.ndim) * t.elem_bytes));
+        return planes_reach(t, p, p.in, t.n_per_block) > kMaxChunkBytes ? 0 : rows;
+    }
     const RowTravel travel(t, p);
     while(rows > 0 && travel.span(rows) > kMaxChunkBytes)
         rows = rows / 8 * 7 + rows % 8 - 1;
@@ -172,8 +175,10 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && channels_last(t.order.in, p.ndim))
-        reason = check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true);
+    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+        reason = channels_last(t.order.in, p.ndim)
+                     ? check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true)
+                     : check_axes("input", p.in, p.ndim, t.order.in, true);
     if(reason.empty())
         reason = check_vectors(t, p, at);
     if(reason.empty())

@@ -51,6 +51,43 @@ const char* word_of(TensorName tensor) {
     return tensor == TensorName::in ? "input" : tensor == TensorName::wei ? "weight" : "output";
 }
 
+namespace {
+
+const Axes& axes_in(const InstanceTraits& t, TensorName tensor) {
+    return tensor == TensorName::in ? t.order.in : tensor == TensorName::wei ? t.order.wei : t.order.out;
+}
+
+// Refuses a tensor whose contiguous elements are not a multiple of the vector: its channels (the weight's are C), or
+// the positions of an image, or taps and channels of a weight.
+std::string check_run(const InstanceTraits& t, const Problem& p, const char* rule, TensorName tensor, int vector) {
+    const bool k = tensor == TensorName::out;
+    if(channels_last(axes_in(t, tensor), p.ndim))
+        return check_multiple(rule, k ? "K" : "C", k ? p.out_channels() : p.in_channels(), vector);
+    if(tensor == TensorName::wei)
+        return check_multiple(rule, "C * taps", p.in_channels() * p.taps(), vector);
+    int64 positions = 1;
+    for(int d = 0; d < p.ndim; ++d)
+        positions *= p.tensor(tensor).lengths[3 + d];
+    return check_multiple(rule, k ? "the number of output positions" : "the number of input positions", positions,
+                          vector);
+}
+
+// Refuses strides at which vectors would not be aligned; where channels are not last, also gaps between positions.
+std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* rule, TensorName name, int vector) {
+    const bool in = name == TensorName::in;
+    const Tensor& tensor = p.tensor(name);
+    if(channels_last(axes_in(t, name), p.ndim))
+        return check_strides_multiple(rule, in ? "an input stride" : "an output stride", tensor, p.ndim, vector);
+    if(vector == 1)
+        return {};
+    for(int index = 0; index < 3; ++index)
+        if(tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
+            return check_multiple(rule, in ? "an input stride" : "an output stride", tensor.strides[index], vector);
+    return check_axes(in ? "input" : "output", tensor, p.ndim, axes_in(t, name), true);
+}
+
+}  // namespace
+
 std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addresses& at) {
     struct Role {
         const char *vector_rule, *alignment_rule;
@@ -65,18 +102,12 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
         {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
     }};
     std::string reason;
-    for(const Role& role : roles) {
-        // The weight's fastest axis is C.
-        const bool k = role.tensor == TensorName::out;
+    for(const Role& role : roles)
         if(reason.empty() && !role.copied)
-            reason =
-                check_multiple(role.vector_rule, k ? "K" : "C", k ? p.out_channels() : p.in_channels(), role.vector);
-    }
+            reason = check_run(t, p, role.vector_rule, role.tensor, role.vector);
     for(const Role& role : roles)
         if(reason.empty() && !role.copied && role.tensor != TensorName::wei)  // the weight has no gaps
-            reason = check_strides_multiple(role.vector_rule,
-                                            role.tensor == TensorName::in ? "an input stride" : "an output stride",
-                                            p.tensor(role.tensor), p.ndim, role.vector);
+            reason = check_gaps(t, p, role.vector_rule, role.tensor, role.vector);
     for(const Role& role : roles)
         if(reason.empty())
             reason =

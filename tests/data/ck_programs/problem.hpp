@@ -29,11 +29,12 @@ std::array<Index, N> array_of(const Values& values) {
 }
 
 // Lengths and strides of one tensor.
-template <class Index>
+template <class Index, std::size_t NDim = 2>
 struct Sizes {
-    std::array<Index, 5> lengths, strides;
+    std::array<Index, NDim + 3> lengths, strides;
     explicit Sizes(const HostTensorDescriptor& tensor)
-        : lengths(array_of<Index, 5>(tensor.GetLengths())), strides(array_of<Index, 5>(tensor.GetStrides())) {}
+        : lengths(array_of<Index, NDim + 3>(tensor.GetLengths())),
+          strides(array_of<Index, NDim + 3>(tensor.GetStrides())) {}
 };
 
 template <class T>

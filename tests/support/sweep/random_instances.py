@@ -20,7 +20,7 @@ from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.spec.expand import Expansion, expand_document
 from ckgen.spec.models import AXES
 from ckgen.spec.products import Kind, build
-from ckgen.spec.types import Operands, Tile, Vector
+from ckgen.spec.types import PIPELINES, Operands, Tile, Vector
 from ckgen.text.source import loads
 
 # Functions of the spec: D tensors of each kind, scalars, every function of expressions.
@@ -128,6 +128,11 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["lds_write"] = {part: rng.choice((1, 2, 4, 8)) for part in ("a", "b") if rng.random() < 0.7} or {"b": 1}
     if kind.operation == BWD_DATA and rng.random() < 0.3:
         values["copy_k1"] = {"a": rng.choice((4, 8, 16)), "b": rng.choice((2, 4, 8, 16))}
+    if kind.family == "xdl" and kind.operation != BWD_DATA and not kind.generic and rng.random() < 0.4:
+        values["pipeline_version"] = rng.choice(tuple(PIPELINES))
+        values["stages"] = 2 if values["pipeline_version"] == "v4" else 1
+        if values["pipeline_version"] in ("v1", "v2") and rng.random() < 0.5:
+            values["scheduler"] = "Interwave"
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]

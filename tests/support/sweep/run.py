@@ -34,6 +34,7 @@ def problems(ndim: int) -> list[ConvProblem]:
     """Small problems of each kind: several ragged tiles, strides and groups, single channels, filters of one tap, and
     problems for the families for few channels."""
     edge = {1: (37,), 2: (9, 7), 3: (5, 4, 6)}[ndim]
+    even = {1: (40,), 2: (4, 6), 3: (2, 4, 5)}[ndim]  # multiples of 8, which vectors of positions divide
     three, two, one = (3,) * ndim, (2,) * ndim, (1,) * ndim
     kept = [
         make_problem(groups=1, batch=2, k=80, c=72, filter=three, input=edge, pad=1),
@@ -41,6 +42,8 @@ def problems(ndim: int) -> list[ConvProblem]:
         make_problem(groups=2, batch=3, k=5, c=3, filter=two, input=edge, pad=1),
         make_problem(groups=1, batch=2, k=40, c=64, filter=one, input=edge),
         make_problem(groups=2, batch=2, k=7, c=5, filter=one, input=edge),
+        make_problem(groups=2, batch=3, k=48, c=40, filter=one, input=even),
+        make_problem(groups=1, batch=2, k=48, c=24, filter=three, input=even, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=three, input=edge, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=one, input=edge),
     ]

@@ -11,6 +11,7 @@ namespace ckgen::atom {
 template <int Size>
 struct FmaAtom {
     using Map = FmaAccumulator<Size>;
+    static constexpr bool reads_ahead = false;  // step() reads its operands from LDS one by one
     static constexpr int planes = 64 / Size;
     static constexpr int rows = Map::rows;
 

@@ -22,7 +22,7 @@ struct DirectCopy : RowCopy<T_, Layout_, KPerBlock, Slices, Threads> {
     struct Registers {
         int first;
     };
-    static CKGEN_HD constexpr int column_of(int thread) {
+    static CKGEN_HD constexpr int column_of(int thread, int = 0) {
         const int byte = thread % Rows::threads_x * lane_bytes;
         return (byte ^ Layout::moved_by(Rows::row_of(thread, 0))) / static_cast<int>(sizeof(T_));
     }

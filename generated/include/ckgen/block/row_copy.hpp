@@ -15,6 +15,8 @@ struct RowCopy {
     static constexpr int k_per_block = KPerBlock;
     static constexpr int rows = 1;
     static constexpr int slices = Slices;
+    static constexpr int row_slices = Slices;
+    static constexpr int thread_columns = 1;
     static constexpr int column_vector = Layout::vector;
     static constexpr int threads_x = Layout::columns / column_vector;
     static constexpr int slice_rows = Threads / threads_x;
@@ -33,7 +35,7 @@ struct RowCopy {
     }
 
     static CKGEN_HD constexpr int row_of(int thread, int slice) { return thread / threads_x + slice * slice_rows; }
-    static CKGEN_HD constexpr int column_of(int thread) { return thread % threads_x * column_vector; }
+    static CKGEN_HD constexpr int column_of(int thread, int = 0) { return thread % threads_x * column_vector; }
     static CKGEN_HD constexpr int wave_row(int thread) {
         return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
     }

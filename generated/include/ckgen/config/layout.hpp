@@ -38,6 +38,9 @@ using GNDHWC_GKZYXC_GNDHWK = Triple<3, tags::GNDHWC, tags::GKZYXC, tags::GNDHWK>
 using NGCW_GKXC_NGKW = Triple<1, tags::NGCW, tags::GKXC, tags::NGKW>;
 using NGCHW_GKYXC_NGKHW = Triple<2, tags::NGCHW, tags::GKYXC, tags::NGKHW>;
 using NGCDHW_GKZYXC_NGKDHW = Triple<3, tags::NGCDHW, tags::GKZYXC, tags::NGKDHW>;
+using NGCW_GKCX_NGKW = Triple<1, tags::NGCW, tags::GKCX, tags::NGKW>;
+using NGCHW_GKCYX_NGKHW = Triple<2, tags::NGCHW, tags::GKCYX, tags::NGKHW>;
+using NGCDHW_GKCZYX_NGKDHW = Triple<3, tags::NGCDHW, tags::GKCZYX, tags::NGKDHW>;
 // clang-format on
 
 // True if the tensor has one value per channel.

@@ -7,12 +7,13 @@ namespace ckgen::tensor_layout::convolution {
 
 struct BaseTensorLayout {};
 
-// channels_last: neighbouring channels are contiguous, so that a thread accesses several at once. one_a_channel: a D
+// fastest: the letter of the fastest axis. channels_last: neighbouring channels are contiguous. one_a_channel: a D
 // tensor that has one value per channel. axes: indices of lengths and strides, from the slowest dimension to the
 // fastest; none for layouts of dense convolution and of D tensors alone.
 #define CKGEN_LAYOUT(NAME, CHANNELS_LAST, ONE_A_CHANNEL, ...)                                                          \
     struct NAME : BaseTensorLayout {                                                                                   \
         static constexpr const char* name = #NAME;                                                                     \
+        static constexpr char fastest = #NAME[sizeof(#NAME) - 2];                                                      \
         static constexpr bool channels_last = CHANNELS_LAST;                                                           \
         static constexpr bool one_a_channel = ONE_A_CHANNEL;                                                           \
         static constexpr int axes[] = {__VA_ARGS__};                                                                   \
@@ -53,6 +54,9 @@ CKGEN_LAYOUT(NGCHW, false, false, 1, 0, 2, 3, 4);
 CKGEN_LAYOUT(NGKHW, false, false, 1, 0, 2, 3, 4);
 CKGEN_LAYOUT(NGCDHW, false, false, 1, 0, 2, 3, 4, 5);
 CKGEN_LAYOUT(NGKDHW, false, false, 1, 0, 2, 3, 4, 5);
+CKGEN_LAYOUT(GKCX, false, false, 0, 1, 2, 3);
+CKGEN_LAYOUT(GKCYX, false, false, 0, 1, 2, 3, 4);
+CKGEN_LAYOUT(GKCZYX, false, false, 0, 1, 2, 3, 4, 5);
 #undef CKGEN_LAYOUT
 
 }  // namespace ckgen::tensor_layout::convolution

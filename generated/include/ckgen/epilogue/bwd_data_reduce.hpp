@@ -12,8 +12,8 @@ template <class D>
 struct BwdDataReduceKernel {
     using Args = typename D::KernelArgs;
     static constexpr int launch_threads = 128;
-    static constexpr int width = min_of(4, D::c_vector);  // neighbouring channels per thread
-    static constexpr int lds_bytes = 16;                  // unused; an empty array would not be C++
+    static constexpr int width = D::c_m_major ? 1 : min_of(4, D::c_vector);  // neighbouring channels per thread
+    static constexpr int lds_bytes = 16;                                     // unused; an empty array would not be C++
     static constexpr bool overlaps_previous = true;
 
     // Number of positions of all images and groups.
@@ -36,13 +36,16 @@ struct BwdDataReduceKernel {
         if(rest >= rows * vectors)
             return;
         InputPlace<ndim> at;
-        at.channel = take(rest, vectors) * width;
+        if constexpr(!D::c_m_major)
+            at.channel = take(rest, vectors) * width;
         bool tapped = true;
         CKGEN_UNROLL
         for(int d = ndim - 1; d >= 0; --d) {
             at.position[d] = take(rest, args.in_length[d]);
             tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
         }
+        if constexpr(D::c_m_major)  // partials have the order of the input: positions of a channel are contiguous
+            at.channel = take(rest, vectors);
         at.image = take(rest, args.images);
         at.group = static_cast<int>(rest);
         using Sum = typename D::Accumulator;

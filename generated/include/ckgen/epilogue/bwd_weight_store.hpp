@@ -40,13 +40,16 @@ private:
         }
     }
 
-    // The place of column n, which is tap n / c and channel n % c, among the weights of one output channel.
+    // The place of column n among the weights of one output channel. Columns have the order of the weight, or else n is
+    // tap n / c and channel n % c.
     CKGEN_DEVICE int place(int n) const {
         using Axes = typename D::Layout::Wei;
         if constexpr(D::c_channels_last) {
             return n;
         } else {
             static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
+            if constexpr(D::b_k_major)
+                return n;
             const int tap = n / args_.c;
             return (n - tap * args_.c) * (args_.n / args_.c) + tap;
         }

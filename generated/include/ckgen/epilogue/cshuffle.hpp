@@ -24,6 +24,10 @@ struct ShuffleShape {
     static constexpr int rounds = ceil_div(vectors, D::block_size);
     static constexpr bool whole_rounds = vectors % D::block_size == 0;
 
+    // True if rows are in LDS in the order of the tile, so that a line's rows are rows_per_chunk apart from pass to
+    // pass.
+    static constexpr bool in_order = LayoutA::by_rows || LayoutA::vector == 1;
+
     // The tile's row in a line of the buffer. It inverts the assignment of columns to slots in A's LDS layout.
     static CKGEN_DEVICE int row_of_line(int pass, int line) {
         const int wave_row = line / Map::rows_per_chunk;
@@ -39,6 +43,11 @@ struct ShuffleShape {
     }
     static CKGEN_DEVICE typename D::Accumulator value(const platform::Thread& thread, int byte, int beside) {
         return thread.lds_load<typename D::Accumulator>(byte + LayoutB::slot_of_column(beside) * 4);
+    }
+    // The same for neighbouring lines of a column, which are neighbouring rows of the tile if A is in LDS in their
+    // order.
+    static CKGEN_DEVICE typename D::Accumulator value_below(const platform::Thread& thread, int byte, int below) {
+        return thread.lds_load<typename D::Accumulator>(byte + below * D::n_per_block * 4);
     }
 
 private:

@@ -15,6 +15,14 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_insta
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8>>>& instances);
@@ -30,6 +38,17 @@ void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_in
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16_f32_bf16>>>& instances);
@@ -56,6 +75,14 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
 template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
@@ -129,6 +156,81 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(instances);
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16_f32_bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances(instances);

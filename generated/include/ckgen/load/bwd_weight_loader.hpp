@@ -8,17 +8,17 @@
 namespace ckgen::conv {
 
 template <class D>
-inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad> &&
-                                     kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad>;
+inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad, D::a_k_major> &&
+                                     kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
 
 template <class D>
 struct BwdWeightLayouts {
-    template <int Columns, int Vector>
-    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector>;
+    template <int Columns, int Vector, bool IsKMajor>
+    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, IsKMajor>;
     using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                typename D::ComputeA, way<D::m_per_block, D::a_vector>>;
+                                typename D::ComputeA, way<D::m_per_block, D::a_vector, D::a_k_major>>;
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                typename D::ComputeB, way<D::n_per_block, D::b_vector>>;
+                                typename D::ComputeB, way<D::n_per_block, D::b_vector, D::b_k_major>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
@@ -41,7 +41,8 @@ public:
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
         : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
-          a_(id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block, tile.m_first),
+          a_(thread, id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block,
+             tile.m_first),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.n_first) {}
 
@@ -69,8 +70,8 @@ public:
 private:
     int id_;
     int wave_first_;  // id of this wave's first thread
-    OutputSource<CopyA, D::a_channels_last> a_;
-    InputSource<CopyB, D::Layout::ndim, D::conv_spec, D::b_channels_last> b_;
+    OutputSource<CopyA, D::a_k_major> a_;
+    InputSource<CopyB, D::Layout::ndim, D::conv_spec, ColumnOrder<D>> b_;
 };
 
 }  // namespace ckgen::conv

@@ -1,10 +1,12 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/xdl.hpp. Do not edit; run: ckgen generate
 // Family xdl: every wave loads and multiplies. Global loads of the next tile are in flight while the current one is
-// multiplied. One LDS stage needs two barriers per tile, two stages need one.
+// multiplied. One LDS stage needs two barriers per tile, two stages need one. An instance with a pipeline_version has
+// one of the loops of xdl_pipelines.hpp.
 #pragma once
 
 #include "ckgen/block/wave_mma.hpp"
 #include "ckgen/epilogue/cshuffle.hpp"
+#include "ckgen/pipeline/xdl_pipelines.hpp"
 
 namespace ckgen::pipeline {
 
@@ -39,6 +41,10 @@ private:
                                        typename Mma::Acc& acc) {
         const Mma mma(thread, id);
         Loader loader(thread, id, args, tile);
+        if constexpr(D::pipeline_version > 0) {
+            XdlPipeline<D, Loader, Mma>(thread, mma, loader, tile.k_tiles).run(acc);
+            return;
+        }
         typename Loader::Registers registers;
         loader.load(thread, registers);
         for(int t = 0; t < tile.k_tiles; ++t) {

@@ -83,23 +83,43 @@ inline void* allocate(std::size_t bytes) {
 }
 inline void release(void* memory) { static_cast<void>(hipFree(memory)); }
 
-// Memory for the next operations of a stream. Its release waits for the stream: not all devices have the memory pools
-// of hipMallocAsync (hipDeviceAttributeMemoryPoolsSupported).
+// True if the current device has the memory pools of hipMallocAsync.
+inline bool has_memory_pools() {
+    const int device = current_device();
+    int pools = 0;
+    if(device < 0 || hipDeviceGetAttribute(&pools, hipDeviceAttributeMemoryPoolsSupported, device) != hipSuccess)
+        static_cast<void>(hipGetLastError());
+    return pools != 0;
+}
+
+// Memory for the next operations of a stream. No call waits for the stream if the device has memory pools; otherwise
+// its release does.
 class StreamMemory {
 public:
-    StreamMemory(std::size_t bytes, Stream stream) : stream_(stream), memory_(allocate(bytes)) {}
+    StreamMemory(std::size_t bytes, Stream stream) : stream_(stream), pooled_(has_memory_pools()) {
+        if(!pooled_)
+            memory_ = allocate(bytes);
+        else if(bytes > 0)
+            check_hip(hipMallocAsync(&memory_, bytes, stream), "hipMallocAsync");
+    }
     StreamMemory(const StreamMemory&) = delete;
     StreamMemory& operator=(const StreamMemory&) = delete;
     ~StreamMemory() {
-        if(memory_ != nullptr)
-            static_cast<void>(hipStreamSynchronize(stream_));
+        if(memory_ == nullptr)
+            return;
+        if(pooled_) {
+            static_cast<void>(hipFreeAsync(memory_, stream_));
+            return;
+        }
+        static_cast<void>(hipStreamSynchronize(stream_));
         release(memory_);
     }
     void* get() const { return memory_; }
 
 private:
     Stream stream_;
-    void* memory_;
+    bool pooled_;
+    void* memory_ = nullptr;
 };
 
 inline void copy_to_device(void* device, const void* host, std::size_t bytes) {

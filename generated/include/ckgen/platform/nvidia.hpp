@@ -37,6 +37,8 @@ public:
     CKGEN_DEVICE int rematerialize(int value) const { return value; }
     CKGEN_DEVICE int pin(int value) const { return value; }
     CKGEN_DEVICE void schedule_boundary() const {}
+    template <int>
+    CKGEN_DEVICE void priority() const {}
     CKGEN_DEVICE void await_loads() const {}
     template <int Steps, int Reads, int Matrix>
     CKGEN_DEVICE void interleave() const {}

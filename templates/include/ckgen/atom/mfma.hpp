@@ -196,6 +196,7 @@ struct OperandLane<Layout, Size, Count, true> {
 template <int Size>
 struct MfmaAtom {
     using Map = MfmaAccumulator<Size>;
+    static constexpr bool reads_ahead = true;  // read() and product() are the parts of step()
 
     // Schedules the reads of some steps between two boundaries. Otherwise the reads of a step follow the last matrix
     // instruction of the previous step, into the same registers. In rows the compiler reads ahead without this.
@@ -213,6 +214,28 @@ struct MfmaAtom {
         CKGEN_DEVICE Lane(const platform::Thread& thread, int lane, int a_slot, int b_slot)
             : a(thread, lane, a_slot), b(thread, lane, b_slot) {}
     };
+
+    // The operands of one step.
+    template <class TA, class TB, int MR, int NR>
+    struct Fragments {
+        Fragment<TA> a[MR];
+        Fragment<TB> b[NR];
+    };
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void read(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
+                                  int a_base, int b_base, Fragments<TA, TB, MR, NR>& fragments) {
+        CKGEN_UNROLL
+        for(int i = 0; i < MR; ++i)
+            fragments.a[i] = lane.a.template load<TA>(thread, a_base, i);
+        CKGEN_UNROLL
+        for(int j = 0; j < NR; ++j)
+            fragments.b[j] = lane.b.template load<TB>(thread, b_base, j);
+    }
+    template <class TA, class TB, int MR, int NR>
+    static CKGEN_DEVICE void product(const platform::Thread& thread, const Fragments<TA, TB, MR, NR>& fragments,
+                                     Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+        multiply<Size, TA, TB>(thread, fragments.a, fragments.b, acc);
+    }
 
     // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
     // step's first planes.

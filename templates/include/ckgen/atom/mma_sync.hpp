@@ -61,6 +61,7 @@ CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, b
 template <int Size>
 struct MmaSyncAtom {
     using Map = MmaSyncAccumulator<Size>;
+    static constexpr bool reads_ahead = false;  // step() reads its operands from LDS one by one
     static constexpr int planes = 64 / Size;
     static constexpr int row_blocks = Size / 16;     // m16 per atom
     static constexpr int column_blocks = Size / 16;  // n8 per warp and atom: half of the atom's columns

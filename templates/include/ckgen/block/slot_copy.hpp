@@ -15,10 +15,16 @@ template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Th
 struct SlotCopy {
     using T = T_;
     using Layout = Layout_;
+    static constexpr int k_per_block = KPerBlock;
     static constexpr int slices = Slices;
+    static constexpr int row_slices = 1;           // all slices have the same rows
+    static constexpr int thread_columns = Slices;  // and different columns
     static constexpr int vector = Vector;
     static constexpr int parts = Layout::k1 / Vector;
+    static constexpr int rows = parts;
+    static constexpr int slice_rows = 0;
     static constexpr int planes = KPerBlock / Layout::k1;
+    static constexpr int wave_groups = planes;  // of threads with the same rows
     static constexpr int slice_columns = Threads / planes;
     static_assert(Threads % planes == 0 && slice_columns * Slices == Layout::columns, "the slots cover the tile");
     static_assert(Layout::vector == 1, "slots are columns");
@@ -30,7 +36,16 @@ struct SlotCopy {
     };
 
     static CKGEN_HD constexpr int column_of(int thread, int slice) { return thread / planes + slice * slice_columns; }
-    static CKGEN_HD constexpr int row_of(int thread) { return thread % planes * Layout::k1; }
+    static CKGEN_HD constexpr int row_of(int thread, int = 0) { return thread % planes * Layout::k1; }
+    static CKGEN_HD constexpr int wave_row(int) { return 0; }
+    static CKGEN_HD constexpr int group_of(int thread) { return thread % planes; }
+
+    // Loads one part of one slice.
+    template <class Window>
+    static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
+                                   Registers& registers, int slice, int part) {
+        registers.data[slice][part] = window.template load<GlobalVector>(thread, offset);
+    }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
         const int byte = lds_base + Layout::byte_of(id % planes, column_of(id, 0));

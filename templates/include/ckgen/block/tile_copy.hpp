@@ -86,6 +86,8 @@ struct TileCopy {
     using Layout = Layout_;
     static constexpr int rows = RowVector;
     static constexpr int slices = Slices;
+    static constexpr int row_slices = Slices;  // slices with different rows
+    static constexpr int thread_columns = 1;   // and with different columns
     static constexpr int column_vector = Layout::vector;
     static constexpr int parts = Layout::k1 / RowVector;                  // threads that fill one slot
     static constexpr int threads_x = Layout::columns / column_vector;     // threads across the columns
@@ -120,7 +122,9 @@ struct TileCopy {
     static CKGEN_HD constexpr int row_of(int thread, int slice) {
         return thread / run * Layout::k1 + thread % run_parts * RowVector + slice * slice_rows;
     }
-    static CKGEN_HD constexpr int column_of(int thread) { return thread / run_parts % threads_x * column_vector; }
+    static CKGEN_HD constexpr int column_of(int thread, int = 0) {
+        return thread / run_parts % threads_x * column_vector;
+    }
     static CKGEN_HD constexpr int wave_row(int thread) {
         return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
     }

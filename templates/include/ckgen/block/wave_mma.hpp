@@ -48,6 +48,44 @@ public:
                                                           b_base + step * planes * LayoutB::plane_bytes, acc);
     }
 
+    // The operands of a whole tile in registers, of atoms that read ahead. Element: TA, so that other atoms need none.
+    template <class Element>
+    struct Fragments {
+        typename Atom::template Fragments<Element, TB, mr, nr> step[steps];
+    };
+    template <class Element>
+    CKGEN_DEVICE void read(const platform::Thread& thread, int a_base, int b_base, Fragments<Element>& tile) const {
+        CKGEN_UNROLL
+        for(int step = 0; step < steps; ++step)
+            Atom::template read<Element, TB, LayoutA, LayoutB>(
+                thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
+                b_base + step * planes * LayoutB::plane_bytes, tile.step[step]);
+    }
+    template <class Element>
+    CKGEN_DEVICE void multiply(const platform::Thread& thread, const Fragments<Element>& tile, Acc& acc) const {
+        CKGEN_UNROLL
+        for(int step = 0; step < steps; ++step)
+            Atom::template product<Element, TB>(thread, tile.step[step], acc);
+    }
+
+    // As run(), with the waves in turns: all meet before each step, and a wave that multiplies goes before those that
+    // still read.
+    CKGEN_DEVICE void run_in_turns(const platform::Thread& thread, int a_base, int b_base, Acc& acc) const {
+        CKGEN_UNROLL
+        for(int step = 0; step < steps; ++step) {
+            if(step > 0) {
+                thread.schedule_boundary();
+                thread.barrier();
+                thread.schedule_boundary();
+            }
+            thread.template priority<1>();
+            Atom::template step<TA, TB, LayoutA, LayoutB>(thread, lane_, a_base + step * planes * LayoutA::plane_bytes,
+                                                          b_base + step * planes * LayoutB::plane_bytes, acc);
+            thread.template priority<0>();
+        }
+        thread.schedule_boundary();
+    }
+
     // Moves the LDS reads of all instructions since the last boundary, `Tiles` runs, ahead of their use.
     template <int Tiles>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {

@@ -1,4 +1,5 @@
-// The members of a Config that an instance may leave out: 0 means that a rule gives the value.
+// The members of a Config that an instance may leave out: 0 means that a rule gives the value, or that there is no
+// choice.
 #pragma once
 
 namespace ckgen {
@@ -23,7 +24,15 @@ struct WithCopyK1 : Config {
 template <class Config>
 struct WithCopyK1<Config, typename IfMember<Config::a_k1>::type> : Config {};
 
+template <class Config, class = void>
+struct WithPipeline : Config {
+    static constexpr int pipeline_version = 0;
+    static constexpr bool interwave = false;
+};
 template <class Config>
-using WithOptionalKeys = WithCopyK1<WithLdsWrite<Config>>;
+struct WithPipeline<Config, typename IfMember<Config::pipeline_version>::type> : Config {};
+
+template <class Config>
+using WithOptionalKeys = WithPipeline<WithCopyK1<WithLdsWrite<Config>>>;
 
 }  // namespace ckgen

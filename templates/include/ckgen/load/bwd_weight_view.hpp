@@ -88,57 +88,105 @@ private:
     uint32 offset_;  // of the thread's first row and column in a tile
 };
 
-// dOut where channels are not last: rows of one image are at a constant distance, and so are columns. The window begins
-// at the first row of a tile.
+// The positions of a tensor whose channels are planes of contiguous positions.
+struct Planes {
+    int64 image_bytes;
+    int32 row_bytes, channel_bytes;  // from one position, and from one channel, to the next
+    int32 positions;                 // of an image
+};
+
+// Rows that are the positions of all images, of a K-major operand: dOut, or In for 1x1 stride 1 pad 0. A vector lies in
+// one image. The base moves with the tile; a thread's rows are at a constant distance from it, except where one of the
+// two has passed more ends of images than the other.
 template <class Copy>
 class PlaneSource {
-    static_assert(Copy::column_vector == 1, "several channels at once lie side by side");
-
 public:
-    CKGEN_DEVICE PlaneSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column)
-        : args_(args), base_(base + static_cast<int64>(first_column) * args.out_channel_bytes), first_row_(first_row),
-          thread_row_(Copy::row_of(id, 0)), column_bytes_(Copy::column_of(id) * args.out_channel_bytes),
-          rows_(first_column + Copy::column_of(id) < args.m ? args.k : 0) {}
-
-    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
-        const int image = first_row_ / args_.out_positions;
-        const int position = first_row_ - image * args_.out_positions;
-        const platform::GlobalBuffer window(base_ + image * args_.out_image_bytes +
-                                                static_cast<int64>(position) * args_.out_row_bytes,
-                                            platform::kMaxWindowBytes);
+    // `base`: the group's first element. `rows`, `columns`: the size of the operand.
+    CKGEN_DEVICE PlaneSource(const platform::Thread& thread, int id, const Planes& planes, const char* base, int rows,
+                             int columns, int first_row, int first_column)
+        : row_bytes_(planes.row_bytes), positions_(planes.positions),
+          wrap_(planes.image_bytes - int64{planes.positions} * planes.row_bytes),
+          rows_left_(rows - first_row - Copy::row_of(id)) {
+        const int first_image = thread.uniform(first_row / positions_);
+        first_position_ = first_row - first_image * positions_;
+        base_ = base + first_image * planes.image_bytes + int64{first_position_} * row_bytes_ +
+                int64{first_column} * planes.channel_bytes;
+        const int images = thread.uniform(Copy::k_per_block / positions_);
+        step_ = Copy::k_per_block - images * positions_;
+        step_bytes_ = images * planes.image_bytes + int64{step_} * row_bytes_;
+        const int row = first_position_ + Copy::row_of(id);
+        const int ahead = row / positions_;
+        position_ = row - ahead * positions_;
+        offset_ = static_cast<uint32>(ahead) * static_cast<uint32>(planes.image_bytes) +
+                  static_cast<uint32>(position_ - first_position_) * static_cast<uint32>(row_bytes_);
         CKGEN_UNROLL
-        for(int slice = 0; slice < Copy::slices; ++slice)
-            CKGEN_UNROLL
-        for(int row = 0; row < Copy::rows; ++row) {
-            const int at = thread_row_ + slice * Copy::slice_rows + row;
-            const int ahead = (position + at) / args_.out_positions;  // images
-            const int along = at - ahead * args_.out_positions;       // positions; may be negative
-            const uint32 offset = static_cast<uint32>(column_bytes_) +
-                                  static_cast<uint32>(ahead) * static_cast<uint32>(args_.out_image_bytes) +
-                                  static_cast<uint32>(along) * static_cast<uint32>(args_.out_row_bytes);
-            Copy::fetch(thread, window, first_row_ + at < rows_ ? offset : platform::kInvalidOffset, registers, slice,
-                        row);
+        for(int slice = 0; slice < Copy::slices; ++slice) {
+            const int column = Copy::column_of(id, slice);
+            column_[slice] = first_column + column < columns ? static_cast<uint32>(column * planes.channel_bytes)
+                                                             : platform::kInvalidOffset;
         }
     }
-    CKGEN_DEVICE void advance(const platform::Thread&) { first_row_ += Copy::k_per_block; }
+
+    CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
+        const platform::GlobalBuffer window(base_, window_size);
+        uint32 offset = offset_;
+        int position = position_;
+        CKGEN_UNROLL
+        for(int part = 0; part < Copy::parts; ++part) {
+            const uint32 row = part * Copy::vector < rows_left_ ? offset : window_size;
+            CKGEN_UNROLL
+            for(int slice = 0; slice < Copy::slices; ++slice)
+                Copy::fetch(thread, window, row + column_[slice], registers, slice, part);
+            position += Copy::vector;
+            offset += static_cast<uint32>(Copy::vector * row_bytes_);
+            const bool over = position >= positions_;
+            position -= over ? positions_ : 0;
+            offset += over ? static_cast<uint32>(wrap_) : 0u;
+        }
+    }
+    CKGEN_DEVICE void advance(const platform::Thread&) {
+        first_position_ += step_;
+        const bool first_over = first_position_ >= positions_;
+        first_position_ -= first_over ? positions_ : 0;
+        base_ += step_bytes_ + (first_over ? wrap_ : 0);
+        position_ += step_;
+        const bool over = position_ >= positions_;
+        position_ -= over ? positions_ : 0;
+        offset_ += static_cast<uint32>(wrap_) * (static_cast<uint32>(over) - static_cast<uint32>(first_over));
+        rows_left_ -= Copy::k_per_block;
+    }
 
 private:
-    const BwdWeightArgs& args_;
-    const char* base_;  // of the group's first image, at the tile's first column
-    int first_row_;     // of the next tile
-    int thread_row_;
-    int column_bytes_;
-    int rows_;  // GEMM-K; 0 for a thread past the last column
+    // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is
+    // 2^31.
+    static constexpr uint32 window_size = 1u << 30;
+
+    const char* base_;      // of the tile's first row and column
+    int32 row_bytes_;       // from one position to the next
+    int32 positions_;       // of an image
+    int64 wrap_;            // from the end of an image's plane to the same plane of the next image
+    int32 rows_left_;       // from the thread's first row on
+    int32 first_position_;  // of the tile's first row
+    int32 step_;            // positions from one tile to the next, without whole images
+    int64 step_bytes_;
+    int32 position_;  // of the thread's first row
+    uint32 offset_;   // and its distance from the base
+    uint32 column_[Copy::slices];
 };
 
 // A: dOut of one group.
-template <class Copy, bool ChannelsLast>
+template <class Copy, bool IsKMajor>
 struct OutputSource : PlaneSource<Copy> {
-    using PlaneSource<Copy>::PlaneSource;
+    CKGEN_DEVICE OutputSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
+                              int first_row, int first_column)
+        : PlaneSource<Copy>(thread, id,
+                            {args.out_image_bytes, args.out_row_bytes, args.out_channel_bytes, args.out_positions},
+                            base, args.k, args.m, first_row, first_column) {}
 };
 template <class Copy>
-struct OutputSource<Copy, true> : LinearSource<Copy> {
-    CKGEN_DEVICE OutputSource(int id, const BwdWeightArgs& args, const char* base, int first_row, int first_column)
+struct OutputSource<Copy, false> : LinearSource<Copy> {
+    CKGEN_DEVICE OutputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
+                              int first_row, int first_column)
         : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column, args.m) {}
 };
 

@@ -113,7 +113,7 @@ struct Tap {
 template <class Copy>
 struct RowTable {
     static constexpr int lanes = platform::kExchangeLanes;
-    static constexpr int tile_rows = Copy::slices * Copy::rows;
+    static constexpr int tile_rows = Copy::row_slices * Copy::rows;
     static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their padding marks fit a register
     static constexpr int tiles = max_of(1, group_lanes / tile_rows);
     static constexpr int tables = ceil_div(tile_rows, group_lanes);
@@ -124,13 +124,20 @@ struct RowTable {
     static CKGEN_HD constexpr int row_of_lane(int id, int table = 0) {
         const int entry = id % lanes % group_lanes + table * group_lanes;
         return entry / tile_rows * Copy::k_per_block + Copy::wave_row(id) +
-               entry / Copy::rows % Copy::slices * Copy::slice_rows + id % lanes / group_lanes * Copy::rows +
+               entry / Copy::rows % Copy::row_slices * Copy::slice_rows + id % lanes / group_lanes * Copy::rows +
                entry % Copy::rows;
     }
 };
 
-// ChannelsLast: channels are contiguous.
-template <class Copy, int NDim, bool ChannelsLast>
+// The order of columns: channels are faster than taps, which makes vectors of them if channels are contiguous in the
+// input. In a K-major operand columns may have any order, and take that of the weight.
+template <class D>
+struct ColumnOrder {
+    static constexpr bool k_major = D::b_k_major;
+    static constexpr bool taps_fastest = D::b_k_major && !D::c_channels_last;
+};
+
+template <class Copy, int NDim, class Order>
 class Im2colSource {
 public:
     // `base`: the group's first element.
@@ -138,8 +145,9 @@ public:
                               int first_row, int first_column)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
-          row_(args, first_row + Table::row_of_lane(id)), first_tap_number_(thread.uniform(first_column / args.c)),
-          first_tap_(args, first_tap_number_), lane_(Table::first_lane(id)) {
+          row_(args, first_row + Table::row_of_lane(id)),
+          first_tap_number_(first_tap_number(thread, args, first_column)), first_tap_(args, first_tap_number_),
+          lane_(Table::first_lane(id)) {
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             first_tap_.shift[d] = thread.uniform(first_tap_.shift[d]);
@@ -147,13 +155,11 @@ public:
         for(int table = 1; table < Table::tables; ++table)
             other(table).row = ImageCursor<NDim, uint32>(args, first_row + Table::row_of_lane(id, table));
         const int last_column = min_of(first_column + Copy::Layout::columns, args.n) - 1;
-        taps_ = thread.uniform(last_column / args.c) - first_tap_number_ + 1;
-        const int column = first_column + Copy::column_of(id);
-        tap_ = column / args.c;
-        const int channel = column - tap_ * args.c;
-        const int channel_bytes = ChannelsLast ? static_cast<int>(sizeof(typename Copy::T)) : args.in_channel_bytes;
-        column_offset_ = Tap<NDim>(args, tap_).offset(args) + static_cast<uint32>(channel * channel_bytes);
-        tap_ -= first_tap_number_;
+        taps_ = Order::taps_fastest ? min_of(args.n / args.c, last_column - first_column + 1)
+                                    : thread.uniform(last_column / args.c) - first_tap_number_ + 1;
+        CKGEN_UNROLL
+        for(int i = 0; i < Copy::thread_columns; ++i)
+            set_column(args, i, first_column + Copy::column_of(id, i));
         fill(thread, args);
         if constexpr(Table::ahead)
             gather(thread);
@@ -163,14 +169,17 @@ public:
         if constexpr(!Table::ahead)
             gather(thread);
         CKGEN_UNROLL
-        for(int slice = 0; slice < Copy::slices; ++slice)
+        for(int column = 0; column < Copy::thread_columns; ++column)
+            CKGEN_UNROLL
+        for(int slice = 0; slice < Copy::row_slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row) {
             const int i = slice * Copy::rows + row;
-            const uint32 padding = i < Table::group_lanes ? padding_ : other(i / Table::group_lanes).padding;
+            const uint32 padding =
+                i < Table::group_lanes ? padding_[column] : other(i / Table::group_lanes).padding[column];
             const uint32 mark = (padding << (31 - i % Table::group_lanes)) & platform::kInvalidOffset;
-            Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_) | mark, registers, slice,
-                        row);
+            Copy::fetch(thread, window_, (static_cast<uint32>(rows_[i]) + column_offset_[column]) | mark, registers,
+                        column + slice, row);
         }
     }
     CKGEN_DEVICE void advance(const platform::Thread& thread) {
@@ -184,7 +193,9 @@ public:
             fill(thread, args);
         } else {
             next_ += Table::tile_rows;
-            padding_ = Table::tile_rows < 32 ? padding_ >> Table::tile_rows % 32 : 0;
+            CKGEN_UNROLL
+            for(int column = 0; column < Copy::thread_columns; ++column)
+                padding_[column] = Table::tile_rows < 32 ? padding_[column] >> Table::tile_rows % 32 : 0;
         }
         if constexpr(Table::ahead)
             gather(thread);
@@ -196,10 +207,30 @@ private:
     // A lane's part of a table after the first. An array would cost registers.
     struct Entry {
         ImageCursor<NDim, uint32> row;
-        uint64 marks;
-        uint32 padding;
+        uint64 marks[Copy::thread_columns];
+        uint32 padding[Copy::thread_columns];
     };
     CKGEN_DEVICE Entry& other(int table) { return others_[table - 1]; }
+
+    static CKGEN_DEVICE int first_tap_number(const platform::Thread& thread, const BwdWeightArgs& args, int column) {
+        return thread.uniform(Order::taps_fastest ? column % (args.n / args.c) : column / args.c);
+    }
+
+    // Sets tap and channel of one of the thread's columns.
+    CKGEN_DEVICE void set_column(const BwdWeightArgs& args, int i, int column) {
+        const int taps = args.n / args.c;
+        const int outer = column / (Order::taps_fastest ? taps : args.c);
+        const int inner = column - outer * (Order::taps_fastest ? taps : args.c);
+        const int tap = Order::taps_fastest ? inner : outer;
+        const int channel = Order::taps_fastest ? outer : inner;
+        const int channel_bytes = Order::k_major ? args.in_channel_bytes : static_cast<int>(sizeof(typename Copy::T));
+        column_offset_[i] = Tap<NDim>(args, tap).offset(args) + static_cast<uint32>(channel * channel_bytes);
+        tap_[i] = tap - first_tap_number_;
+        if constexpr(Order::taps_fastest) {
+            tap_[i] += tap_[i] < 0 ? taps : 0;
+            tap_[i] = column < args.n ? tap_[i] : taps;  // none of the tile's taps
+        }
+    }
 
     // Gathers this thread's rows of the next tile from the lanes that hold them.
     CKGEN_DEVICE void gather(const platform::Thread& thread) {
@@ -229,28 +260,38 @@ private:
         for(int table = 1; table < Table::tables; ++table)
             other(table).row.offset -= static_cast<uint32>(skipped) - skipped_;
         skipped_ = static_cast<uint32>(skipped);
-        uint64 marks = ~uint64{0};  // after the last column: padding in every row
+        uint64 marks[Copy::thread_columns];
         CKGEN_UNROLL
-        for(int table = 1; table < Table::tables; ++table)
-            other(table).marks = marks;
+        for(int column = 0; column < Copy::thread_columns; ++column) {
+            marks[column] = ~uint64{0};  // after the last column: padding in every row
+            CKGEN_UNROLL
+            for(int table = 1; table < Table::tables; ++table)
+                other(table).marks[column] = ~uint64{0};
+        }
         Tap<NDim> tap = first_tap_;
         for(int i = 0; i < taps_; ++i) {
-            const uint64 padding = thread.ballot(tap.sees_padding(args, row_));
-            marks = i == tap_ ? padding : marks;
+            mark(i, thread.ballot(tap.sees_padding(args, row_)), marks);
             CKGEN_UNROLL
-            for(int table = 1; table < Table::tables; ++table) {
-                Entry& entry = other(table);
-                const uint64 its_padding = thread.ballot(tap.sees_padding(args, entry.row));
-                entry.marks = i == tap_ ? its_padding : entry.marks;
-            }
+            for(int table = 1; table < Table::tables; ++table)
+                mark(i, thread.ballot(tap.sees_padding(args, other(table).row)), other(table).marks);
             tap.advance(args);
         }
-        padding_ = static_cast<uint32>(marks >> lane_);
         CKGEN_UNROLL
-        for(int table = 1; table < Table::tables; ++table)
-            other(table).padding = static_cast<uint32>(other(table).marks >> lane_);
+        for(int column = 0; column < Copy::thread_columns; ++column) {
+            padding_[column] = static_cast<uint32>(marks[column] >> lane_);
+            CKGEN_UNROLL
+            for(int table = 1; table < Table::tables; ++table)
+                other(table).padding[column] = static_cast<uint32>(other(table).marks[column] >> lane_);
+        }
         next_ = 0;
         tiles_left_ = tiles_;
+    }
+
+    // Keeps the padding of tap i, counted from the first, for the columns that have it.
+    CKGEN_DEVICE void mark(int i, uint64 padding, uint64 (&marks)[Copy::thread_columns]) const {
+        CKGEN_UNROLL
+        for(int column = 0; column < Copy::thread_columns; ++column)
+            marks[column] = i == tap_[column] ? padding : marks[column];
     }
 
     const BwdWeightArgs& args_;
@@ -264,25 +305,35 @@ private:
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
-    int tap_;               // tap of this thread, counted from the first
-    int lane_;              // first lane of this thread's group
-    uint32 column_offset_;  // of this thread's tap and channel
+    int tap_[Copy::thread_columns];               // taps of this thread's columns, counted from the first
+    int lane_;                                    // first lane of this thread's group
+    uint32 column_offset_[Copy::thread_columns];  // of their taps and channels
 
-    uint32 padding_ = 0;            // bit i: this thread's tap sees padding in its row i, counted from the next tile
-    int next_ = 0;                  // rows per thread before those of the next tile
-    int32 rows_[Table::tile_rows];  // entries of the next tile
+    // Bit i: a column's tap sees padding in its row i, counted from the next tile.
+    uint32 padding_[Copy::thread_columns] = {};
+    int next_ = 0;                                // rows per thread before those of the next tile
+    int32 rows_[Table::tile_rows];                // entries of the next tile
     Entry others_[max_of(1, Table::tables - 1)];  // tables after the first
 };
 
-template <class Copy, int NDim, ConvSpec Spec, bool ChannelsLast>
-struct InputSource : Im2colSource<Copy, NDim, ChannelsLast> {
-    using Im2colSource<Copy, NDim, ChannelsLast>::Im2colSource;
+// B: In of one group.
+template <class Copy, int NDim, ConvSpec Spec, class Order, bool IsKMajor = Order::k_major>
+struct InputSource : Im2colSource<Copy, NDim, Order> {
+    using Im2colSource<Copy, NDim, Order>::Im2colSource;
 };
-template <class Copy, int NDim>
-struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, true> : LinearSource<Copy> {
+template <class Copy, int NDim, class Order>
+struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, Order, false> : LinearSource<Copy> {
     CKGEN_DEVICE InputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
                              int first_row, int first_column)
         : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column, args.n) {}
+};
+template <class Copy, int NDim, class Order>
+struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, Order, true> : PlaneSource<Copy> {
+    CKGEN_DEVICE InputSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
+                             int first_row, int first_column)
+        : PlaneSource<Copy>(thread, id,
+                            {args.in_image_bytes, args.in_row_bytes, args.in_channel_bytes, args.out_positions}, base,
+                            args.k, args.n, first_row, first_column) {}
 };
 
 }  // namespace ckgen::conv

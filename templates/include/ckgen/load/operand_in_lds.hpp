@@ -1,28 +1,31 @@
-// Ways to bring an operand that is contiguous along columns in global memory to LDS, and its layout there.
+// Ways to bring an operand to LDS, and its layout there.
 #pragma once
 
 #include "ckgen/block/direct_copy.hpp"
+#include "ckgen/block/slot_copy.hpp"
 #include "ckgen/block/tile_copy.hpp"
 
 namespace ckgen::conv {
 
-// Slots: each slot has elements of one column; threads transpose in registers. Rows: row-major, where LDS reads can
-// transpose 16-bit elements. Direct: row-major through direct-to-LDS loads, which need 16 bytes per lane for every
-// operand.
-enum class TileWay { Slots, Rows, Direct };
+// KMajor: the operand is contiguous along GEMM-K in global memory, as slots are. In the other ways it is contiguous
+// along columns. Slots: each slot has elements of one column; threads transpose in registers. Rows: row-major, where
+// LDS reads can transpose 16-bit elements. Direct: row-major through direct-to-LDS loads, which need 16 bytes per lane
+// for every operand.
+enum class TileWay { Slots, Rows, Direct, KMajor };
 
 // The columns of a row are permuted in groups of 32 (LdsRows).
 template <int Columns>
 inline constexpr bool kMovableColumns = Columns % 32 == 0;
 
-template <class D, int Columns, int Vector>
+template <class D, int Columns, int Vector, bool IsKMajor = false>
 inline constexpr TileWay kTileWay =
-    platform::kTransposingLds && D::compute_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
-                                                                                                  : TileWay::Slots;
+    IsKMajor                                                                                        ? TileWay::KMajor
+    : platform::kTransposingLds && D::compute_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
+                                                                                                    : TileWay::Slots;
 
-template <class D, int Columns, int Vector, int Pad>
+template <class D, int Columns, int Vector, int Pad, bool IsKMajor>
 inline constexpr bool kDirectOperand =
-    platform::kDirectLds && D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && Pad == 0 &&
+    platform::kDirectLds && !IsKMajor && D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && Pad == 0 &&
     kMovableColumns<Columns>&& D::copy_threads* Vector / Columns % 4 == 0;
 
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute,
@@ -40,6 +43,12 @@ template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, 
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::Direct> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
     using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::KMajor> {
+    using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
+    using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices,
+                                 D::copy_threads, Compute>;
 };
 
 }  // namespace ckgen::conv

@@ -12,12 +12,12 @@ struct Pointwise {
     bool possible = true;
     int64 stride = 0;  // elements from one position to the next
 
-    // `lengths`: those of a tensor without broadcast.
-    Pointwise(const Tensor& tensor, const std::array<int64, 6>& lengths, int ndim) {
+    // `lengths`: those of a tensor without broadcast. `order`: that of the instance's tensors.
+    Pointwise(const Tensor& tensor, const std::array<int64, 6>& lengths, int ndim, const MemoryOrder& order) {
         int64 inner = 1;
         bool first = true;
         for(int index : {5, 4, 3, 1}) {
-            if(index > 2 + ndim || lengths[index] == 1)
+            if(index > 2 + ndim || lengths[index] == 1 || (index == 1 && !joins_images(order, ndim)))
                 continue;
             if(first)
                 stride = tensor.strides[index];
@@ -25,6 +25,11 @@ struct Pointwise {
             inner *= lengths[index];
             first = false;
         }
+    }
+
+    // True if positions of all images make one dimension; else those of each image make one.
+    static bool joins_images(const MemoryOrder& order, int ndim) {
+        return channels_last(order.in, ndim) && channels_last(order.out, ndim);
     }
 };
 
@@ -39,7 +44,7 @@ int64 most_taps(const BwdDataArgs& a, int ndim);
 
 // Checks D tensors and scalars against the function.
 std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in);
-BwdDataTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d, bool pointwise);
+BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const DTensor& d);
 
 // With TMA: number of channels of a tap per tile of GEMM-K: 64, or a smaller multiple of 16 that fits K better. With
 // several groups it divides K, because the channels of the next group follow those of a group.

@@ -131,6 +131,11 @@ public:
     // The compiler moves no instruction across this. interleave() must be between two such calls: it ignores barriers
     // and has moved LDS reads across one.
     CKGEN_DEVICE void schedule_boundary() const { __builtin_amdgcn_sched_barrier(0); }
+    // This wave's priority among the waves of its SIMD, 0 to 3.
+    template <int Priority>
+    CKGEN_DEVICE void priority() const {
+        __builtin_amdgcn_s_setprio(Priority);
+    }
     // Requests an order of the preceding instructions: the LDS reads of the first step, then the reads of each further
     // step between the matrix instructions of the step before it. clang before 16 keeps its own order.
     template <int Steps, int Reads, int Matrix>

@@ -1,9 +1,14 @@
-// The name of the current device, and its features. Other platforms than AMD GPUs compute like a gfx90a.
+// The name of the current device, and its features. Other platforms than AMD GPUs compute like a gfx90a, or like the
+// architecture CKGEN_HOST_DEVICE_NAME, so that programs which ask for another one run there too.
 #pragma once
 
 #include <string>
 
 #include "ck/ck.hpp"
+
+#ifndef CKGEN_HOST_DEVICE_NAME
+#define CKGEN_HOST_DEVICE_NAME "gfx90a"
+#endif
 
 namespace ck {
 
@@ -16,7 +21,7 @@ inline std::string get_device_name() {
     const std::string name = properties.gcnArchName;
     return name.substr(0, name.find(':'));
 #else
-    return "gfx90a";
+    return CKGEN_HOST_DEVICE_NAME;
 #endif
 }
 

@@ -16,6 +16,23 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
+
+#if !CKGEN_DEVICE_PASS
+    // CK's class with pipelines prints GEMM-K of the tile itself, and the pipeline after the widths.
+    template <class D, class Numbers>
+    static std::string type_string(const char* suffix) {
+        if(D::pipeline_version == 0)
+            return BwdWeightFamily::type_string<D, Numbers>(suffix);
+        std::string text = tensor_operation::device::type_string(
+            std::string("DeviceGroupedConvBwdWeight") + suffix + "V3",
+            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
+            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
+             D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
+        text.back() = ',';
+        return text + " BlkGemmPipelineScheduler: " + (D::interwave ? "Interwave" : "Intrawave") +
+               ", BlkGemmPipelineVersion: v" + std::to_string(D::pipeline_version) + ">";
+    }
+#endif
 };
 
 struct BwdWeightWavelet : MfmaFamily<BwdWeightFamily> {

@@ -1,4 +1,5 @@
-// The convolutions that a backward-weight kernel is restricted to. Instances are Default or Filter1x1Stride1Pad0.
+// The convolutions that a backward-weight kernel is restricted to. Instances are Default or Filter1x1Stride1Pad0; class
+// templates take the others too: filter 1 without padding, and an odd number of input channels.
 #pragma once
 
 #include "ck/ck.hpp"
@@ -13,6 +14,10 @@ inline std::string getConvBackwardWeightSpecializationString(ConvolutionBackward
         return "Default";
     case ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0:
         return "Filter1x1Stride1Pad0";
+    case ConvolutionBackwardWeightSpecialization::Filter1x1Pad0:
+        return "Filter1x1Pad0";
+    case ConvolutionBackwardWeightSpecialization::OddC:
+        return "OddC";
     default:
         return "Unrecognized specialization";
     }

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
 #include "ck/ck.hpp"
+#include "ck/host_utility/device_prop.hpp"
 #include "ck/tensor_operation/gpu/device/impl/data_types.hpp"
+#include "ck/tensor_operation/gpu/device/impl/pipelines.hpp"
 #include "ck/utility/sequence.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/op/device_base.hpp"
@@ -69,6 +72,22 @@ struct AccumulatorOf<void> {
     using type = void;
 };
 
+// The types of CK's class template: of the tensors, of the sums and of the operands, with the data type set that has
+// them.
+template <class InData, class WeiData, class OutData, class Sums, class OperandA, class OperandB = OperandA>
+struct Types {
+    using In = InData;
+    using Wei = WeiData;
+    using Out = OutData;
+    using ComputeA = OperandA;
+    using ComputeB = OperandB;
+    using DataType = data_type_of<In, Wei, Out, ComputeA, ComputeB>;
+    static_assert(!std::is_void_v<DataType>,
+                  "no data type of ckgen has these types of tensors and operands: docs/support.md lists them");
+    static_assert(std::is_same_v<Sums, typename AccumulatorOf<DataType>::type>,
+                  "ckgen accumulates in f32, products of int8 in i32");
+};
+
 template <index_t NDim, class In, class Wei, class Out>
 struct LayoutOf {
     using type = layout::Triple<NDim, In, Wei, Out>;
@@ -85,7 +104,7 @@ constexpr index_t narrowed(index_t vector, index_t elements, index_t bytes) {
 // on its way to LDS, as B always is.
 template <index_t BlockSize, index_t MPerBlock, index_t NPerBlock, index_t KPerBlock, index_t MPerXdl, index_t NPerXdl,
           index_t AVector, index_t BVector, index_t CVector, index_t Stages, bool Pointwise, bool ATransposed,
-          index_t Bytes>
+          index_t Bytes, index_t Pipeline = 0, bool Interwave = false>
 struct Tile {
     static_assert(BlockSize % 64 == 0, "BlockSize is a whole number of waves of 64 threads");
     static_assert(MPerXdl == NPerXdl, "ckgen's matrix atoms are square: MPerXdl and NPerXdl must be equal");
@@ -94,12 +113,42 @@ struct Tile {
     static constexpr int m_per_xdl = MPerXdl, load_waves = 0, math_waves = BlockSize / 64, stages = Stages;
     static constexpr int a_vector = ATransposed ? narrowed(AVector, MPerBlock* KPerBlock / BlockSize, Bytes) : AVector;
     static constexpr int b_vector = narrowed(BVector, NPerBlock* KPerBlock / BlockSize, Bytes), c_vector = CVector;
-    static constexpr bool generic = false;
+    static constexpr int pipeline_version = Pipeline;
+    static constexpr bool interwave = Interwave, generic = false;
+};
+
+// The side of the square atoms that divide a tile, where CK's arguments do not give it: 32 if all waves get whole ones.
+constexpr index_t atom_of(index_t m, index_t n, index_t block_size) {
+    const index_t waves = block_size / 64;
+    return m % 32 == 0 && n % 32 == 0 && m / 32 * (n / 32) % waves == 0 && m * n / waves >= 32 * 32 ? 32 : 16;
+}
+
+// CK's type string: a name and values in angle brackets.
+template <class First, class... Values>
+std::string type_string(const char* name, const First& first, const Values&... values) {
+    std::ostringstream text;
+    text << name << '<' << first;
+    ((text << ", " << values), ...);
+    text << '>';
+    return text.str();
+}
+
+// The number of elements in a piece of a tile whose lengths are in a Sequence.
+template <class Lengths>
+struct Elements;
+template <index_t... Lengths>
+struct Elements<Sequence<Lengths...>> {
+    static constexpr index_t value = (1 * ... * Lengths);
+};
+
+struct NoLimits {
+    static std::string reason(const tensor_operation::device::BaseArgument*) { return {}; }
 };
 
 // An operator with CK's functions that pass arguments and invokers by value. Make::make() returns the operator
-// that does the work; the virtual MakeArgumentPointer is left to the class.
-template <class Interface, class Make>
+// that does the work; the virtual MakeArgumentPointer is left to the class. Limits::reason(argument) says why CK's
+// class refuses an argument that the kernel would take, or is empty.
+template <class Interface, class Make, class Limits = NoLimits>
 class Operator : public Interface {
     using BaseArgument = tensor_operation::device::BaseArgument;
 
@@ -134,12 +183,8 @@ public:
     }
 
     using Interface::IsSupportedArgument;
-    static bool IsSupportedArgument(const Argument& argument) {
-        return planned().IsSupportedArgument(planned_of(&argument));
-    }
-    std::string GetUnsupportedReason(const BaseArgument* argument) const override {
-        return planned().GetUnsupportedReason(planned_of(argument));
-    }
+    static bool IsSupportedArgument(const Argument& argument) { return reason(&argument).empty(); }
+    std::string GetUnsupportedReason(const BaseArgument* argument) const override { return reason(argument); }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return planned().GetWorkSpaceSize(planned_of(argument));
     }
@@ -147,6 +192,11 @@ public:
     std::string GetIdentity() const override { return planned().GetIdentity(); }
 
 private:
+    static std::string reason(const BaseArgument* argument) {
+        const BaseArgument* const given = planned_of(argument);
+        const std::string refused = Limits::reason(given);
+        return refused.empty() ? planned().GetUnsupportedReason(given) : refused;
+    }
     static const BaseArgument* planned_of(const BaseArgument* argument) {
         const auto* own = dynamic_cast<const Argument*>(argument);
         if(own == nullptr)

@@ -20,7 +20,9 @@ struct BwdWeight {
     static constexpr const char* name = "grouped_conv_bwd_weight";
     static constexpr const char* words = "grouped convolution backward weight";
     static constexpr Roles roles{TensorName::out, TensorName::in, TensorName::wei};
-    static constexpr bool a_k_major = false;  // where channels come last, A is contiguous along GEMM-K
+    // True if A or B with this layout is contiguous along GEMM-K.
+    template <class Tag>
+    static constexpr bool k_major = Tag::fastest == 'N' || Tag::fastest == 'D' || Tag::fastest == 'H' || Tag::fastest == 'W';
     // The tensors' layouts.
     template <class Layout>
     using A = typename Layout::Out;
@@ -38,7 +40,9 @@ struct BwdData {
     static constexpr const char* name = "grouped_conv_bwd_data";
     static constexpr const char* words = "grouped convolution backward data";
     static constexpr Roles roles{TensorName::out, TensorName::wei, TensorName::in};
-    static constexpr bool a_k_major = true;  // where channels come last, A is contiguous along GEMM-K
+    // True if A or B with this layout is contiguous along GEMM-K.
+    template <class Tag>
+    static constexpr bool k_major = Tag::fastest == 'K';
     // The tensors' layouts.
     template <class Layout>
     using A = typename Layout::Out;

@@ -1,0 +1,126 @@
+"""Time training steps of whole models on a GPU, stock PyTorch against ckgen.torch.enable, and compare the gradients.
+
+python bench/torch_models.py LIBRARY MODEL:BATCH... [--type bf16|f32|tf32] [--format channels_last|contiguous]
+
+A model is one of timm, or with `tv:` before its name one of torchvision. One line of JSON per model: the median step of
+both in ms (rounds of five steps that alternate), the host's part, the seconds of the first step, which times the
+candidates, and the relative difference of the parameters' gradients (median and worst; worst ones are of parameters
+whose gradient is zero but for rounding, such as biases before batch normalisation).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout's ckgen, installed or not
+
+import torch
+
+import ckgen.torch as ct
+
+ROUNDS, STEPS = 3, 5
+
+
+def make(name: str) -> Any:
+    """The model without its random parts, so that two steps agree."""
+    if name.startswith("tv:"):
+        model: Any = getattr(importlib.import_module("torchvision.models"), name[3:])(weights=None)
+    else:
+        model = importlib.import_module("timm").create_model(name, num_classes=100)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        if hasattr(module, "drop_prob"):
+            module.drop_prob = 0.0
+        if "Stochastic" in type(module).__name__:
+            module.p = 0.0
+    return model.cuda().train()
+
+
+def step(model: Any, images: Any, half: bool) -> None:
+    model.zero_grad(set_to_none=True)
+    with torch.autocast("cuda", torch.bfloat16, enabled=half):
+        out = model(images)
+    out = out["out"] if isinstance(out, dict) else out
+    out.float().square().mean().backward()
+
+
+def timed(model: Any, images: Any, half: bool, steps: int) -> list[tuple[float, float]]:
+    """Milliseconds of each step, and of the host in it."""
+    found = []
+    for _ in range(steps):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        step(model, images, half)
+        host = time.perf_counter()
+        torch.cuda.synchronize()
+        found.append(((time.perf_counter() - begin) * 1e3, (host - begin) * 1e3))
+    return found
+
+
+def gradients(model: Any) -> list[Any]:
+    return [parameter.grad.float().clone() for parameter in model.parameters() if parameter.grad is not None]
+
+
+def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: str) -> dict[str, Any]:
+    torch.backends.cudnn.allow_tf32, half = kind == "tf32", kind == "bf16"
+    model, images = make(name), torch.randn(batch, 3, 224, 224, device="cuda")
+    if last:
+        model, images = model.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
+    step(model, images, half)
+    known, begin = gradients(model), time.perf_counter()
+    enabled = ct.enable(library, cache=cache)
+    step(model, images, half)
+    found, first = gradients(model), time.perf_counter() - begin
+    enabled.end()
+    apart = [((a - b).norm() / a.norm()).item() for a, b in zip(known, found, strict=True) if a.norm() > 1e-8]
+    stock, ours = [], []
+    timed(model, images, half, 2)
+    for _ in range(ROUNDS):
+        stock += timed(model, images, half, STEPS)
+        with enabled:
+            timed(model, images, half, 1)
+            ours += timed(model, images, half, STEPS)
+    times = [[round(statistics.median(column), 2) for column in zip(*rows, strict=True)] for rows in (stock, ours)]
+    return {
+        "model": name,
+        "batch": batch,
+        "type": kind,
+        "format": "channels_last" if last else "contiguous",
+        "stock_ms": times[0][0],
+        "enabled_ms": times[1][0],
+        "ratio": round(times[0][0] / times[1][0], 3),
+        "host_ms": [times[0][1], times[1][1]],
+        "first_step_s": round(first, 1),
+        "gradients_apart": [statistics.median(apart), max(apart)],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library")
+    parser.add_argument("models", nargs="+", metavar="MODEL:BATCH")
+    parser.add_argument("--type", default="bf16", choices=("bf16", "f32", "tf32"))
+    parser.add_argument("--format", default="channels_last", choices=("channels_last", "contiguous"))
+    parser.add_argument("--cache", default=None, help="folder of the timed choices; default: a temporary one")
+    given = parser.parse_args()
+    torch.backends.cudnn.benchmark = True
+    with tempfile.TemporaryDirectory() as folder:
+        for item in given.models:
+            name, batch = item.rsplit(":", 1)
+            last, cache = given.format == "channels_last", given.cache or folder
+            print(json.dumps(measure(given.library, name, int(batch), given.type, last, cache)), flush=True)
+            torch.cuda.empty_cache()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

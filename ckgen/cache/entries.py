@@ -1,0 +1,143 @@
+"""Entries of the user's cache: folders of built files, found by spec, compiler and device.
+
+    cache = Cache(cache_dir() / BUILT)
+    path = cache.get(Key(spec_digest, compiler, device), fill)     # calls fill(folder) if there is no such entry
+
+An entry is whole or absent: it is filled under another name and then renamed. Two processes that ask for the same entry
+fill it once, because the second waits for the first. A new version of ckgen has new entries.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ckgen import __version__
+from ckgen.errors import CkgenError, Diagnostic
+
+BUILT = "built"  # the folder of the entries, below ckgen.paths.cache_dir()
+_RECORD, _LOCKS, _PART = "entry.json", "locks", ".part-"
+_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The origin of an entry: the SHA-256 of the spec's text (or of whatever describes the contents), the compiler
+    with its version, and the device's architecture (`host`, `gfx942`, `sm_90a`)."""
+
+    spec_digest: str
+    compiler: str
+    device: str
+    tool_version: str = __version__
+
+    @property
+    def name(self) -> str:
+        """The name of the entry's folder."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry: its folder, its size in bytes, and when it was last used (seconds since 1970)."""
+
+    key: Key
+    path: Path
+    size: int
+    used: float
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Another folder of the user's cache, as the choices that `ckgen.torch` measured: its files and their bytes."""
+
+    path: Path
+    files: int
+    size: int
+
+
+def rooms(folder: Path) -> list[Room]:
+    """The folders of the user's cache beside the built files, by name."""
+    others = [path for path in sorted(folder.glob("*")) if path.is_dir() and path.name != BUILT]
+    return [Room(path, sum(file.is_file() for file in path.rglob("*")), _size(path)) for path in others]
+
+
+class Cache:
+    """The entries below one folder, which need not exist."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, key: Key) -> Path | None:
+        """The folder of an entry, None if there is none. Marks the entry as used."""
+        path = self.folder / key.name
+        if not (path / _RECORD).is_file():
+            return None
+        with suppress(OSError):  # a cache that this user may only read
+            os.utime(path / _RECORD)
+        return path
+
+    def get(self, key: Key, fill: Callable[[Path], None]) -> Path:
+        """The folder of an entry; if there is none, `fill` gets an empty folder to fill. If it raises, nothing is
+        kept. CkgenError if the cache cannot be written."""
+        found = self.find(key)
+        if found is not None:
+            return found
+        with _os_errors(self.folder), self._lock(key):
+            return self.find(key) or self._fill(key, fill)
+
+    def entries(self) -> list[Entry]:
+        """All entries, the last used one first. Other folders are left out."""
+        found = []
+        for record in sorted(self.folder.glob(f"*/{_RECORD}")):
+            with suppress(OSError, ValueError, TypeError):
+                key = Key(**json.loads(record.read_text(encoding="utf-8")))
+                found.append(Entry(key, record.parent, _size(record.parent), record.stat().st_mtime))
+        return sorted(found, key=lambda entry: -entry.used)
+
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry, and what a killed run left of it."""
+        with _os_errors(self.folder), self._lock(entry.key):
+            (entry.path / _RECORD).unlink(missing_ok=True)  # first: without it the folder is not an entry
+            shutil.rmtree(entry.path, ignore_errors=True)
+
+    def _fill(self, key: Key, fill: Callable[[Path], None]) -> Path:
+        part, path = self.folder / (_PART + key.name), self.folder / key.name
+        for remains in (part, path):  # of a killed run; the lock is ours
+            shutil.rmtree(remains, ignore_errors=True)
+        part.mkdir()
+        try:
+            fill(part)
+            (part / _RECORD).write_text(json.dumps(asdict(key), indent=2) + "\n", encoding="utf-8")
+            part.rename(path)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return path
+
+    @contextmanager
+    def _lock(self, key: Key) -> Iterator[None]:
+        locks = self.folder / _LOCKS
+        locks.mkdir(parents=True, exist_ok=True)
+        with (locks / key.name).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def _os_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot write the cache {folder}: {error.strerror or error}"
+        raise CkgenError([Diagnostic(None, "cache", message, "name another folder in XDG_CACHE_HOME")]) from error

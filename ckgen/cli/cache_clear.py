@@ -1,0 +1,46 @@
+"""ckgen cache clear: empty the user's cache, or a part of it."""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from ckgen.cli.common import console
+from ckgen.errors import CkgenError, Diagnostic
+
+
+@click.command("cache clear", short_help="Empty the user's cache, or remove some entries.")
+@click.argument("names", nargs=-1, metavar="[ENTRY]...")
+@click.option("--old", is_flag=True, help="Only the entries of other versions of ckgen.")
+def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
+    """Remove entries of the cache: those named (the first characters do), or all. They are made again when needed.
+
+    ENTRY may also be another folder of the cache, as `choices`.
+
+    \b
+    Examples:
+      ckgen cache clear
+      ckgen cache clear choices
+      ckgen cache clear --old
+    """
+    from ckgen import __version__
+    from ckgen.cache.entries import BUILT, Cache, rooms
+    from ckgen.paths import cache_dir
+
+    cache, others = Cache(cache_dir() / BUILT), rooms(cache_dir())
+    every = cache.entries()
+    known = [*(entry.path.name for entry in every), *(room.path.name for room in others)]
+    unknown = [name for name in names if not any(other.startswith(name) for other in known)]
+    if unknown:
+        raise CkgenError([Diagnostic(None, "cache", f"the cache has no entry {unknown[0]!r}", "see: ckgen cache list")])
+    chosen = [entry for entry in every if not names or entry.path.name.startswith(names)]
+    chosen = [entry for entry in chosen if not old or entry.key.tool_version != __version__]
+    folders = [room for room in others if not old and (not names or room.path.name in names)]
+    for entry in chosen:
+        cache.remove(entry)
+    for room in folders:
+        shutil.rmtree(room.path)
+    removed, all_of = len(chosen) + len(folders), len(every) + len(others)
+    console.say(f"{cache_dir()}: removed {removed} of {all_of} entries and folders")
+    return 0

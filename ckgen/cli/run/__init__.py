@@ -1,0 +1,1 @@
+"""Parameters and implementation of the commands that are too long for one module."""

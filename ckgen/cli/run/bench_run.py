@@ -1,0 +1,136 @@
+"""Implementation of `ckgen bench`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ckgen.bench.claim import claimed
+from ckgen.bench.job import Job, Settings
+from ckgen.bench.origin import make_origin, spec_digest
+from ckgen.bench.plan import SPLIT_KS, make_jobs
+from ckgen.bench.runner import BenchRun, Limits, failures
+from ckgen.bench.store import ResultRow, Store
+from ckgen.cli.common import console
+from ckgen.cli.common.inline import divided, problems_of
+from ckgen.cli.common.options import asked_for
+from ckgen.cli.common.selection import Selection
+from ckgen.cli.common.shape_table import show_shapes
+from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
+from ckgen.cli.run.bench_options import BenchOptions
+from ckgen.errors import CkgenError, Diagnostic
+from ckgen.generate.manifest import Manifest, load_manifest
+from ckgen.instance.filters import filtered
+from ckgen.library.library import Library
+from ckgen.problems.choice import chosen, sample
+from ckgen.problems.sets import NamedProblem
+from ckgen.report.summary import Summary, summarise
+
+
+def bench(options: BenchOptions) -> int:
+    """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
+    path, manifest = _library(options)
+    library = Library(path)
+    if options.library is not None and _platform_given() and library.platform != options.platform:
+        message = f"{path} is for platform {library.platform}, not {options.platform}"
+        raise CkgenError([Diagnostic(None, "platform", message, "leave --platform out")])
+    least, most = options.samples
+    settings = Settings(min_samples=least, max_samples=most, sample_ms=options.sample_ms, cache=options.cache)
+    options.store.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        claimed(options.store),
+        Store(options.store) as store,
+        BenchRun(path, settings, store, Limits(options.job_seconds)) as run,
+    ):
+        machine, references = run.machine()
+        jobs = _jobs(options, library, manifest, () if options.no_reference else references)
+        origin = make_origin(
+            path,
+            settings,
+            machine,
+            library_platform=library.platform,
+            spec_digest=spec_digest(manifest, library.names),
+            commit=options.commit,
+        )
+        rows: list[ResultRow] = []
+        with console.progress("bench", len(jobs)) as step:
+            for row in run.measure(jobs, origin, again=options.again):
+                rows.append(row)
+                step(row.problem_name)
+        rows = [*run.stored, *rows]
+        ceilings = [store.runs()[number].ceilings for number in {row.run_id for row in rows}]
+        _show(options, summarise(origin, ceilings, rows), run)
+    return 1 if failures(rows) else 0
+
+
+def _platform_given() -> bool:
+    """True if the command line names a platform; the option's default says nothing about a given library."""
+    context = click.get_current_context()
+    return context.get_parameter_source("platform") is click.core.ParameterSource.COMMANDLINE
+
+
+def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
+    """The library to measure, and its tree's manifest if the tree exists."""
+    if options.library is not None:
+        refuse_archs(options.library, options.archs)
+        tree = options.tree or options.library.absolute().parent.parent / "tree"
+        return options.library, load_manifest(tree)
+    selection = Selection(options.spec, options.set_name, (), options.out)
+    asked = asked_for(click.get_current_context(), ("spec", "set_name"))
+    place = workplace(selection, chosen=asked, platform=options.platform, archs=options.archs)
+    path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
+    return path, load_manifest(place.tree)
+
+
+def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, references: Sequence[str]) -> list[Job]:
+    sets: dict[str, list[str]] = {}
+    for record in manifest.instances if manifest else ():
+        for name in record.sets:
+            sets.setdefault(name, []).append(record.name)
+    filters, texts = divided(options.filters)
+    instances = filtered(library.instances, filters, sets=sets)
+    names = [instance.name for instance in instances]
+    problems = [_fitted(options, problem) for problem in _problems(options, texts)]
+    jobs = make_jobs(library, problems, names=names, split_ks=_split_ks(options.split_ks), references=references)
+    if not jobs:
+        message = f"none of {len(instances)} instances takes any of {len(problems)} problems"
+        raise CkgenError([Diagnostic(None, "empty-selection", message, "choose other --problems or FILTERs")])
+    return jobs
+
+
+def _problems(options: BenchOptions, texts: Sequence[str]) -> tuple[NamedProblem, ...]:
+    kept = chosen(problems_of(texts, options.problems), options.terms)
+    return kept if options.sample is None else sample(kept, *options.sample)
+
+
+def _fitted(options: BenchOptions, problem: NamedProblem) -> NamedProblem:
+    resized = problem if options.batch is None else problem.with_batch(options.batch)
+    return resized if options.max_macs is None else resized.fitted(options.max_macs)
+
+
+def _split_ks(texts: Sequence[str]) -> tuple[int, ...]:
+    words = [word for text in texts for word in text.split(",")]
+    try:
+        numbers = tuple(int(word) for word in words)
+    except ValueError:
+        raise click.BadParameter(f"{','.join(words)!r} is not N[,N...]", param_hint="--split-k") from None
+    if any(number < -1 or number == 0 for number in numbers):
+        raise click.BadParameter("a factor is -1 (the library chooses) or at least 1", param_hint="--split-k")
+    return numbers or SPLIT_KS
+
+
+def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:
+    if options.as_json:
+        console.say_json([asdict(row) for row in summary.rows])
+    else:
+        show_shapes(summary)
+    for row in failures(summary.rows):
+        factor = f" split_k {row.split_k}" if row.split_k is not None else ""
+        console.warn(f"{row.verdict}: {row.name} on {row.problem_name}{factor}: {row.message}")
+    if run.left:
+        console.warn(f"{len(run.left)} rows were left out after crashes; run the same command to continue")
+    measured = len(summary.rows) - len(run.stored)
+    console.note(f"{measured} rows measured, {len(run.stored)} were already in {options.store}")

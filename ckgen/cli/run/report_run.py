@@ -1,0 +1,65 @@
+"""Implementation of `ckgen report`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ckgen.bench.store import Origin, Store
+from ckgen.cli.common import console
+from ckgen.cli.common.files import write_new
+from ckgen.cli.common.shape_table import show_shapes
+from ckgen.report.summary import load_summary
+
+SUFFIXES = (".html", ".csv")
+
+
+def report(
+    store_path: Path, outs: Sequence[Path], run: int | None, code: Path | None, as_json: bool, against: str | None
+) -> int:
+    """Write each file of ``outs`` in the format of its suffix; ``code`` is a table of machine code for the page, and
+    ``against`` a run that the page compares with."""
+    from ckgen.machine_code.table import read_table
+    from ckgen.report.compare import compare, load_run
+    from ckgen.report.export import to_csv
+    from ckgen.report.page import render_report
+
+    for out in outs:
+        if out.suffix not in SUFFIXES:
+            raise click.BadParameter(f"{out} does not end in {', '.join(SUFFIXES)}", param_hint="--out")
+    table = None if code is None else read_table(code)
+    with Store(store_path, create=False) as store:
+        summary = load_summary(store, run)
+        beside = None if against is None else compare(load_run(against, store_path), summary)
+        for out in outs:
+            html = out.suffix == ".html"
+            out.parent.mkdir(parents=True, exist_ok=True)
+            text = render_report(summary, table, beside) if html else to_csv(summary, store.runs())
+            write_new(out, text, replace=True)
+            console.note(f"wrote {out}")
+    if as_json:
+        console.say_json([asdict(total) for total in summary.totals])
+    else:
+        show_shapes(summary)
+    return 0
+
+
+def list_stored_runs(store_path: Path, as_json: bool) -> int:
+    """Print the runs of a store, oldest first."""
+    with Store(store_path, create=False) as store:
+        runs = store.runs()
+        counts = {number: len(store.rows([number])) for number in runs}
+    if as_json:
+        console.say_json([{"run": n, "rows": counts[n], **asdict(origin)} for n, origin in runs.items()])
+        return 0
+    headers = ("run", "started", "device", "platform", "commit", "library", "rows")
+    rows = [(number, *_run_cells(origin), counts[number]) for number, origin in runs.items()]
+    console.show_table(headers, rows, right=("run", "rows"))
+    return 0
+
+
+def _run_cells(origin: Origin) -> tuple[str, ...]:
+    return origin.started, origin.device, origin.platform, origin.commit_id[:12], origin.library_digest[:12]

@@ -1,0 +1,194 @@
+"""One convolution on emulated AMD machine code: the same launch as the library's, and its result against float64."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ckgen.build.cmake import compile_device_only
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode
+from ckgen.conv.layout import TensorName, to_physical
+from ckgen.conv.problem import ConvProblem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.d_tensors import d_slots, fuse, scalar_values
+from ckgen.library.library import Library
+from ckgen.machine_code.emulator.code_object import CodeObject
+from ckgen.machine_code.emulator.decode import FAMILIES
+from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
+from ckgen.operations.operation import OPERATIONS
+from ckgen.verify.run_tensors import Data
+
+ARCHS = tuple(FAMILIES)
+POISON = b"\xfd\xff"  # NaN in every type that has one, alone or doubled
+# Line tables for the reports; they do not change the code.
+_DEBUG = ("-gline-tables-only",)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of a run: the element closest to its tolerance or furthest beyond it, the split-K factor that was used,
+    and the wave instructions that ran."""
+
+    error: float
+    tolerance: float
+    split_k: int
+    instructions: int
+
+    @property
+    def ok(self) -> bool:
+        """True if every element is within its tolerance (NaN is not)."""
+        return self.error <= self.tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of an instance: its kernels' code, its arrays and how they run."""
+
+    code: CodeObject
+    memory: Memory
+    schedule: Schedule
+    arguments: bytes
+
+
+class Machine:
+    """Runs instances of a generated tree as machine code of one architecture.
+
+    `library` is the host library of the same tree: it plans the launches. `folder` keeps code objects and compiled
+    handlers. Threads may share a machine.
+    """
+
+    def __init__(self, library: Library, tree: Path, arch: str, folder: Path) -> None:
+        self.library, self.tree, self.arch, self._folder = library, tree, arch, folder
+        self._emulator = Emulator(folder / "handlers")
+        self._lock = threading.Lock()
+        self._prepared: dict[tuple[int, str], tuple[CodeObject, Prepared]] = {}
+        self._threads = _launch_threads(tree)
+        self._reducer: CodeObject | None = None
+
+    def compile(self, source: Path) -> CodeObject:
+        """The code object of one source of the tree."""
+        target = self._folder / self.arch / f"{source.stem}.co"
+        made = compile_device_only(source, self.arch, target, include=[self.tree / "include"], extra=_DEBUG)
+        return CodeObject.read(made.path)
+
+    def code_of(self, name: str) -> CodeObject:
+        """The code object of an instance."""
+        return self.compile(next(self.tree.rglob(f"{name}.cpp")))
+
+    def run(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, schedule: Schedule
+    ) -> Outcome:
+        """Run an instance and compare. Raises Fault if the machine code does something forbidden, Unsupported if the
+        emulator does not know an instruction."""
+        instance, memory = self.library.instance(name), Memory()
+        written = OPERATIONS[instance.operation].written
+        element = element_of(instance.dtype, written)
+        result = np.empty(problem.shape(written, instance.layout), element.storage)
+        workspace = np.empty(self.library.workspace_size(name, problem, split_k=split_k) // 2, np.uint16)
+        for array in (result, workspace):
+            array.reshape(-1).view(np.uint8)[:] = np.resize(np.frombuffer(POISON, np.uint8), array.nbytes)
+        address = {written: memory.add(written, result, writable=True)}
+        for tensor, values in data.tensors.items():
+            array = np.ascontiguousarray(values.transpose(to_physical(tensor, instance.layout)))
+            address[tensor] = memory.add(tensor, array, writable=False)
+        c_problem = CProblem.make(problem, instance.layout, split_k)
+        self._fuse(c_problem, name, problem, data, memory)
+        partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
+        arguments, blocks, threads = self._plan(name, c_problem, address, partials)
+        run = _Run(code, memory, schedule, arguments)
+        done = self._launch(run, f"{name}_kernel", blocks, threads).steps
+        used = self.library.split_k(name, problem, split_k)
+        if used > 1:
+            done += self._reduce(run, instance, result.size, used, address[written], partials)
+        memory.need_written(written)
+        order = to_physical(written, instance.layout)
+        error = np.abs(decode(result, element) - data.expected.transpose(order))
+        limit = data.allowance(element).transpose(order)
+        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
+        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+
+    def _launch(self, run: _Run, kernel: str, blocks: int, threads: int) -> Done:
+        with self._lock:
+            key = (id(run.code), kernel)
+            if key not in self._prepared:
+                self._prepared[key] = run.code, self._emulator.prepare(run.code, kernel)
+        prepared = self._prepared[key][1]
+        emulator = self._emulator
+        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+
+    def forget(self, code: CodeObject) -> None:
+        """Drop what is kept for a code object that will not run again."""
+        with self._lock:
+            for key in [key for key in self._prepared if key[0] == id(code)]:
+                del self._prepared[key]
+
+    def _fuse(self, c_problem: CProblem, name: str, problem: ConvProblem, data: Data, memory: Memory) -> None:
+        """Add the D tensors and scalars of an instance's function."""
+        function = self.library.function_of(name)
+        slots = d_slots(self.library.instance(name), function)
+        fuse(c_problem, problem, slots)
+        c_problem.set_scalars(scalar_values(function, data.scalars))
+        for at, slot in enumerate(slots):
+            array = np.ascontiguousarray(data.d_array(at, slot))
+            c_problem.d[at].data = memory.add(f"D{at}", array, writable=False)
+
+    def _plan(
+        self, name: str, c_problem: CProblem, address: Mapping[TensorName, int], partials: int
+    ) -> tuple[bytes, int, int]:
+        """The kernel's arguments, workgroups and threads, from `ckgen_plan` of the C API."""
+        space = (ctypes.c_char * 4096)()
+        size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
+        pointers = [ctypes.c_void_p(address[tensor]) for tensor in ("in", "wei", "out")]
+        plan = ctypes.CDLL(self.library.path).ckgen_plan
+        status = plan(
+            ctypes.c_int32(self.library.names.index(name)),
+            ctypes.byref(c_problem),
+            *pointers,
+            ctypes.c_void_p(partials),
+            space,
+            ctypes.c_int64(len(space)),
+            *(ctypes.byref(out) for out in (size, blocks, threads)),
+        )
+        if status or not 0 < size.value <= len(space):
+            raise Fault(f"{name}: the library does not plan this problem (status {status})")
+        return space.raw[: size.value], blocks.value, threads.value
+
+    def _reduce(self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int) -> int:
+        """Sum the split-K partials: with the instance's own kernel if it has one, which takes the same arguments, else
+        with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
+        own = f"{instance.name}_reduce_kernel"
+        if own in run.code.kernels:
+            blocks = -(-(elements // min(4, instance.c_vector)) // self._threads)
+            return self._launch(run, own, blocks, self._threads).steps
+        with self._lock:
+            self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
+        width, lanes = 1 if elements % 4 else 4, 1
+        while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
+            lanes *= 2
+        arguments = struct.pack("<QQqiii4x", partials, result, elements, split_k, width, lanes)
+        blocks = -(-elements // (self._threads // lanes * width))
+        kernel = f"ckgen_split_k_reduce_{element_of(instance.dtype, 'wei').name}"
+        return self._launch(
+            _Run(self._reducer, run.memory, run.schedule, arguments), kernel, blocks, self._threads
+        ).steps
+
+
+def _launch_threads(tree: Path) -> int:
+    """The threads of a workgroup of all reduction kernels, from their headers."""
+    headers = (tree / "include/ckgen/epilogue").glob("*_reduce.hpp")
+    found = {
+        int(number)
+        for header in headers
+        for number in re.findall(r"int launch_threads = (\d+);", header.read_text(encoding="utf-8"))
+    }
+    (threads,) = found
+    return threads

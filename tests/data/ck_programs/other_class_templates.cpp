@@ -1,0 +1,89 @@
+// Runs operators of CK's class templates for two stages, WMMA and no matrix instructions, and compares with the
+// references.
+#include "class_templates.hpp"
+
+#include "ck/tensor_operation/gpu/device/impl/device_convnd_bwd_data_nwc_kxc_nwk_dl.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_data_multiple_d_wmma_cshuffle.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_dl.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_two_stage_xdl_cshuffle.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_wmma_cshuffle.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_xdl_cshuffle_v3.hpp"
+
+#if !defined(GROUPS_TO_MERGE)
+#define GROUPS_TO_MERGE 1
+#endif
+
+namespace ck::own {
+
+// clang-format off: one kind of argument per line
+using TwoStage = tensor_operation::device::DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle<
+    2, NHWGC, GKYXC, NHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
+    64, 32, 64, 32, 8, 32, 32, 1, 2,
+    S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
+    S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
+    1, 1, S<1, 8, 1, 8>, 1, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v1, GROUPS_TO_MERGE>;
+template <WeightSpec Spec, BlockGemmPipelineScheduler Scheduler, BlockGemmPipelineVersion Version>
+using V3 = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffleV3<
+    2, NHWGC, GKYXC, NHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, Spec,
+    64, 32, 64, 32, 8, 32, 32, 1, 2,
+    S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 1, 4, false,
+    S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 1, 4, false,
+    1, 1, S<1, 8, 1, 8>, 1, Scheduler, Version>;
+using Interwave = V3<WeightSpec::Filter1x1Pad0, BlockGemmPipelineScheduler::Interwave, BlockGemmPipelineVersion::v2>;
+using OddChannels = V3<WeightSpec::OddC, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v4>;
+using WeightWmma = tensor_operation::device::DeviceGroupedConvBwdWeight_Wmma_CShuffle<
+    3, NDHWGC, GKZYXC, NDHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
+    128, 64, 64, 4, 8, 16, 16, 2, 2,
+    S<4, 32, 1>, S<0, 2, 1>, S<0, 2, 1>, 1, 1, 8, true,
+    S<4, 32, 1>, S<0, 2, 1>, S<0, 2, 1>, 1, 1, 8, true,
+    1, 1, S<1, 32, 1, 4>, 1>;
+using WeightDl = tensor_operation::device::DeviceGroupedConvBwdWeight_Dl<
+    1, GNWC, GKXC, GNWK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
+    256, 128, 128, 16, 2, 4, 4, 1, S<8, 2>, S<8, 2>,
+    S<1, 8, 1, 1, 2>, S<1, 2, 1, 128, 1>, S<0, 2, 3, 1, 4>, S<0, 2, 3, 1, 4>, S<1, 1, 1, 1, 1>, S<0, 2, 3, 1, 4>, S<1, 1, 1, 1, 1>,
+    S<1, 1, 1, 8, 2>, S<1, 16, 1, 16, 1>, S<0, 1, 4, 2, 3>, S<0, 1, 4, 2, 3>, S<1, 1, 1, 8, 1>, S<0, 1, 4, 2, 3>, S<1, 1, 1, 1, 2>,
+    S<0, 1, 2, 3, 4, 5>, 5, 4>;
+using DataWmma = tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle<
+    2, NHWGK, GKYXC, Tuple<>, NHWGC, half_t, half_t, float, half_t, Tuple<>, half_t, PassThrough, PassThrough, PassThrough,
+    DataSpec::Default, 64, 32, 64, 8, 8, 16, 16, 1, 4,
+    S<4, 16, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 8, 8, true,
+    S<8, 8, 1>, S<0, 2, 1>, S<0, 2, 1>, 1, 8, 8, true,
+    1, 1, S<1, 32, 1, 2>, 8>;
+using DenseDl = tensor_operation::device::DeviceConvNdBwdDataNwcKxcNwk_Dl<
+    2, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, DataSpec::Default,
+    256, 128, 128, 16, 2, 4, 4, 1, S<8, 2>, S<8, 2>,
+    S<8, 1, 1, 2>, S<2, 1, 128, 1>, S<1, 2, 0, 3>, S<1, 2, 0, 3>, S<4, 1, 1, 2>, S<1, 2, 0, 3>, S<1, 1, 1, 2>,
+    S<1, 1, 8, 2>, S<16, 1, 16, 1>, S<0, 3, 1, 2>, S<0, 3, 1, 2>, S<1, 1, 8, 1>, S<0, 3, 1, 2>, S<1, 1, 1, 2>,
+    S<0, 1, 2, 3, 4, 5>, 5, 4>;
+// clang-format on
+
+// CK's classes without matrix instructions refuse any split_k but 1, for which a caller has no workspace.
+template <class Operator, class Order>
+bool refuses_split_k(const utils::conv::ConvParam& p) {
+    return !weight<Operator, Order>(p, 2);
+}
+
+}  // namespace ck::own
+
+int main() {
+    using namespace ck::own;
+    const ck::utils::conv::ConvParam in_3d(3, 2, 2, 5, 9, {3, 2, 1}, {4, 5, 3}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0},
+                                           {1, 0, 0});
+    const ck::utils::conv::ConvParam in_1d(1, 3, 2, 16, 24, {3}, {13}, {2}, {1}, {1}, {1});
+    using In1d = Layouts<1, GNWC, GKXC, GNWK>;
+    using In3d = Layouts<3, NDHWGC, GKZYXC, NDHWGK>;
+    using In2d = Layouts<2, NHWGC, GKYXC, NHWGK>;
+    // Filter 1 with stride 2 is neither padded nor Filter1x1Stride1Pad0; C is even, then odd.
+    const ck::utils::conv::ConvParam pointwise(2, 2, 3, 8, 6, {1, 1}, {9, 8}, {2, 1}, {1, 1}, {0, 0}, {0, 0});
+    const ck::utils::conv::ConvParam odd(2, 2, 3, 8, 5, {3, 2}, {9, 8}, {1, 1}, {1, 1}, {1, 0}, {1, 0});
+    const bool interwave = weight<Interwave, In2d>(pointwise, 2) && !weight<Interwave, In2d>(odd, 2);
+    const bool odd_channels = weight<OddChannels, In2d>(odd, 2) && !weight<OddChannels, In2d>(pointwise, 2);
+    const bool two_stage = weight<TwoStage, In2d>(problem(), 2);
+    const bool wmma = weight<WeightWmma, In3d>(in_3d, 1) && refuses_split_k<WeightWmma, In3d>(in_3d);
+    const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
+    const bool data_wmma = grouped<DataWmma>(problem());
+    const bool dense_dl = dense<DenseDl>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
+    std::cout << "two-stage " << two_stage << ", WMMA " << wmma << data_wmma << ", DL " << dl << dense_dl << ", V3 "
+              << interwave << odd_channels << std::endl;
+    return interwave && odd_channels && two_stage && wmma && dl && data_wmma && dense_dl ? EXIT_SUCCESS : EXIT_FAILURE;
+}

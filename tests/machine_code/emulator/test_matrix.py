@@ -1,0 +1,153 @@
+"""Matrix instructions against the register maps that AMD publishes (its matrix instruction calculator), written here
+from the other side: for each element of a matrix, the formula of its lane and register."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ckgen.machine_code.emulator.launch import Emulator
+from ckgen.machine_code.emulator.matrix import shape_of
+from tests.machine_code.emulator.single import LANES, SOURCES, Case, Words, run_cases
+from tests.machine_code.emulator.test_instructions import HANDLERS
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An instruction: rows and columns (equal), depth, input type, registers of an input and of the result."""
+
+    text: str
+    size: int
+    depth: int
+    kind: str
+    inputs: int
+    results: int
+
+
+_MFMA = "v[20:{last}], v[10:{a}], v[14:{b}], v[20:{last}]"
+CASES = [
+    ("gfx90a", Shape("v_mfma_f32_32x32x8f16", 32, 8, "f16", 2, 16)),
+    ("gfx90a", Shape("v_mfma_f32_16x16x16f16", 16, 16, "f16", 2, 4)),
+    ("gfx90a", Shape("v_mfma_f32_32x32x8bf16_1k", 32, 8, "bf16", 2, 16)),
+    ("gfx90a", Shape("v_mfma_f32_16x16x16bf16_1k", 16, 16, "bf16", 2, 4)),
+    ("gfx90a", Shape("v_mfma_f32_32x32x2f32", 32, 2, "f32", 1, 16)),
+    ("gfx942", Shape("v_mfma_f32_32x32x8_f16", 32, 8, "f16", 2, 16)),
+    ("gfx942", Shape("v_mfma_f32_32x32x8_bf16", 32, 8, "bf16", 2, 16)),
+    ("gfx942", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
+    ("gfx942", Shape("v_mfma_f32_16x16x16_bf16", 16, 16, "bf16", 2, 4)),
+    ("gfx942", Shape("v_mfma_f32_16x16x4_f32", 16, 4, "f32", 1, 4)),
+    ("gfx942", Shape("v_mfma_i32_32x32x16_i8", 32, 16, "i8", 2, 16)),
+    ("gfx950", Shape("v_mfma_f32_32x32x16_f16", 32, 16, "f16", 4, 16)),
+    ("gfx950", Shape("v_mfma_f32_32x32x16_bf16", 32, 16, "bf16", 4, 16)),
+    ("gfx950", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
+    ("gfx950", Shape("v_mfma_f32_16x16x32_bf16", 16, 32, "bf16", 4, 4)),
+    ("gfx1201", Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 4, 8)),
+    ("gfx1201", Shape("v_wmma_f32_16x16x16_bf16", 16, 16, "bf16", 4, 8)),
+]
+# gfx11 takes 8 registers per input, more than the harness loads: its result has the rows 0, 2, 4, ... in the low lanes.
+GFX11 = Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 8, 8)
+
+
+def input_place(arch: str, shape: Shape, row: int, k: int) -> tuple[int, int]:
+    """The lane and the place among its inputs of A[row][k], and of B[k][row]."""
+    if arch == "gfx1100":
+        return row, k  # lanes 16 to 31 repeat lanes 0 to 15
+    groups = LANES[arch] // shape.size
+    if arch == "gfx1201":
+        return row + 16 * (k // 4 % 2), k % 4 + 4 * (k // 8)
+    per_lane = shape.depth // groups
+    return row + shape.size * (k // per_lane), k % per_lane
+
+
+def result_place(arch: str, shape: Shape, row: int, column: int) -> tuple[int, int]:
+    """The lane and register of D[row][column]."""
+    if arch == "gfx1100":
+        return column + 16 * (row % 2), row // 2
+    if arch == "gfx1201":
+        return column + 16 * (row // 8), row % 8
+    if shape.size == 32:
+        return column + 32 * (row // 4 % 2), row % 4 + 4 * (row // 8)
+    return column + 16 * (row // 4), row % 4
+
+
+def encoded(values: Matrix, kind: str) -> NDArray[np.uint8]:
+    """Whole numbers as bytes of a type, in a last axis."""
+    if kind == "i8":
+        return values.astype(np.int8).view(np.uint8)[..., None]
+    if kind == "bf16":
+        high = np.ascontiguousarray(values.astype(np.float32)).view(np.uint32) >> 16
+        return np.ascontiguousarray(high.astype(np.uint16))[..., None].view(np.uint8)
+    dtype = np.float16 if kind == "f16" else np.float32
+    return np.ascontiguousarray(values.astype(dtype))[..., None].view(np.uint8)
+
+
+def registers(arch: str, shape: Shape, a: Matrix, b: Matrix) -> Words:
+    """The sources v10 to v17 of all lanes: A from v10 on, B from v14 on."""
+    width = encoded(np.zeros(1), shape.kind).shape[-1]
+    out = np.zeros((LANES[arch], SOURCES * 4), np.uint8)
+    for operand, matrix in ((0, a), (16, b.T)):
+        data = encoded(matrix, shape.kind)
+        for row in range(shape.size):
+            for k in range(shape.depth):
+                lane, at = input_place(arch, shape, row, k)
+                out[lane, operand + at * width : operand + (at + 1) * width] = data[row, k]
+    return np.ascontiguousarray(out).view(np.uint32)
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize(("arch", "shape"), CASES, ids=lambda value: getattr(value, "text", value))
+def test_matrix_instructions_have_the_published_maps(arch: str, shape: Shape, tmp_path: Path) -> None:
+    chance = np.random.default_rng(shape.depth)
+    a, b = (chance.integers(-8, 8, (shape.size, shape.depth)).astype(np.float64) for _ in range(2))
+    b = b.T
+    tail = shape.inputs - 1
+    places = _MFMA.format(last=19 + shape.results, a=10 + tail, b=14 + tail)
+    places = places.replace("v[10:10]", "v10").replace("v[14:14]", "v14")
+    zero = "\n\t".join(f"v_mov_b32 v{20 + k}, 0" for k in range(shape.results))
+    case = Case(f"{zero}\n\t{shape.text} {places}", shape.results)
+    (found,) = run_cases(arch, [case], registers(arch, shape, a, b), tmp_path, Emulator(HANDLERS))
+    values = found.view(np.int32 if shape.kind == "i8" else np.float32)
+    wanted = a @ b
+    for row in range(shape.size):
+        for column in range(shape.size):
+            lane, register = result_place(arch, shape, row, column)
+            assert values[register, lane] == wanted[row, column]
+
+
+@pytest.mark.compiles
+def test_wmma_of_gfx11_takes_each_row_twice(tmp_path: Path) -> None:
+    """A[row][k] = k + 1 in v10 to v17 of lanes row and row + 16; B is the same registers: D[i][j] is a sum of squares
+    scaled by the row's and the column's factors."""
+    factors = np.arange(16) % 3 + 1.0
+    rows = factors[:, None] * (np.arange(16) % 5 + 1.0)
+    words = np.ascontiguousarray(encoded(rows, "f16").reshape(16, 32)).view(np.uint32)
+    zero = "\n\t".join(f"v_mov_b32 v{20 + k}, 0" for k in range(8))
+    case = Case(f"{zero}\n\tv_wmma_f32_16x16x16_f16 v[20:27], v[10:17], v[10:17], v[20:27]", 8)
+    (found,) = run_cases("gfx1100", [case], np.concatenate([words, words]), tmp_path, Emulator(HANDLERS))
+    wanted = rows @ rows.T
+    for row in range(16):
+        for column in range(16):
+            lane, register = result_place("gfx1100", GFX11, row, column)
+            assert found.view(np.float32)[register, lane] == wanted[row, column]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("V_MFMA_F32_32X32X8_F16", (32, 32, 8, "F32", "F16")),
+        ("V_MFMA_F32_32X32X16_BF16", (32, 32, 16, "F32", "BF16")),
+        ("V_WMMA_F32_16X16X16_F16", (16, 16, 16, "F32", "F16")),
+        ("V_MFMA_F32_32X32X4_2B_F16", None),
+        ("V_MFMA_F32_32X32X1_2B_F32", None),
+        ("V_MFMA_F64_16X16X4_F64", None),
+        ("V_MFMA_F32_32X32X4_XF32", None),
+    ],
+)
+def test_which_matrix_instructions_are_known(name: str, shape: tuple[int, int, int, str, str] | None) -> None:
+    assert shape_of(name) == shape
