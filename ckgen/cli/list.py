@@ -15,8 +15,11 @@ from ckgen.cli.common.options import filters_argument, json_option, set_option, 
 @spec_option
 @set_option("default")
 @click.option("--names", is_flag=True, help="Print only names, one per line.")
+@click.option(
+    "--count-by", metavar="KEY[,KEY]", default="", help="Print how many instances have each combination of values."
+)
 @json_option
-def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: bool, as_json: bool) -> int:
+def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: bool, count_by: str, as_json: bool) -> int:
     """List the instances that `ckgen generate` would write with the same arguments.
 
     \b
@@ -34,14 +37,18 @@ def list_command(filters: tuple[str, ...], spec: Path, set_name: str, names: boo
       ckgen list
       ckgen list '*wavelet*' dtype=f16 tile=128x128
       ckgen list --set full ndim=3 --json
+      ckgen list --set full --count-by family,dtype,layout
     """
+    from ckgen.cli.common.counts import show_counts
     from ckgen.cli.common.selection import DEFAULT_OUT, Selection, load
     from ckgen.spec.catalog import LIST_HEADERS, MOST_WANTED, SPLIT_HEADERS, list_records, list_rows, split_rows
 
     loaded = load(spec)
     instances = Selection(spec, set_name, filters, DEFAULT_OUT).choose(loaded)
     sets = loaded.expansion.sets
-    if as_json:
+    if count_by:
+        show_counts(instances, sets, count_by.split(","), as_json)
+    elif as_json:
         console.say_json(list_records(instances, sets))
     elif names:
         console.say("\n".join(instance.name for instance in instances))

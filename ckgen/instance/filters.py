@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -123,6 +124,17 @@ def select(
     if not selected and not problems:
         problems = [_conflict(terms, instances, sets)]
     return selected, problems
+
+
+def counted(instances: Sequence[Instance], sets: Sets, keys: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """How many instances have each combination of values of these keys, in the order of their first instances; several
+    values of one key are joined by commas. Raise CkgenError (exit 2) for keys that filters do not have."""
+    unknown = [key for key in keys if key not in KEYS]
+    if unknown:
+        raise CkgenError(
+            [Diagnostic(None, "unknown-filter-key", f"no key `{key}`", did_you_mean(key, KEYS)) for key in unknown]
+        )
+    return Counter(tuple(",".join(values_of(key, instance, sets)) for key in keys) for instance in instances)
 
 
 def values_of(key: str, instance: Instance, sets: Sets) -> tuple[str, ...]:

@@ -3,9 +3,12 @@ in its cache of extensions, so that only the first process on a machine compiles
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
+import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ _HELP = "install a C++17 compiler and ninja: `pip install ninja`"
 def binding() -> ctypes.CDLL:
     """The binding as a library of C functions; its operators are then in torch.ops.ckgen. Raise LibraryError if it
     cannot be built."""
+    _find_ninja()
     extension: Any = importlib.import_module("torch.utils.cpp_extension")
     name = f"ckgen_binding_{torch.__version__}".replace(".", "_").replace("+", "_")
     try:
@@ -29,3 +33,11 @@ def binding() -> ctypes.CDLL:
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
         raise LibraryError(f"the binding to PyTorch {torch.__version__} cannot be built: {error}", _HELP) from error
     return ctypes.CDLL(str(Path(folder) / f"{name}.so"))
+
+
+def _find_ninja() -> None:
+    """Let PyTorch find the ninja of the PyPI package in an environment that is not activated."""
+    if shutil.which("ninja") is None:
+        with contextlib.suppress(ImportError):
+            folder = importlib.import_module("ninja").BIN_DIR
+            os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), folder))

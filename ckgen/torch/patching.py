@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -102,23 +103,29 @@ def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: An
     In the usual case PyTorch computes all but the marked output's gradients, at the host time of its own module."""
     if module.padding_mode != "zeros":
         return type(module)._conv_forward(module, input, weight, bias)
-    if is_plain(input, weight):
-        out = type(module)._conv_forward(module, input, weight, bias)
-        if out.requires_grad and input.dim() == weight.dim():
-            mark, planner = _marker(policy)
-            mark(out, planner)
-        return out
+    if is_plain(input, weight) and input.dim() == weight.dim():
+        mark, planner, on_gpu = _marker(policy)
+        if mark is not None and input.is_cuda == on_gpu:
+            out = type(module)._conv_forward(module, input, weight, bias)
+            if out.requires_grad:
+                mark(out, planner)
+            return out
     settings = module.stride, module.padding, module.dilation, module.groups
     return convolve(input, weight, bias, *settings, policy)
 
 
 @functools.cache
-def _marker(policy: Policy) -> tuple[Any, int]:
-    """The operator that marks outputs, and the number of the policy's planner."""
+def _marker(policy: Policy) -> tuple[Any, int, bool]:
+    """The operator that marks outputs, the number of the policy's planner, and whether it plans for GPUs. The operator
+    is None on a machine that cannot build the binding; the autograd function in Python then does its work."""
     gradients = policy.input_gradient, True
     planner = Planner(engine(policy.library).library, policy.fallback, False, None, gradients, HELP)
-    number = register(planner, marks=True)
-    return torch.ops.ckgen.mark.default, number
+    try:
+        number = register(planner, marks=True)
+    except LibraryError as error:
+        warnings.warn(f"patched convolutions take more host time: {error}", stacklevel=2)
+        return None, 0, planner.on_gpu
+    return torch.ops.ckgen.mark.default, number, planner.on_gpu
 
 
 def _shown(name: str) -> str:

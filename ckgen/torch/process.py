@@ -146,6 +146,7 @@ _marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for t
 
 def register(planner: Planner, *, marks: bool = False) -> int:
     """The number by which the binding knows a planner. With ``marks``, it plans for marked outputs from now on."""
+    binding()  # fails before anything is registered
     number = len(_planners) + 1
     _planners[number] = planner
     if marks:

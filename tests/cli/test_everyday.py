@@ -399,3 +399,18 @@ def test_the_cache_is_listed_and_cleared(tmp_path: Path, capsys: Capture, monkey
 def test_the_id_of_an_instance_never_changes() -> None:
     assert (XDL.short_id, WAVELET.short_id) == (short_id(XDL.name), short_id(WAVELET.name))
     assert short_id("grouped_conv2d") == "edd97d07"
+
+
+def test_list_counts_by_keys(capsys: Capture) -> None:
+    """Counts of combinations, as a table and as data; several values of a key are one combination."""
+    chosen = ["list", "--spec", str(ROOT / "instances.yaml"), "family=wavelet"]
+    assert main([*chosen, "--set", "full", "--count-by", "dtype,ndim", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0].keys() == {"dtype", "ndim", "instances"}
+    assert main([*chosen, "--set", "full", "--names"]) == 0
+    assert sum(row["instances"] for row in rows) == len(capsys.readouterr().out.split())
+    assert len({(row["dtype"], row["ndim"]) for row in rows}) == len(rows) > 2
+    assert main([*chosen, "--count-by", "set"]) == 0
+    assert "default,ci" in capsys.readouterr().out
+    assert main([*chosen, "--count-by", "famly"]) == 2
+    assert "did you mean `family`" in capsys.readouterr().err

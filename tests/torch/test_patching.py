@@ -20,6 +20,7 @@ from tests.conftest import StubMaker
 from tests.support.torch_cases import DEVICE, assert_close, derivatives, leaves, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
+from ckgen.torch import patching  # isort: skip
 
 nn = torch.nn
 ROOT = Path(__file__).resolve().parents[2]
@@ -315,3 +316,20 @@ def test_what_no_instance_takes(make_stub: StubMaker, unsupported: Any) -> None:
     ct.patch(line, make_stub(), unsupported="pytorch")
     line(torch.ones(1, 2, 5).half()).sum().backward()
     assert line.weight.grad is not None and torch.all(line.weight.grad == 3)
+
+
+def test_without_the_binding(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that cannot build it is told so once, and gradients are the same."""
+
+    def fail() -> None:
+        raise LibraryError("the binding cannot be built")
+
+    patching._marker.cache_clear()
+    monkeypatch.setattr("ckgen.torch.process.binding", fail)
+    made = model()
+    known = gradients(copy.deepcopy(made))
+    ct.patch(made, torch_library, input_gradient=True)
+    with pytest.warns(UserWarning, match="more host time: .*the binding cannot be built"):
+        found = gradients(made)
+    assert_close(found, known)
+    patching._marker.cache_clear()
