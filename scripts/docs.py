@@ -114,6 +114,7 @@ def support_table() -> str:
 def support_page() -> str:
     """Text of docs/support.md: coverage of the sets `full` and `default`, and the architectures."""
     from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
+    from ckgen.hardware.compute_units import UNITS
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()
@@ -125,14 +126,16 @@ def support_page() -> str:
     rows = []
     for arch in ARCHES.values():
         atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
-        wave = f"{arch.native_wave}"
-        rows.append((arch.name, wave, f"{arch.lds_limit // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
+        unit, dots = UNITS[arch.name], f"dot products of {', '.join(arch.dots)}"
+        largest = f"{unit.gpu} ({unit.count} units)"
+        lds = f"{arch.lds_limit // 1024} KiB"
+        rows.append((arch.name, largest, f"{arch.native_wave}", lds, ", ".join([*atoms, dots])))
     for arch in NVIDIA_ARCHES.values():
         own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
         names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
         atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
-        rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
-    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS per workgroup", "matrix instructions"), rows))
+        rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
+    parts.append("## Architectures\n\n" + _table(("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions"), rows))
     parts.append(NVIDIA_NOTE)
     return "\n".join(parts)
 

@@ -17,6 +17,7 @@ from ckgen.families.formulas import Formulas, Value
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
+from ckgen.hardware.archs import Atom
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import OPERATIONS
 
@@ -130,7 +131,7 @@ class Family(ABC):
     # Architectures.
 
     @abstractmethod
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         """The architectures that an instance is for by default, provided that it satisfies their rules."""
 
     @abstractmethod
@@ -140,6 +141,10 @@ class Family(ABC):
     @abstractmethod
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if an architecture has the matrix instruction of an instance."""
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        """The matrix instruction of AMD that an instance issues on an architecture, None if it issues none."""
+        return None
 
     # Problems.
 

@@ -16,7 +16,16 @@ from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, small
-from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
+from ckgen.hardware.archs import (
+    ARCHES,
+    MATRIX_ARCHES,
+    NVIDIA_ARCHES,
+    SIMDS_PER_CU,
+    VGPR_FILE,
+    WAVE_SIZE,
+    Atom,
+    find_atom,
+)
 from ckgen.operations.operation import OPERATIONS
 
 LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
@@ -194,15 +203,18 @@ class Mfma(Family):
             return 1
         return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
-    def archs(self, generic: bool) -> Sequence[str]:
-        return tuple(ARCHES) if generic else MATRIX_ARCHES
+    def archs(self, instance: Fields) -> Sequence[str]:
+        return tuple(ARCHES) if instance.generic else MATRIX_ARCHES
 
     def home(self, dtype: str) -> Sequence[str]:
         return MATRIX_ARCHES
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
-        return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+        return arch in NVIDIA_ARCHES or self.atom(instance, arch) is not None
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in MATRIX_ARCHES else None
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
