@@ -17,7 +17,7 @@ from ckgen.families.formulas import Formulas, Value
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
-from ckgen.hardware.archs import Atom
+from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import OPERATIONS
 
@@ -63,6 +63,7 @@ class Family(ABC):
 
     name: str
     summary: str
+    wave_size: int = WAVE_SIZE  # threads of a wave for which its kernels are written
     operations: tuple[str, ...]
     wave_key: str
     usual_waves: tuple[int, int] | None = None

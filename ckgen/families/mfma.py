@@ -34,6 +34,7 @@ SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that eve
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 
 DERIVED = (
+    Value("wave_size", "Threads of a wave; those of 64 run as two halves where waves are 32 wide.", f"{WAVE_SIZE}"),
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
     Value("elem_bytes", "Bytes of an element of A and B."),
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
@@ -48,9 +49,9 @@ DERIVED = (
         "Waves that copy from global memory to LDS: the load waves, or all where there are none.",
         "load_waves if load_waves > 0 else math_waves",
     ),
-    Value("copy_threads", "Threads that copy from global memory to LDS.", f"{WAVE_SIZE} * copy_waves"),
-    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", f"{WAVE_SIZE} * math_waves"),
-    Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
+    Value("copy_threads", "Threads that copy from global memory to LDS.", "wave_size * copy_waves"),
+    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", "wave_size * math_waves"),
+    Value("launch_threads", "Threads of a workgroup as launched.", "wave_size * (load_waves + math_waves)"),
     # The math waves divide M x N as evenly as possible: the longer side of the tile gets more waves.
     Value(
         "m_waves",
@@ -69,12 +70,12 @@ DERIVED = (
     Value(
         "k_step",
         "GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.",
-        f"k1 * ({WAVE_SIZE} // m_per_xdl)",
+        "k1 * (wave_size // m_per_xdl)",
     ),
     Value(
         "acc_registers",
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
-        f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
+        "m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // wave_size",
     ),
     Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
     Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
@@ -118,7 +119,7 @@ DERIVED = (
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
     ),
-    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),
+    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (4 * wave_size // m_per_xdl)"),
     Value(
         "lds_epilogue_bytes",
         "Bytes of the two f32 row buffers of the epilogue.",
@@ -143,6 +144,14 @@ DERIVED = (
         f"{VGPR_FILE} // ((load_waves + math_waves + {SIMDS_PER_CU - 1}) // {SIMDS_PER_CU})",
     ),
 )
+
+
+def replaced(table: Sequence[Value], *rows: Value) -> tuple[Value, ...]:
+    """A table of derived values with other rows for some names, and further rows at its end."""
+    own = {row.name: row for row in rows}
+    return (*(own.pop(row.name, row) for row in table), *own.values())
+
+
 REASONS = {
     "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
@@ -177,7 +186,7 @@ class Mfma(Family):
         return 32
 
     def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        return 0, block_size // WAVE_SIZE
+        return 0, block_size // self.wave_size
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = wanted

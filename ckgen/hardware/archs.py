@@ -12,6 +12,7 @@ from ckgen.conv.dtypes import DTYPES, ELEMENTS
 # A wave of the matrix-core architectures (CDNA) has 64 work-items, and most kernels are written for that width on every
 # architecture. On wave32 hardware a 64-wide wave runs as two halves. WMMA's kernels have waves of 32.
 WAVE_SIZE = 64
+SMALLEST_WAVE = 32
 MAX_LAUNCH_THREADS = 1024  # HIP's limit for one workgroup on every architecture below.
 VGPR_FILE = 512  # 32-bit vector registers per lane on one SIMD of gfx90a and later (VGPR + AGPR, unified).
 SIMDS_PER_CU = 4
