@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma import DERIVED, REASONS, Mfma, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.vectors import ACCESS_BYTES
 from ckgen.families.wmma import REGISTER_FILE, REGISTERS
 from ckgen.hardware.archs import ARCHES, SIMDS_PER_CU, Atom, find_atom
 
 ATOM = 32  # rows and columns that 8 x 8 lanes compute, 4 x 4 each
+SLOTS = 2  # of GEMM-K
 HALVES = 2  # of a wave of 64
 
 DL_DERIVED = replaced(
@@ -40,7 +43,11 @@ DL_DERIVED = replaced(
     ),
     Value("matrix_unit", "What multiplies: dot products (ckgen/atom/select.hpp).", "2"),
 )
-DL_REASONS = {**REASONS, "m_per_xdl": "by rule: lanes are a grid of 8 x 8 and have 4 x 4 results each"}
+DL_REASONS = {
+    **REASONS,
+    "k_per_block": "by rule: 32 bytes, one step of a wave; more would need more registers",
+    "m_per_xdl": "by rule: lanes are a grid of 8 x 8 and have 4 x 4 results each",
+}
 _REPLACED = ("xdl-size", "stages-range", "generic-vectors", "wavelet-dtype", "atom-exists", "k1-slots", "k1-divides")
 DL_RULES: tuple[Rule, ...] = (
     Rule(
@@ -86,6 +93,9 @@ class Dl(Mfma):
     reasons: Mapping[str, str] = field(default_factory=lambda: DL_REASONS, repr=False)
     struct: str = "Dl"
     header: str = "wmma"
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        return SLOTS * ACCESS_BYTES // DTYPES[dtype].elem_bytes
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return ATOM

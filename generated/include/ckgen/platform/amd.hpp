@@ -84,14 +84,15 @@ public:
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
     }
 
-    // result[i] = value of lane `first` + i, exchanged without LDS. All lanes take part.
-    template <int Count>
+    // result[i] = value of lane `first` + i, exchanged without LDS. All lanes take part. Lanes: those of the wave.
+    template <int Lanes = kExchangeLanes, int Count>
     CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
         CKGEN_UNROLL
         for(int i = 0; i < Count; ++i)
             result[i] = __builtin_amdgcn_ds_bpermute(first * 4 + i * 4, value);
     }
     // Bit i: the predicate of lane i.
+    template <int Lanes = kExchangeLanes>
     CKGEN_DEVICE uint64 ballot(bool predicate) const {
 #if __has_builtin(__builtin_amdgcn_ballot_w64)
         if constexpr(kExchangeLanes == 64)

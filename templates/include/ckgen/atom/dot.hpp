@@ -16,6 +16,14 @@ namespace ckgen::atom {
 #define CKGEN_DOT_BF16 0
 #endif
 
+// True for types whose elements are converted to f32 before they are multiplied.
+template <class T>
+inline constexpr bool kDotConverts = false;
+template <>
+inline constexpr bool kDotConverts<half_t> = !CKGEN_DOT_F16;
+template <>
+inline constexpr bool kDotConverts<bhalf_t> = !CKGEN_DOT_BF16;
+
 // sum + the products of two neighbouring elements each of a and b.
 template <class T>
 CKGEN_DEVICE float dot_pair(const Vec<T, 2>& a, const Vec<T, 2>& b, float sum) {
@@ -84,13 +92,17 @@ private:
         for(int j = 0; j < 4 * NR; ++j)
             b[j] = thread.lds_load<Pairs<T>>(b_lane + (b_plane + LayoutB::byte_of(0, 8 * j)));
         CKGEN_UNROLL
-        for(int k = 0; k < static_cast<int>(8 / sizeof(T)); ++k)
+        for(int k = 0; k < static_cast<int>(8 / sizeof(T)); ++k) {
+            // Otherwise the compiler converts all pairs first, for which there are no registers.
+            if constexpr(kDotConverts<T>)
+                thread.schedule_boundary();
             CKGEN_UNROLL
-        for(int i = 0; i < 4 * MR; ++i)
-            CKGEN_UNROLL
-        for(int j = 0; j < 4 * NR; ++j) {
-            float& sum = acc[i / 4][j / 4][i % 4 * 4 + j % 4];
-            sum = dot_pair(a[i].pair[k], b[j].pair[k], sum);
+            for(int i = 0; i < 4 * MR; ++i)
+                CKGEN_UNROLL
+            for(int j = 0; j < 4 * NR; ++j) {
+                float& sum = acc[i / 4][j / 4][i % 4 * 4 + j % 4];
+                sum = dot_pair(a[i].pair[k], b[j].pair[k], sum);
+            }
         }
     }
 };

@@ -1,0 +1,111 @@
+// Copied by ckgen from templates/include/ckgen/atom/dot.hpp. Do not edit; run: ckgen generate
+// The atom of dot products: every lane of a wave of 64 sums the outer products of its rows of A and columns of B, pairs of
+// GEMM-K at a time where the architecture has an instruction. "RDNA2 ISA" and "RDNA3 ISA", VOP3P: V_DOT2_F32_F16,
+// V_DOT2_F32_BF16.
+#pragma once
+
+#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/platform/platform.hpp"
+
+namespace ckgen::atom {
+
+#if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
+#define CKGEN_DOT_F16 CKGEN_AMD_DOT_F16
+#define CKGEN_DOT_BF16 CKGEN_AMD_DOT_BF16
+#else
+#define CKGEN_DOT_F16 0
+#define CKGEN_DOT_BF16 0
+#endif
+
+// True for types whose elements are converted to f32 before they are multiplied.
+template <class T>
+inline constexpr bool kDotConverts = false;
+template <>
+inline constexpr bool kDotConverts<half_t> = !CKGEN_DOT_F16;
+template <>
+inline constexpr bool kDotConverts<bhalf_t> = !CKGEN_DOT_BF16;
+
+// sum + the products of two neighbouring elements each of a and b.
+template <class T>
+CKGEN_DEVICE float dot_pair(const Vec<T, 2>& a, const Vec<T, 2>& b, float sum) {
+    sum += to_float(a[0]) * to_float(b[0]);
+    return sum + to_float(a[1]) * to_float(b[1]);
+}
+#if CKGEN_DOT_F16
+using F16x2 = _Float16 __attribute__((ext_vector_type(2)));
+
+CKGEN_DEVICE float dot_pair(const Vec<half_t, 2>& a, const Vec<half_t, 2>& b, float sum) {
+    return __builtin_amdgcn_fdot2(__builtin_bit_cast(F16x2, a), __builtin_bit_cast(F16x2, b), sum, false);
+}
+#endif
+#if CKGEN_DOT_BF16
+using BF16x2 = __bf16 __attribute__((ext_vector_type(2)));
+
+CKGEN_DEVICE float dot_pair(const Vec<bhalf_t, 2>& a, const Vec<bhalf_t, 2>& b, float sum) {
+    return __builtin_amdgcn_fdot2_f32_bf16(__builtin_bit_cast(BF16x2, a), __builtin_bit_cast(BF16x2, b), sum, false);
+}
+#endif
+
+template <int Size>
+struct DotAtom {
+    static_assert(Size == 32, "a lane has 4 x 4 results of an atom");
+    using Map = DotAccumulator;
+    static constexpr int planes = 2;  // of a step
+
+    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    static CKGEN_DEVICE void order(const platform::Thread&) {}
+
+    // The first row and column of a lane in a tile.
+    template <class LayoutA, class LayoutB, int MR, int NR>
+    struct Lane {
+        int a, b;
+        CKGEN_DEVICE Lane(const platform::Thread& thread, int lane, int a_slot, int b_slot)
+            : a(thread.pin(LayoutA::byte_of(0, a_slot + Map::row(lane, 0)))),
+              b(thread.pin(LayoutB::byte_of(0, b_slot + Map::column(lane, 0)))) {}
+    };
+
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
+                                  int a_base, int b_base, Accumulator<Size> (&acc)[MR][NR]) {
+        CKGEN_UNROLL
+        for(int plane = 0; plane < planes; ++plane)
+            multiply<T, LayoutA, LayoutB>(thread, lane.a, lane.b, a_base + LayoutA::byte_of(plane, 0),
+                                          b_base + LayoutB::byte_of(plane, 0), acc);
+    }
+
+private:
+    // The pairs of a 16-byte slot.
+    template <class T>
+    struct Pairs {
+        Vec<T, 2> pair[8 / sizeof(T)];
+    };
+
+    // One plane: the rows and columns of a lane are eight slots apart.
+    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    static CKGEN_DEVICE void multiply(const platform::Thread& thread, int a_lane, int b_lane, int a_plane, int b_plane,
+                                      Accumulator<Size> (&acc)[MR][NR]) {
+        Pairs<T> a[4 * MR];
+        Pairs<T> b[4 * NR];
+        CKGEN_UNROLL
+        for(int i = 0; i < 4 * MR; ++i)
+            a[i] = thread.lds_load<Pairs<T>>(a_lane + (a_plane + LayoutA::byte_of(0, 8 * i)));
+        CKGEN_UNROLL
+        for(int j = 0; j < 4 * NR; ++j)
+            b[j] = thread.lds_load<Pairs<T>>(b_lane + (b_plane + LayoutB::byte_of(0, 8 * j)));
+        CKGEN_UNROLL
+        for(int k = 0; k < static_cast<int>(8 / sizeof(T)); ++k) {
+            // Otherwise the compiler converts all pairs first, for which there are no registers.
+            if constexpr(kDotConverts<T>)
+                thread.schedule_boundary();
+            CKGEN_UNROLL
+            for(int i = 0; i < 4 * MR; ++i)
+                CKGEN_UNROLL
+            for(int j = 0; j < 4 * NR; ++j) {
+                float& sum = acc[i / 4][j / 4][i % 4 * 4 + j % 4];
+                sum = dot_pair(a[i].pair[k], b[j].pair[k], sum);
+            }
+        }
+    }
+};
+
+}  // namespace ckgen::atom
