@@ -20,6 +20,7 @@ from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.record import CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -72,7 +73,7 @@ class Family(ABC):
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    has_ck_rows: bool = False  # rows of the class that an operation names, and of CK's dispatcher, are instances of it
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
@@ -94,6 +95,10 @@ class Family(ABC):
     def rules(self) -> tuple[Rule, ...]:
         """The rules that apply to at least one of its operations, in the order in which they are reported."""
         return tuple(rule for rule in self.rule_table if not rule.only or self.name in rule.only)
+
+    def ck_class(self, operation: str) -> CkRows | None:
+        """The class whose rows in CK's tables are instances of an operation, None if there is none."""
+        return OPERATIONS[operation].ck if self.has_ck_rows else None
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
         """True if instances of an operation must satisfy a rule."""
