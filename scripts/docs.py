@@ -135,7 +135,10 @@ def support_page() -> str:
         names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
         atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
         rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
-    parts.append("## Architectures\n\n" + _table(("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions"), rows))
+    parts.append(
+        "## Architectures\n\n"
+        + _table(("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions"), rows)
+    )
     parts.append(NVIDIA_NOTE)
     return "\n".join(parts)
 

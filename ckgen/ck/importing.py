@@ -148,7 +148,14 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
         layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
     else:
         raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
-    return Row(operation=operation, layout=layout, dtype=dtype, conv_spec=values["conv_spec"], family=FAMILY_OF[parsed.name], **numbers)
+    return Row(
+        operation=operation,
+        layout=layout,
+        dtype=dtype,
+        conv_spec=values["conv_spec"],
+        family=FAMILY_OF[parsed.name],
+        **numbers,
+    )
 
 
 def spec_text(rows: Iterable[Imported], source: str) -> str:

@@ -77,16 +77,6 @@ DL_RULES: tuple[Rule, ...] = (
         reason="LDS holds slots of 16 bytes whatever K1 is, so another K1 would only rename the instance.",
         blame=("copy_k1",),
     ),
-    Rule(
-        id="dl-exists",
-        scope="arch",
-        condition="has_atom",
-        sentence="the architecture is one of AMD",
-        message="{family} has no instances for {arch}",
-        help="take the architecture out of archs; families xdl and wavelet use NVIDIA's matrix instructions",
-        reason="The kernels are written for AMD's dot products.",
-        blame=("archs",),
-    ),
 )
 
 
@@ -97,6 +87,7 @@ class Dl(Mfma):
     rule_table: tuple[Rule, ...] = field(default=DL_RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DL_DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: DL_REASONS, repr=False)
+    amd_only: bool = True
     struct: str = "Dl"
     header: str = "wmma"
 
@@ -108,12 +99,10 @@ class Dl(Mfma):
 
     def archs(self, instance: Fields) -> Sequence[str]:
         """The architectures without a matrix instruction for the data type."""
-        return tuple(
-            arch for arch in ARCHES if all(find_atom(arch, instance.dtype, size) is None for size in (16, 32))
-        )
+        return tuple(arch for arch in ARCHES if all(find_atom(arch, instance.dtype, size) is None for size in (16, 32)))
 
     def home(self, dtype: str) -> Sequence[str]:
-        return tuple(arch for arch, row in ARCHES.items() if not row.matrix)
+        return tuple(arch for arch, row in ARCHES.items() if not row.peak)
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
         return arch in ARCHES

@@ -70,6 +70,7 @@ class Family(ABC):
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
+    amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any

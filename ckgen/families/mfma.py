@@ -119,7 +119,9 @@ DERIVED = (
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
     ),
-    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (4 * wave_size // m_per_xdl)"),
+    Value(
+        "epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (4 * wave_size // m_per_xdl)"
+    ),
     Value(
         "lds_epilogue_bytes",
         "Bytes of the two f32 row buffers of the epilogue.",

@@ -95,6 +95,7 @@ class Wmma(Mfma):
     rule_table: tuple[Rule, ...] = field(default=WMMA_RULES, repr=False)
     derived: tuple[Value, ...] = field(default=WMMA_DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: WMMA_REASONS, repr=False)
+    amd_only: bool = True
     struct: str = "Wmma"
     header: str = "wmma"
 

@@ -18,25 +18,16 @@ VGPR_FILE = 512  # 32-bit vector registers per lane on one SIMD of gfx90a and la
 SIMDS_PER_CU = 4
 
 
-# The matrix units of AMD, by name: the instruction and its fragments. gfx908's MFMA multiplies two bf16 per lane, later
-# ones four ("_1k"). gfx11's WMMA repeats A and B in both halves of a wave, gfx12's halves have different GEMM-K.
-MATRIX_UNITS = {
-    "mfma-gfx908": ("mfma", 1),
-    "mfma": ("mfma", 2),
-    "mfma-gfx950": ("mfma", 3),
-    "wmma-gfx11": ("wmma", 11),
-    "wmma-gfx12": ("wmma", 12),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Arch:
     """One architecture.
 
     `lds_limit` is the most bytes of LDS that one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom
-    input type. The others are AMD's alone: the `matrix` unit, a key of MATRIX_UNITS or empty; word 3 of a raw buffer's
-    resource; element types whose products are summed by dot-product instructions with 32-bit sums; whether the matrix
-    unit multiplies 8-bit floats.
+    input type. The others are AMD's alone. `mfma` is 0 without MFMA, 1 where it multiplies two bf16 per lane (gfx908), 2
+    where it multiplies four ("_1k"), 3 with twice the GEMM-K (gfx950). `wmma` is 0 without WMMA, 11 where both halves of
+    a wave repeat the operands, 12 where they have different GEMM-K. `buffer_word3` is word 3 of a raw buffer's resource,
+    `dots` the element types with dot-product instructions that have 32-bit sums, `fp8` says that the matrix unit
+    multiplies 8-bit floats.
     """
 
     name: str
@@ -44,32 +35,19 @@ class Arch:
     native_wave: int
     lds_limit: int
     peak: tuple[tuple[str, int], ...]
-    matrix: str = ""
+    mfma: int = 0
+    wmma: int = 0
     buffer_word3: int = 0
     dots: tuple[str, ...] = ()
     fp8: bool = False
 
     def __post_init__(self) -> None:
-        assert self.matrix in ("", *MATRIX_UNITS), f"{self.name}: unknown matrix unit {self.matrix}"
-        assert bool(self.matrix) == bool(self.peak) or self.family == "nvidia", f"{self.name}: a peak without a unit"
+        assert self.mfma in (0, 1, 2, 3) and self.wmma in (0, 11, 12), f"{self.name}: unknown matrix unit"
+        assert bool(self.mfma or self.wmma) == bool(self.peak), f"{self.name}: a peak without a unit"
         assert self.family in ("cdna", "rdna", "nvidia"), f"{self.name}: unknown family {self.family}"
         wave = 64 if self.family == "cdna" else 32
         assert self.native_wave == wave, f"{self.name}: wave {self.native_wave}, {self.family} has {wave}"
         assert self.lds_limit % 1024 == 0, f"{self.name}: LDS {self.lds_limit} is not a multiple of 1 KiB"
-
-    @property
-    def mfma(self) -> int:
-        """The generation of MFMA, 0 without."""
-        return self._generation("mfma")
-
-    @property
-    def wmma(self) -> int:
-        """The generation of WMMA, 0 without."""
-        return self._generation("wmma")
-
-    def _generation(self, kind: str) -> int:
-        own, generation = MATRIX_UNITS.get(self.matrix, ("", 0))
-        return generation if own == kind else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +88,20 @@ ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
         Arch(
-            *("gfx908", "cdna", 64, 64 * _KIB, (("f16", 256), ("bf16", 128), ("f32", 64)), "mfma-gfx908", _GFX9, _HALF),
+            *("gfx908", "cdna", 64, 64 * _KIB, (("f16", 256), ("bf16", 128), ("f32", 64)), 1, 0, _GFX9, _HALF),
         ),
-        Arch("gfx90a", "cdna", 64, 64 * _KIB, (("f16", 256), ("bf16", 256), ("f32", 64)), "mfma", _GFX9, _HALF),
-        Arch("gfx942", "cdna", 64, 64 * _KIB, (("f16", 512), ("bf16", 512), ("f32", 64)), "mfma", _GFX9, _HALF, True),
+        Arch("gfx90a", "cdna", 64, 64 * _KIB, (("f16", 256), ("bf16", 256), ("f32", 64)), 2, 0, _GFX9, _HALF),
+        Arch("gfx942", "cdna", 64, 64 * _KIB, (("f16", 512), ("bf16", 512), ("f32", 64)), 2, 0, _GFX9, _HALF, True),
         Arch(
-            *("gfx950", "cdna", 64, 160 * _KIB, (("f16", 1024), ("bf16", 1024), ("f32", 64)), "mfma-gfx950", _GFX9),
+            *("gfx950", "cdna", 64, 160 * _KIB, (("f16", 1024), ("bf16", 1024), ("f32", 64)), 3, 0, _GFX9),
             *(_DOTS, True),
         ),
-        Arch("gfx1030", "rdna", 32, 64 * _KIB, (), "", _GFX10, _HALF),
+        Arch("gfx1030", "rdna", 32, 64 * _KIB, (), 0, 0, _GFX10, _HALF),
         *(
-            Arch(name, "rdna", 32, 64 * _KIB, _RDNA3, "wmma-gfx11", _GFX11, _DOTS)
+            Arch(name, "rdna", 32, 64 * _KIB, _RDNA3, 0, 11, _GFX11, _DOTS)
             for name in ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151")
         ),
-        *(
-            Arch(name, "rdna", 32, 64 * _KIB, _RDNA4, "wmma-gfx12", _GFX11, _DOTS, True)
-            for name in ("gfx1200", "gfx1201")
-        ),
+        *(Arch(name, "rdna", 32, 64 * _KIB, _RDNA4, 0, 12, _GFX11, _DOTS, True) for name in ("gfx1200", "gfx1201")),
     )
 }
 # The LDS of an NVIDIA architecture is the opt-in maximum of shared memory per block, in KiB by compute capability:
@@ -144,8 +119,8 @@ NVIDIA_ARCHES: dict[str, Arch] = {
         Arch("sm_120", "nvidia", 32, 99 * 1024, ()),
     )
 }
-MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.matrix.startswith("mfma"))
-WMMA_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.matrix.startswith("wmma"))
+MATRIX_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.mfma)
+WMMA_ARCHES = tuple(name for name, arch in ARCHES.items() if arch.wmma)
 
 # Instructions and passes (one pass = 4 cycles): the MFMA tables of
 # https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/instinct-mi200-cdna2-instruction-set-architecture.pdf

@@ -97,6 +97,8 @@ class Checker:
 
     def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
         """The architectures on which a library for platform nvidia can run an instance."""
+        if FAMILIES[instance.family].amd_only:
+            return ()
         return tuple(arch for arch in NVIDIA_ARCHES if not self.broken_on(instance, arch))
 
     def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:

@@ -112,6 +112,8 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_data_wavelet_tma.hpp": {
         "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
     },
+    "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
+    "atom/dot.hpp": {"Size == 32": ("dl-atom",)},
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",

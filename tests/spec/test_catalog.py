@@ -11,6 +11,7 @@ from ckgen.elementwise.function import Function, Kind, make_function
 from ckgen.errors import CkgenError
 from ckgen.explain.explain import explain
 from ckgen.families.registry import FAMILIES
+from ckgen.hardware.archs import ARCHES
 from ckgen.instance.instance import FIELD_NAMES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix

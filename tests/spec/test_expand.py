@@ -15,6 +15,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES
+from ckgen.hardware.archs import ARCHES
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.models import AXES
