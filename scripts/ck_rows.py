@@ -29,8 +29,8 @@ WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
 TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
-# The layouts for which CK instantiates its tables, by operation or class; those of fused functions only for 3-D images with
-# channels last.
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions only for 3-D images
+# with channels last.
 LAYOUTS = {
     "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (

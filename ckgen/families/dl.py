@@ -14,8 +14,6 @@ from ckgen.families.rule import Rule
 from ckgen.families.vectors import ACCESS_BYTES
 from ckgen.families.wmma import REGISTER_FILE, REGISTERS
 from ckgen.hardware.archs import ARCHES, SIMDS_PER_CU, Atom, find_atom
-from ckgen.operations.operation import BWD_WEIGHT
-from ckgen.operations.record import CkRows
 
 ATOM = 32  # rows and columns that 8 x 8 lanes compute, 4 x 4 each
 SLOTS = 2  # of GEMM-K
@@ -49,10 +47,6 @@ DL_REASONS = {
     **REASONS,
     "k_per_block": "by rule: 32 bytes, one step of a wave; more would need more registers",
     "m_per_xdl": "by rule: lanes are a grid of 8 x 8 and have 4 x 4 results each",
-}
-# CK's rows read and write single elements, which the type string does not say.
-CLASSES = {
-    BWD_WEIGHT: CkRows("DeviceGroupedConvBwdWeight_Dl", ("block_size", "m", "n", "k0", "conv_spec", "k1")),
 }
 _REPLACED = ("xdl-size", "stages-range", "generic-vectors", "wavelet-dtype", "atom-exists", "k1-slots", "k1-divides")
 DL_RULES: tuple[Rule, ...] = (
@@ -110,13 +104,11 @@ class Dl(Mfma):
     def atom(self, instance: Fields, arch: str) -> Atom | None:
         return None
 
-    def ck_class(self, operation: str) -> CkRows | None:
-        return CLASSES.get(operation)
-
 
 DL = Dl(
     name="dl",
     summary="all waves load and multiply, by dot products",
     wave_key="block_size",
     loops=("main",),
+    ck_unit="Dl",
 )

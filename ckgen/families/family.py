@@ -19,8 +19,7 @@ from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gem
 from ckgen.families.vectors import Shape, Width
 from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.operation import OPERATIONS
-from ckgen.operations.record import CkRows
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -74,7 +73,8 @@ class Family(ABC):
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of the class that an operation names, and of CK's dispatcher, are instances of it
+    ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
+    has_ck_rows: bool = False  # and rows of CK's dispatcher
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
@@ -99,7 +99,8 @@ class Family(ABC):
 
     def ck_class(self, operation: str) -> CkRows | None:
         """The class whose rows in CK's tables are instances of an operation, None if there is none."""
-        return OPERATIONS[operation].ck if self.has_ck_rows else None
+        record = OPERATIONS[operation]
+        return next((row for row in (record.ck, *record.more_ck) if row.unit == self.ck_unit), None)
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
         """True if instances of an operation must satisfy a rule."""

@@ -259,7 +259,14 @@ class Mfma(Family):
         return full_write(shape)
 
 
-XDL = Mfma(name="xdl", summary="all waves load and multiply", wave_key="block_size", loops=("main",), has_ck_rows=True)
+XDL = Mfma(
+    name="xdl",
+    summary="all waves load and multiply",
+    wave_key="block_size",
+    loops=("main",),
+    ck_unit="Xdl",
+    has_ck_rows=True,
+)
 WAVELET = Mfma(
     name="wavelet",
     summary="load and math waves",

@@ -11,8 +11,6 @@ from ckgen.families.mfma import DERIVED, REASONS, Mfma, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import SIMDS_PER_CU, WMMA_ARCHES, Atom, find_atom
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
-from ckgen.operations.record import CkRows
 
 WAVE = 32  # threads
 ATOM = 16  # rows and columns
@@ -38,19 +36,6 @@ WMMA_DERIVED = replaced(
     Value("matrix_unit", "What multiplies: WMMA (ckgen/atom/select.hpp).", "1"),
 )
 WMMA_REASONS = {**REASONS, "m_per_xdl": "by rule: WMMA atoms are 16x16"}
-CLASSES = {
-    BWD_WEIGHT: CkRows(
-        "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
-        (
-            *("block_size", "m", "n", "k0", "conv_spec", "k1", "a", "a_dst", "b", "b_dst"),
-            *("shuffle_m", "shuffle_n", "c"),
-        ),
-    ),
-    BWD_DATA: CkRows(
-        "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle",
-        ("block_size", "m", "n", "k", "conv_spec", "k1", "a", "b"),
-    ),
-}
 _REPLACED = ("xdl-size", "stages-range", "generic-vectors", "wavelet-dtype", "atom-exists")
 WMMA_RULES: tuple[Rule, ...] = (
     Rule(
@@ -114,13 +99,11 @@ class Wmma(Mfma):
     def atom(self, instance: Fields, arch: str) -> Atom | None:
         return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in WMMA_ARCHES else None
 
-    def ck_class(self, operation: str) -> CkRows | None:
-        return CLASSES.get(operation)
-
 
 WMMA = Wmma(
     name="wmma",
     summary="all waves load and multiply, by WMMA",
     wave_key="block_size",
     loops=("main",),
+    ck_unit="Wmma",
 )

@@ -23,11 +23,11 @@ class Arch:
     """One architecture.
 
     `lds_limit` is the most bytes of LDS that one workgroup may allocate, `peak` the FLOP per cycle and SIMD by atom
-    input type. The others are AMD's alone. `mfma` is 0 without MFMA, 1 where it multiplies two bf16 per lane (gfx908), 2
-    where it multiplies four ("_1k"), 3 with twice the GEMM-K (gfx950). `wmma` is 0 without WMMA, 11 where both halves of
-    a wave repeat the operands, 12 where they have different GEMM-K. `buffer_word3` is word 3 of a raw buffer's resource,
-    `dots` the element types with dot-product instructions that have 32-bit sums, `fp8` says that the matrix unit
-    multiplies 8-bit floats.
+    input type. The others are AMD's alone. `mfma` is 0 without MFMA, 1 where it multiplies two bf16 per lane (gfx908),
+    2 where it multiplies four ("_1k"), 3 with twice the GEMM-K (gfx950). `wmma` is 0 without WMMA, 11 where both halves
+    of a wave repeat the operands, 12 where they have different GEMM-K. `buffer_word3` is word 3 of a raw buffer's
+    resource, `dots` the element types with dot-product instructions that have 32-bit sums, `fp8` says that the matrix
+    unit multiplies 8-bit floats.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Atom:
 # by compute units x SIMDs x clock (MI100 184.6 f16, 92.3 bf16, 46.1 f32 / 120 CU / 1.502 GHz; MI250X 383 f16, 95.7 f32
 # / 220 / 1.7; MI300X 1307, 163.4 / 304 / 2.1; MI355X 2516, 157.3 / 256 / 2.4; all with 4 SIMDs per unit. RX 7900 XTX
 # 122.8 f16 / 96 / 2.5, RX 9070 XT 194.6 f16 / 64 / 2.97 with 2), rounded to the nearest power of two.
-# Dot products, and which generation has which matrix instruction: LLVM, llvm/lib/Target/AMDGPU/AMDGPU.td (features dot1,
-# dot8, dot10, dot12, fp8-insts); "RDNA3 ISA" and "RDNA4 ISA", chapter 7. Word 3 of a raw buffer: data format on gfx9;
+# Dot products, and the generations of matrix instructions: LLVM, llvm/lib/Target/AMDGPU/AMDGPU.td (features dot1, dot8,
+# dot10, dot12, fp8-insts); "RDNA3 ISA" and "RDNA4 ISA", chapter 7. Word 3 of a raw buffer: data format on gfx9;
 # from gfx10 on format, resource level and out-of-bounds select 3 ("RDNA2 ISA", table 38; "RDNA3 ISA", table 42).
 _GFX9, _GFX10, _GFX11 = 0x00020000, 0x31014000, 0x31004000
 _HALF, _DOTS = ("f16", "i8"), ("f16", "bf16", "i8")

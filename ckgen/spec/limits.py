@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ckgen.errors import Diagnostic
-from ckgen.families.registry import FAMILIES, Place
+from ckgen.errors import Diagnostic, Place
+from ckgen.families.registry import FAMILIES
 from ckgen.machine_code.analyse import ROLES, CodeReport
 from ckgen.spec.checks import layers
 from ckgen.spec.expand import Expansion

@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             ("amd", "gfx999"),
-            "there is no architecture `gfx999`\n = help: did you mean `gfx950` or `gfx90a`? known: gfx908, ",
+            "there is no architecture `gfx999`\n = help: did you mean `gfx950` or `gfx942`? known: gfx908, ",
         ),
         (("amd", "gfx906"), "there is no architecture `gfx906`"),
         (("nvidia", "sm_90"), "there is no architecture `sm_90`\n = help: did you mean `sm_90a`"),

@@ -60,7 +60,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         ),
     },
     "block/wave_mma.hpp": {
-        "D::generic || atom::kMatrixUnit": ("atom-exists",),
+        "D::generic || atom::kMatrixUnit<D::matrix_unit>": ("atom-exists",),
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,

@@ -43,7 +43,7 @@ inline constexpr bool portable = !kMatrixOperand<T>;
 #endif
 #endif
 
-// What an instance multiplies with: MFMA or what replaces it on other architectures, WMMA, or dot products. The values
+// The unit that multiplies for an instance: MFMA or what replaces it on other architectures, WMMA, or dot products. The values
 // are those of `matrix_unit` in ckgen/families.
 enum MatrixUnit { kMfmaUnit, kWmmaUnit, kDotUnit };
 

@@ -207,7 +207,6 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdWeightDlArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "dl-exists: the architecture is one of AMD");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
@@ -531,7 +530,6 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdDataDlArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
-    static_assert(has_atom, "dl-exists: the architecture is one of AMD");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
