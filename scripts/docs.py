@@ -125,21 +125,16 @@ def support_page() -> str:
         parts.append(f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}")
     rows = []
     for arch in ARCHES.values():
-        atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
-        unit, dots = UNITS[arch.name], f"dot products of {', '.join(arch.dots)}"
-        largest = f"{unit.gpu} ({unit.count} units)"
-        lds = f"{arch.lds_limit // 1024} KiB"
-        rows.append((arch.name, largest, f"{arch.native_wave}", lds, ", ".join([*atoms, dots])))
+        units = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
+        units, gpu = [*units, f"dot products of {', '.join(arch.dots)}"], UNITS[arch.name].gpu
+        rows.append((arch.name, gpu, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     for arch in NVIDIA_ARCHES.values():
-        own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
-        names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
+        names = [atom.instruction for atom in WARP_ATOMS.values()]
+        names += [atom.instruction for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
         atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
         rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
-    parts.append(
-        "## Architectures\n\n"
-        + _table(("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions"), rows)
-    )
-    parts.append(NVIDIA_NOTE)
+    headers = ("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions")
+    parts += ["## Architectures\n\n" + _table(headers, rows), NVIDIA_NOTE]
     return "\n".join(parts)
 
 
