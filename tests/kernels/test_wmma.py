@@ -21,7 +21,7 @@ from tests.support.planting import replace_once
 pytestmark = pytest.mark.compiles
 
 ODD = Instance("wmma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 64, 64, 32, 16, 0, 4, 1, 1, 1, 1)
-ONE_WAVE = replace(ODD, layout="GNDHWC/GKZYXC/GNDHWK", dtype="bf16", m_per_block=16, math_waves=1, a_vector=2, stages=2)
+ONE_WAVE = Instance("wmma", "GNDHWC/GKZYXC/GNDHWK", "bf16", "Default", 16, 32, 64, 16, 0, 1, 4, 4, 4, 2)
 DATA_ODD = replace(ODD, layout="NDHWGK/GKZYXC/NDHWGC", dtype="bf16", operation=BWD_DATA)
 DATA_FUSED = replace(
     ODD, layout="NHWGK/GKYXC/NHWGC", operation=BWD_DATA, function="AddResidual", m_per_block=32, math_waves=2
