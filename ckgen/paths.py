@@ -13,3 +13,10 @@ def templates_dir() -> Path:
         if (folder / "include" / "ckgen").is_dir():
             return folder
     raise FileNotFoundError(f"ckgen's templates are neither in {PACKAGE} nor beside it; reinstall ckgen")
+
+
+def cache_dir() -> Path:
+    """The user's folder for what ckgen can compute again."""
+    import platformdirs  # few commands need it
+
+    return Path(platformdirs.user_cache_dir("ckgen"))

@@ -43,7 +43,7 @@ REASONS = {
     "load_waves": "by rule: one warpgroup of two waves",
     "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
     "stages": "by rule: as many as fit 227 KiB of shared memory, at most 6",
-    "vector": "by rule: 16 bytes of A; of B a box of 64 channels and two weights, in backward data 16 bytes of both",
+    "vector": "by rule: 16 bytes of A and B, and two weights; in backward data 16 bytes",
 }
 
 
@@ -133,14 +133,14 @@ class Hopper(BulkCopy):
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
 
 
-# Backward weight: TMA copies of A need 16 bytes, a box of B has 64 channels, and a pair of accumulators is two weights.
+# Backward weight: TMA copies of A and B need 16 bytes, and a pair of accumulators is two weights.
 # Backward data: rows of B and writes of C are 16 bytes too.
 WAVELET_TMA = Hopper(
     name="wavelet_tma",
     summary="Hopper's own",
     operations=(BWD_WEIGHT, BWD_DATA),
     wavelet=True,
-    widths={BWD_WEIGHT: (8, 64, 2), BWD_DATA: (8, 8, 8)},
+    widths={BWD_WEIGHT: (8, 8, 2), BWD_DATA: (8, 8, 8)},
     derived=derived("0"),
     struct="Tma",
     header="tma",

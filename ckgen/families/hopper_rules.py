@@ -13,13 +13,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-vectors",
         scope="domain",
-        condition="a_vector == 8 and b_vector == 64 and c_vector == 2",
-        sentence="A is copied in units of 8 channels, B in boxes of 64, C is written in pairs",
+        condition="a_vector == 8 and b_vector == 8 and c_vector == 2",
+        sentence="A and B are copied in units of 8 channels, C is written in pairs",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out: wavelet_tma has 8x64x2 only",
+        help="leave `vector` out: wavelet_tma has 8x8x2 only",
         reason=(
-            "TMA needs rows of a multiple of 16 bytes; a swizzled box of B is 128 bytes, 64"
-            " channels of one tap; an accumulator register pair is two weights side by side."
+            "TMA needs rows of a multiple of 16 bytes; an accumulator register pair is two weights side by side."
         ),
         blame=("vector",),
         only=("wavelet_tma",),

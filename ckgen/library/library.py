@@ -24,7 +24,7 @@ from ckgen.conv.layout import TENSORS, TensorName, tensors_first_to_last
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import did_you_mean
-from ckgen.library.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem
+from ckgen.library.c_api import CCandidate, CProblem, LibraryError, UnsupportedProblem, expect
 from ckgen.library.catalogue import Catalogue, require_layout, require_operation, require_problem, require_type
 from ckgen.library.d_tensors import d_slots, scalar_values
 from ckgen.library.operands import Operands, Tensor
@@ -42,6 +42,35 @@ class Run:
     split_k: int
     workspace_bytes: int
     milliseconds: float | None
+
+
+class Prepared:
+    """A run that ``Library.prepare`` prepared: a call starts it and does nothing else. ``split_k`` is the factor used,
+    ``workspace_bytes`` the size of the workspace that it needs."""
+
+    __slots__ = ("_api", "_handle", "_name", "_start", "split_k", "workspace_bytes")
+
+    def __init__(self, api: ctypes.CDLL, name: str, handle: ctypes.c_void_p, split_k: int, workspace_bytes: int) -> None:
+        self._api, self._name, self._handle, self._start = api, name, handle, api.ckgen_start
+        self.split_k, self.workspace_bytes = split_k, workspace_bytes
+
+    def __call__(self, in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
+        """Start the run on these addresses and this stream. Raise LibraryError if that fails."""
+        status = self._start(self._handle, in_, wei, out, workspace, stream)
+        if status:
+            expect(self._api, self._name, status)
+
+    def __del__(self) -> None:
+        self._api.ckgen_release(self._handle)
+
+    def entry(self) -> tuple[int, int, int]:
+        """What a caller in C++ needs: the addresses of ckgen_start, ckgen_last_error and the ckgen_prepared, which
+        lives as long as this object."""
+        start, last_error = (
+            ctypes.cast(function, ctypes.c_void_p).value or 0
+            for function in (self._api.ckgen_start, self._api.ckgen_last_error)
+        )
+        return start, last_error, self._handle.value or 0
 
 
 class Library(Catalogue):
@@ -223,24 +252,18 @@ class Library(Catalogue):
             raise LibraryError(f"{function} takes {c_problem.d_count} D tensors, these are {len(ds)}")
         for at, address in enumerate(ds):
             c_problem.d[at].data = address
-        start, _ = self.prepare(name, c_problem)
-        return functools.partial(start, *addresses, workspace, stream)
+        return functools.partial(self.prepare(name, c_problem, addresses), *addresses, workspace, stream)
 
-    def prepare(self, name: str, c_problem: CProblem) -> tuple[Callable[[int, int, int, int, int], None], int]:
-        """A function that starts one run of a problem in C form, with the problem's own strides and split_k, and the
-        bytes of workspace. Its parameters are the addresses of in, wei, out and workspace, and a stream. If split_k is
-        -1, the library chooses now and the problem then holds the choice. Raise UnsupportedProblem."""
+    def prepare(self, name: str, c_problem: CProblem, addresses: tuple[int, int, int] = (0, 0, 0)) -> Prepared:
+        """A run of a problem in C form, with the problem's own strides and split_k, planned for the current device and
+        for addresses aligned as these. If split_k is -1, the library chooses now and the problem then holds the choice.
+        Raise UnsupportedProblem."""
         require_type("problem", c_problem, CProblem, "what describe() gives")
         c_problem.split_k = self._chosen_split_k(name, c_problem)
-        index, size, problem = self._find(name), self._workspace_bytes(name, c_problem), ctypes.byref(c_problem)
-        run, unused = self._api.ckgen_run, ctypes.byref(ctypes.c_float())
-
-        def start(in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
-            status = run(index, problem, in_, wei, out, workspace, stream, 0, unused)
-            if status:
-                self._expect(name, status)
-
-        return start, size
+        size, handle = self._workspace_bytes(name, c_problem), ctypes.c_void_p()
+        index, where = self._find(name), ctypes.byref(handle)
+        self._expect(name, self._api.ckgen_prepare(index, ctypes.byref(c_problem), *addresses, where))
+        return Prepared(self._api, name, handle, c_problem.split_k, size)
 
     def reference(
         self,

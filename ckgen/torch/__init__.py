@@ -1,5 +1,6 @@
 """Gradients of PyTorch's convolutions by a ckgen library: ``import ckgen.torch``.
 
+    ckgen.torch.enable("libckgen_conv.so")          # every backward convolution of the process, where it is faster
     ckgen.torch.patch(model, "libckgen_conv.so")    # every nn.Conv1d, 2d and 3d; all else stays PyTorch's
     out = ckgen.torch.conv(input, weight, bias, padding=1, library="libckgen_conv.so")
     wgrad = ckgen.torch.conv_backward_weight(grad_output, input, weight.shape, padding=1, library="libckgen_conv.so")
@@ -14,10 +15,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from ckgen.library.c_api import LibraryError
 from ckgen.library.library import Library
+from ckgen.paths import cache_dir
 from ckgen.torch import patching as torch_patch
 from ckgen.torch.autograd import one_gradient
 from ckgen.torch.call import Edges, convolve, spread, whole
@@ -25,12 +28,25 @@ from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.patching import Patched, unpatch
 from ckgen.torch.plan import gap_free, readable
+from ckgen.torch.process import Enabled, Planner, disable
 from ckgen.torch.require import torch
 
-__all__ = ["Patched", "conv", "conv_backward_data", "conv_backward_weight", "patch", "unpatch"]
+__all__ = [
+    "Enabled",
+    "Patched",
+    "conv",
+    "conv_backward_data",
+    "conv_backward_weight",
+    "disable",
+    "enable",
+    "patch",
+    "unpatch",
+]
 
 LibraryOrPath = Library | str | os.PathLike[str]
 Unsupported = Literal["error", "pytorch"]
+Fallback = Literal["pytorch", "error"]
+Tune = Literal["first", "off"]
 _CALLS = {
     3: ".transpose(1, 2).contiguous().transpose(1, 2)",
     4: ".contiguous(memory_format=torch.channels_last)",
@@ -114,6 +130,36 @@ def conv(
     """
     policy = _policy(library, input_gradient, unsupported)
     return convolve(input, weight, bias, stride, padding, dilation, groups, policy)
+
+
+def enable(
+    library: LibraryOrPath,
+    *,
+    fallback: Fallback = "pytorch",
+    tune: Tune = "first",
+    cache: str | os.PathLike[str] | None = None,
+) -> Enabled:
+    """Let the library compute the backward convolutions of the whole process, until ``disable`` or the end of a
+    ``with`` block. Models, autograd, autocast, torch.compile and CUDA graphs need no change.
+
+    With ``tune="first"``, the first use of a problem times PyTorch and the library's best candidates on the tensors
+    at hand, for each gradient, and the fastest computes it from then on. The choices are kept in the folder ``cache``,
+    by default the user's, by device, driver, PyTorch and library. With ``tune="off"`` the library's own choice is taken
+    unless it is a generic instance.
+
+    ``fallback="pytorch"`` leaves to PyTorch what it computes faster and what no instance takes; ``"error"`` never does,
+    and raises UnsupportedProblem. Transposed convolutions, types that no library has, and problems that appear first
+    while a CUDA graph is captured are always PyTorch's. Gradients have the memory formats of PyTorch's gradients.
+
+    The first call on a machine compiles a small extension of PyTorch (about ten seconds). Raise LibraryError if that,
+    or loading the library, fails.
+    """
+    if fallback not in ("pytorch", "error"):
+        raise LibraryError(f"fallback is {fallback!r}", 'it may be "pytorch" or "error"')
+    if tune not in ("first", "off"):
+        raise LibraryError(f"tune is {tune!r}", 'it may be "first" or "off"')
+    folder = cache_dir() / "choices" if cache is None else Path(cache)
+    return Enabled(Planner(engine(_path(library)).library, fallback == "pytorch", tune == "first", folder))
 
 
 def patch(

@@ -60,8 +60,8 @@ class Engine:
         if step.start is None:
             return result.zero_()
         scratch = 0
-        if step.workspace_bytes:
-            workspace = torch.empty(step.workspace_bytes, dtype=torch.uint8, device=device)
+        if step.start.workspace_bytes:
+            workspace = torch.empty(step.start.workspace_bytes, dtype=torch.uint8, device=device)
             scratch = workspace.data_ptr()
         addresses = [*operands]
         addresses[written] = result.data_ptr()

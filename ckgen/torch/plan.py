@@ -14,8 +14,9 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
-from ckgen.library.library import Library
+from ckgen.library.library import Library, Prepared
 from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.candidates import Choice
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
@@ -24,7 +25,6 @@ _HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTor
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
-Start = Callable[[int, int, int, int, int], None]
 Lengths = tuple[int, ...]
 # Stride, padding, dilation, groups.
 Geometry = tuple[Lengths, Lengths, Lengths, int]
@@ -44,8 +44,7 @@ class Step(NamedTuple):
     """One gradient: ``start(in, wei, out, workspace, stream)`` writes all of a tensor of ``shape`` and ``strides``,
     which is then copied to the strides ``reordered`` if these are given. Without a ``start``, the gradient is zero."""
 
-    start: Start | None
-    workspace_bytes: int
+    start: Prepared | None
     shape: Lengths
     strides: Lengths
     reordered: Lengths | None
@@ -66,7 +65,7 @@ class Plan(NamedTuple):
     copies: tuple[Lengths | None, Lengths | None, Lengths | None]
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """Access to a tensor that is read: its strides, in the tensor itself if ``in_place``, else in a copy."""
 
     strides: Lengths
@@ -101,40 +100,70 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
     """
     asked = Request(Seen(*grad_output), Seen(*input), Seen(*weight), *rest)
     tensors, wanted = (asked.grad_output, asked.input, asked.weight), asked.wanted
-    _check(library, asked)
+    check(library, asked)
     if not all(prod(seen.shape) for seen in tensors):
         if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
-        zeros = [_step(None, 0, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
+        zeros = [_step(None, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
         return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
-    reads = _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
+    reads = reads_of(asked)
     data = _attempt(library, asked, "in", reads) if wanted[0] else None
     weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
-    readers = data or weight, weight, data
-    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
-    by_pytorch = wanted[0] and data is None, wanted[1] and weight is None
-    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+    return joined(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
 
 
-def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[_Read]) -> Step | None:
+def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Step | None:
     """One gradient by the library; None if it is left to PyTorch."""
-    like = asked.tensor(written)
     try:
-        start, size = _prepared(library, _problem(asked), _dtype(asked, written), written, reads, asked.gpu)
+        described = describe(library, asked, written, reads)
+        choice = described.choices(1)[0]
+        return described.step(choice.name, choice.split_k)
     except (UnsupportedProblem, ProblemError) as error:
         if asked.fallback:
             return None
         if isinstance(error, UnsupportedProblem):
             raise UnsupportedProblem(error.instance, error.reason, _HELP) from error
         raise
-    return _step(start, size, like)
 
 
-def _prepared(
-    library: Library, problem: ConvProblem, dtype: str, written: TensorName, reads: Sequence[_Read], gpu: int | None
-) -> tuple[Start, int]:
-    """The start function of the library's choice for tensors that are read like this, and its bytes of workspace."""
+def joined(data: Step | None, weight: Step | None, by_pytorch: tuple[bool, bool], reads: Sequence[Read]) -> Plan:
+    """The plan of two gradients with the copies that they read."""
+    readers = data or weight, weight, data
+    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
+    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
+
+
+class Described(NamedTuple):
+    """One gradient of a request as the library sees it: the written tensor, the problem with the strides of the tensors
+    that are read, and the words and addresses that its selector takes."""
+
+    library: Library
+    asked: Request
+    written: TensorName
+    problem: CProblem
+    dtype: str
+    layout: str
+    addresses: tuple[int, int, int]
+
+    def choices(self, most: int) -> tuple[Choice, ...]:
+        """The library's ``most`` best candidates, the probably fastest first. Raise UnsupportedProblem."""
+        with self.library.memory.using(self.asked.gpu):
+            return self.library.candidates_for(
+                self.problem, self.dtype, self.layout, None, self.addresses, most, operation=_WRITING[self.written].name
+            )
+
+    def step(self, name: str, split_k: int) -> Step:
+        """This gradient by one instance; split_k -1 leaves the factor to the library. Raise UnsupportedProblem."""
+        own = CProblem.from_buffer_copy(self.problem)
+        own.split_k = split_k
+        with self.library.memory.using(self.asked.gpu):
+            return _step(self.library.prepare(name, own, self.addresses), self.asked.tensor(self.written))
+
+
+def describe(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Described:
+    """One gradient for tensors that are read like this. Raise LibraryError, or ProblemError."""
     operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
+    problem, dtype = _problem(asked), _dtype(asked, written)
     layout = operation.home(problem.ndim)
     described = CProblem.make(problem, layout, 1)
     for tensor in operation.read:
@@ -143,13 +172,10 @@ def _prepared(
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
-    with library.memory.using(gpu):
-        choice = library.candidates_for(described, dtype, layout, None, addresses, 1, operation=operation.name)[0]
-        described.split_k = choice.split_k
-        return library.prepare(choice.name, described)
+    return Described(library, asked, written, described, dtype, layout, addresses)
 
 
-def _check(library: Library, asked: Request) -> None:
+def check(library: Library, asked: Request) -> None:
     """Check everything about the tensors that does not need a problem."""
     gradient = asked.grad_output
     read = {"weight": asked.weight} if asked.wanted[0] else {}
@@ -205,17 +231,21 @@ def _problem(asked: Request) -> ConvProblem:
     return problem
 
 
-def _step(start: Start | None, workspace_bytes: int, like: Seen) -> Step:
+def _step(start: Prepared | None, like: Seen) -> Step:
     """A run whose result has the memory format of ``like``; if necessary, through a channels-last tensor."""
     written, wanted = packed(like.shape), result_strides(like.shape, like.stride)
     shape, one = tuple(like.shape), all(a == b or n == 1 for n, a, b in zip(like.shape, written, wanted, strict=True))
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
-    return Step(start, workspace_bytes, shape, strides, reordered, like.dtype)
+    return Step(start, shape, strides, reordered, like.dtype)
 
 
-def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> _Read:
+def reads_of(asked: Request) -> tuple[Read, Read, Read]:
+    return _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
+
+
+def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> Read:
     strides = view(seen.shape, seen.stride)
-    return _Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else _Read(packed(seen.shape), 0, False)
+    return Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else Read(packed(seen.shape), 0, False)
 
 
 def packed(shape: Lengths) -> Lengths:

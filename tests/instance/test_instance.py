@@ -151,7 +151,7 @@ def test_derived_values_of_a_wavelet() -> None:
 
 def test_derived_values_of_hoppers_wavelet() -> None:
     """128x256 with 64 positions per step: two math warpgroups, 128 accumulators per thread, 48 KiB per stage."""
-    tma = parse("grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4")
+    tma = parse("grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x8x2_s4")
     assert tma.family == "wavelet_tma" and tma.uses_tma and not instance().uses_tma
     assert derived(tma) == {
         "ndim": 2,

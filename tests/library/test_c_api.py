@@ -59,12 +59,45 @@ def test_a_run_without_a_workspace_is_the_run_with_split_k_1(host_library: Libra
     for split_k, workspace in ((1, 0), (4, 0)):
         arrays[written] = np.full_like(arrays[written], np.nan)
         described = host_library.describe(instance.name, problem, split_k=split_k)
-        start, size = host_library.prepare(instance.name, described)
-        assert (size > 0) == (split_k > 1)
+        start = host_library.prepare(instance.name, described)
+        assert (start.workspace_bytes > 0) == (split_k > 1)
         start(*(arrays[t].ctypes.data for t in ("in", "wei", "out")), workspace, 0)
         results.append(arrays[written])
     assert not np.isnan(results[0]).any()
     np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize("operation", [BWD_WEIGHT, BWD_DATA])
+def test_a_prepared_run_takes_other_addresses(host_library: Library, operation: str) -> None:
+    """Other memory, memory with another alignment, no workspace, memory that overlaps, and none."""
+    instance = generic(host_library, operation, "f16")
+    problem, layout = make_problem(batch=8, k=16, c=16, filter=(3, 3), input=(6, 5), pad=1), instance.layout
+    written = "wei" if operation == BWD_WEIGHT else "in"
+    start = host_library.prepare(instance.name, host_library.describe(instance.name, problem, split_k=4))
+    assert start.split_k == 4 and start.workspace_bytes > 0
+    workspace = np.empty(start.workspace_bytes + 16, np.uint8)
+    scratch = workspace.ctypes.data // 16 * 16 + 16
+    random, results = np.random.default_rng(2), {}
+    values = {t: random.uniform(-1, 1, problem.shape(t, layout)).astype(np.float16) for t in ("in", "wei", "out")}  # type: ignore[arg-type]
+    for shift, memory in ((0, scratch), (16, scratch), (2, scratch), (0, 0)):
+        held = {t: np.full(array.nbytes + 64, 0xFF, np.uint8) for t, array in values.items()}
+        begins = {t: -array.ctypes.data % 16 + shift for t, array in held.items()}
+        views = {t: held[t][begins[t] :][: a.nbytes].view(np.float16).reshape(a.shape) for t, a in values.items()}
+        for tensor in {"in", "wei", "out"} - {written}:
+            views[tensor][:] = values[tensor]
+        start(*(views[t].ctypes.data for t in ("in", "wei", "out")), memory, 0)
+        results[shift, memory] = views[written].copy()
+        assert (held[written][: begins[written]] == 0xFF).all()
+    for result in results.values():
+        np.testing.assert_allclose(result, results[0, scratch], atol=0.02)
+    np.testing.assert_array_equal(results[16, scratch], results[0, scratch])
+    addresses = [values[t].ctypes.data for t in ("in", "wei", "out")]
+    at = ("in", "wei").index(written)
+    for wrong, words in ((addresses[2], "overlap"), (0, "null-pointer"), (scratch, "overlaps")):
+        refused = [*addresses]
+        refused[at] = wrong
+        with pytest.raises(LibraryError, match=words):
+            start(*refused, scratch, 0)
 
 
 def test_results_that_overlap_an_input_are_refused(host_library: Library) -> None:

@@ -134,7 +134,7 @@ def explained(words: str, expansion: Expansion = EXPANSION) -> str:
 
 
 def test_explain_of_hoppers_wavelet() -> None:
-    name = "grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x64x2_s4"
+    name = "grouped_conv2d_bwd_weight_wavelet_tma_nhwgc_gkyxc_nhwgk_f16_default_128x256x64_w2x4_xdl64_v8x8x2_s4"
     text = explained(name)
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
     assert set(FAMILIES["wavelet_tma"].formulas.names) <= set(lines) and "k_step" not in lines

@@ -155,7 +155,7 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.gemm_k() > INT_MAX - 4096)
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
-    if(p.in_channels() * p.taps() > INT_MAX - 4096)
+    if(tap_columns(t, p) * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if(t.tma) {
         const std::string reason = check_tensor_maps(t, p);
@@ -263,9 +263,11 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.m = static_cast<int32>(p.out_channels());
     a.c = static_cast<int32>(p.in_channels());
     a.n = static_cast<int32>(p.in_channels() * p.taps());
+    a.tap_columns = static_cast<int32>(tap_columns(t, p));
+    a.columns = static_cast<int32>(a.tap_columns * p.taps());
     a.k = static_cast<int32>(p.gemm_k());
     a.m_tiles = ceil_div(a.m, t.m_per_block);
-    a.n_tiles = ceil_div(t.is_halo() ? a.c : a.n, t.n_per_block);
+    a.n_tiles = ceil_div(t.is_halo() ? a.c : a.columns, t.n_per_block);
     a.groups = static_cast<int32>(p.groups());
     a.groups_per_block = t.groups_per_block;
     a.group_tiles = ceil_div(a.groups, a.groups_per_block);

@@ -7,8 +7,8 @@
 namespace ckgen::conv::depthwise {
 namespace {
 
-constexpr int64 kMaxWindow = 0x7ffffff0;  // bytes of global memory that the threads of a workgroup address at once
-constexpr int64 kMostStrips = 0x7fffffff - 4096;  // leaves room for the threads past the last
+// Bytes of global memory that the threads of a workgroup address at once.
+constexpr int64 kMaxWindow = 0x7ffffff0;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ std::string check_groups(const InstanceTraits& t, const Problem& p, const Addres
 std::string check_strips(int64 images, int64 outer, int64 inner, int threads, int64 image_bytes) {
     int64 per_image = outer;
     int64 all = images;
-    if(!multiply(per_image, inner) || !multiply(all, per_image) || all > kMostStrips)
+    if(!multiply(per_image, inner) || !multiply(all, per_image) || all > kMostRows)
         return refuse("depthwise-size", "images * positions do not fit 31 bits");
     if(images > 1 && (threads / per_image + 2) > kMaxWindow / std::max<int64>(image_bytes, 1))
         return refuse("depthwise-reach", "neighbouring images span more than 2^31 bytes");

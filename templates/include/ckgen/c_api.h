@@ -34,7 +34,7 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-int32_t ckgen_abi_version(void);    /* 4; changes when this header does */
+int32_t ckgen_abi_version(void);    /* 5; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
 
@@ -64,6 +64,17 @@ int32_t ckgen_split_k(int32_t instance, const ckgen_problem* problem, int32_t* s
  * ckgen_device_synchronize reports a fault of the kernel. */
 int32_t ckgen_run(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                   void* stream, int32_t time_kernel, float* milliseconds);
+
+/* A problem that is planned and checked once, for runs that differ in their addresses only; ckgen_start then costs a
+ * launch. The plan is for the current device and for addresses aligned as these modulo 16 (NULL: aligned); a run with
+ * others is planned again. D tensors stay those of the problem. ckgen_start is otherwise as ckgen_run, for any thread;
+ * threads may share the object. ckgen_release takes NULL too. */
+typedef struct ckgen_prepared ckgen_prepared;
+int32_t ckgen_prepare(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
+                      ckgen_prepared** prepared);
+int32_t ckgen_start(const ckgen_prepared* prepared, void* in, void* wei, const void* out, void* workspace,
+                    void* stream);
+void ckgen_release(ckgen_prepared* prepared);
 
 /* An instance for a problem. `source` says why it was chosen. 0, measured: it was the fastest on this problem. 1,
  * neighbour: it was fast on the nearest measured problem. 4, predicted: by a cost model, for architectures without

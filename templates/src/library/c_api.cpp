@@ -14,6 +14,10 @@
 #include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
+struct ckgen_prepared {
+    std::unique_ptr<ckgen::tensor_operation::device::PreparedRun> run;
+};
+
 namespace {
 
 using namespace ckgen;
@@ -125,7 +129,7 @@ conv::Fusion fusion_of(const ckgen_problem* p) {
     return result;
 }
 
-// For calls that can fail but have no reason to refuse.
+// For calls that can only fail.
 template <class Call>
 int32_t done_or_failed(const Call& call) {
     return guarded([&]() -> Status {
@@ -200,7 +204,7 @@ std::string dtype_reason(const char* dtype, const std::vector<const char*>& know
 
 extern "C" {
 
-int32_t ckgen_abi_version(void) { return 4; }
+int32_t ckgen_abi_version(void) { return 5; }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";
@@ -264,6 +268,21 @@ int32_t ckgen_run(int32_t index, const ckgen_problem* problem, void* in, void* w
             *milliseconds = elapsed;
     });
 }
+
+int32_t ckgen_prepare(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out,
+                      ckgen_prepared** prepared) {
+    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, const auto& argument) {
+        require(prepared, "prepared");
+        *prepared = new ckgen_prepared{instance.runner->Prepare(argument)};
+    });
+}
+int32_t ckgen_start(const ckgen_prepared* prepared, void* in, void* wei, const void* out, void* memory, void* stream) {
+    return done_or_failed([&] {
+        require(prepared, "prepared");
+        prepared->run->Start(in, wei, out, memory, static_cast<platform::Stream>(stream));
+    });
+}
+void ckgen_release(ckgen_prepared* prepared) { delete prepared; }
 
 int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
                      const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,

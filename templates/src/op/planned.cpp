@@ -36,10 +36,10 @@ std::vector<conv::Placed> tensors_of(const conv::InstanceTraits& t, const Planne
 
 // The workspace may be null if the plan needs none.
 template <class Operation>
-PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const PlannedArgument<Operation>& a) {
-    PlannedLaunch<Operation> launch{plan.args, plan, a.fusion};
-    auto* workspace = static_cast<char*>(a.p_workspace_);
-    conv::Addresses at = addresses_of(a);
+PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const conv::Fusion& fusion, conv::Addresses at,
+                                   void* memory) {
+    PlannedLaunch<Operation> launch{plan.args, plan, fusion};
+    auto* workspace = static_cast<char*>(memory);
     if(plan.workspace.copy_bytes > 0)
         at.of(Operation::roles.a) = workspace + plan.workspace.copy_offset;
     Operation::place(launch.args, at);
@@ -73,7 +73,8 @@ typename Operation::Plan make_plan(const PlannedKernel<Operation>& kernel, const
         plan.reason = conv::overlap_reason(tensors_of(kernel.traits, a));
     if(plan.reason.empty() && kernel.traits.tma) {
         const PlannedArgument<Operation> placed = with_addresses(a);
-        const PlannedLaunch<Operation> launch = launch_of(plan, placed);
+        const PlannedLaunch<Operation> launch =
+            launch_of<Operation>(plan, a.fusion, addresses_of(placed), placed.p_workspace_);
         plan.reason = kernel.map_reason(blocks_of(launch), launch);
     }
     return plan;
@@ -138,6 +139,25 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     return touched;
 }
 
+// Starts the kernels of a planned and checked run.
+template <class Operation>
+void start(const PlannedKernel<Operation>& kernel, const typename Operation::Plan& plan, const conv::Fusion& fusion,
+           const conv::Addresses& at, void* workspace, const std::vector<conv::Placed>& tensors,
+           platform::Stream stream) {
+    const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, fusion, at, workspace);
+    const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
+    const TouchedMemory touched = touched_by(launch, tensors, workspace, reduces);
+    if(plan.workspace.copy_bytes > 0) {
+        conv::RepackArgs copy = plan.copy;
+        copy.source = static_cast<const char*>(at.of(Operation::roles.a));
+        copy.target = static_cast<char*>(workspace) + plan.workspace.copy_offset;
+        repack(copy, stream);
+    }
+    kernel.launch(blocks_of(launch), launch, touched.main, stream);
+    if(reduces)
+        kernel.reduce(launch, touched.reduction, stream);
+}
+
 // A run with a plan and a workspace.
 template <class Operation>
 float run_with(const PlannedKernel<Operation>& kernel, const typename Operation::Plan& plan,
@@ -148,19 +168,8 @@ float run_with(const PlannedKernel<Operation>& kernel, const typename Operation:
     const std::string reason = memory_reason(tensors, a.p_workspace_, plan.workspace.bytes());
     if(!reason.empty())
         throw std::invalid_argument(reason);
-    const PlannedLaunch<Operation> launch = launch_of(plan, a);
-    const bool copies = plan.workspace.copy_bytes > 0;
-    const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
-    const TouchedMemory touched = touched_by(launch, tensors, a.p_workspace_, reduces);
-    conv::RepackArgs copy = plan.copy;
-    copy.source = static_cast<const char*>(addresses_of(a).of(Operation::roles.a));
-    copy.target = static_cast<char*>(a.p_workspace_) + plan.workspace.copy_offset;
     const auto once = [&] {
-        if(copies)
-            repack(copy, config.stream_id_);
-        kernel.launch(blocks_of(launch), launch, touched.main, config.stream_id_);
-        if(reduces)
-            kernel.reduce(launch, touched.reduction, config.stream_id_);
+        start(kernel, plan, a.fusion, addresses_of(a), a.p_workspace_, tensors, config.stream_id_);
     };
     if(config.time_kernel_)
         return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);
@@ -168,7 +177,75 @@ float run_with(const PlannedKernel<Operation>& kernel, const typename Operation:
     return 0.f;
 }
 
+// Runs of a planned problem. Memory whose checks could have another result than at first is planned again.
+template <class Operation>
+class Prepared final : public PreparedRun {
+public:
+    Prepared(const PlannedKernel<Operation>& kernel, const PlannedArgument<Operation>& planned)
+        : kernel_(kernel), planned_(planned), tensors_(tensors_of(kernel.traits, planned)) {
+        for(const conv::Placed& tensor : tensors_)
+            bytes_.push_back(span_bytes(tensor.shape, tensor.ndim, tensor.elem_bytes));
+    }
+    void Start(void* p_in, void* p_wei, const void* p_out, void* workspace, platform::Stream stream) const override {
+        const conv::Addresses at{p_in, p_wei, p_out};
+        const std::vector<conv::Placed> tensors = placed(at);
+        if(fits(tensors, workspace))
+            return start(kernel_, planned_.plan, planned_.fusion, at, workspace, tensors, stream);
+        const auto argument =
+            make_argument(kernel_, planned_.problem, planned_.fusion, p_in, p_wei, const_cast<void*>(p_out));
+        argument->p_workspace_ = workspace;
+        argument->size_asked = true;
+        StreamConfig config;
+        config.stream_id_ = stream;
+        run_planned(kernel_, argument.get(), config);
+    }
+
+private:
+    std::vector<conv::Placed> placed(const conv::Addresses& at) const {
+        const Roles roles = Operation::roles;
+        std::vector<conv::Placed> tensors = tensors_;
+        tensors[0].data = at.of(roles.c);
+        tensors[1].data = at.of(std::min(roles.a, roles.b));
+        tensors[2].data = at.of(std::max(roles.a, roles.b));
+        return tensors;
+    }
+    // True if everything that was checked of the planned addresses holds for these without another look: the same
+    // alignment, and memory that lies apart.
+    bool fits(const std::vector<conv::Placed>& tensors, const void* workspace) const {
+        const int64 workspace_bytes = planned_.plan.workspace.bytes();
+        const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+        if(workspace_bytes > 0 && (workspace == nullptr || number(workspace) % 16 != 0))
+            return false;
+        const auto apart = [&](const void* a, int64 a_bytes, const void* b, int64 b_bytes) {
+            return number(a) + static_cast<std::uintptr_t>(a_bytes) <= number(b) ||
+                   number(b) + static_cast<std::uintptr_t>(b_bytes) <= number(a);
+        };
+        for(std::size_t i = 0; i < tensors.size(); ++i) {
+            const void* const data = tensors[i].data;
+            if(data == nullptr || (number(data) - number(tensors_[i].data)) % 16 != 0)
+                return false;
+            if((i > 0 && !apart(tensors[0].data, bytes_[0], data, bytes_[i])) ||
+               !apart(workspace, workspace_bytes, data, bytes_[i]))
+                return false;
+        }
+        return tensors.size() == 3;  // one of the D tensors may be the result itself
+    }
+
+    PlannedKernel<Operation> kernel_;
+    PlannedArgument<Operation> planned_;
+    std::vector<conv::Placed> tensors_;
+    std::vector<int64> bytes_;
+};
+
 }  // namespace
+
+template <class Operation>
+std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+    const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
+    if(a.planned_for != kernel.entry)
+        throw std::invalid_argument(foreign_reason<Operation>());
+    return std::make_unique<Prepared<Operation>>(kernel, a);
+}
 
 template <class Operation>
 std::unique_ptr<PlannedArgument<Operation>> make_argument(const PlannedKernel<Operation>& kernel,
@@ -207,7 +284,8 @@ template <class Operation>
 LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
     typename Operation::Plan own;
     const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
-    const PlannedLaunch<Operation> launch = launch_of(plan_of(kernel, a, own), a);
+    const PlannedLaunch<Operation> launch =
+        launch_of<Operation>(plan_of(kernel, a, own), a.fusion, addresses_of(a), a.p_workspace_);
     return {kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
             kernel.traits.launch_threads};
 }
@@ -237,6 +315,7 @@ float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* ar
     template std::string unsupported_reason(const PlannedKernel<OPERATION>&, const BaseArgument*);                     \
     template std::size_t workspace_size(const PlannedKernel<OPERATION>&, const BaseArgument*);                         \
     template LaunchPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                             \
+    template std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<OPERATION>&, const BaseArgument*);           \
     template float run_planned(const PlannedKernel<OPERATION>&, const BaseArgument*, const StreamConfig&);
 
 CKGEN_EACH_OPERATION(CKGEN_PLANNED_OPERATION)

@@ -11,7 +11,6 @@ namespace {
 using namespace depthwise;
 
 constexpr int kMostUnitGroups = 16;  // of a workgroup; the others share positions
-constexpr int64 kMostUnits = 0x7fffffff - 4096;
 
 // Refuses problems whose weights or positions have no 31-bit numbers. `a`: the arguments without a division of work.
 std::string check_size(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& a) {
@@ -79,7 +78,7 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const 
     std::string reason = check_groups(t, p, at, t.elem_bytes);
     if(!reason.empty())
         return reason;
-    if(p.out_channels() * p.taps() > kMostUnits)
+    if(p.out_channels() * p.taps() > kMostRows)
         return refuse("depthwise-size", "a group has more than 2^31 weights");
     plan.args = make_args(t, p, 1, compute_units);
     reason = check_size(t, p, plan.args);

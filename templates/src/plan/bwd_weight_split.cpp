@@ -19,7 +19,7 @@ Work work_of(const BwdWeightTraits& t, const Problem& p) {
                 halo_steps(t, p)};
     // Lengths are below 2^31, so only the last product may exceed 64 bits; with that many tiles no split is needed.
     const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
-    const int64 n_tiles = divide_up(p.in_channels() * p.taps(), t.n_per_block);
+    const int64 n_tiles = divide_up(tap_columns(t, p) * p.taps(), t.n_per_block);
     int64 tiles = 0;
     if(__builtin_mul_overflow(m_tiles * n_tiles, p.groups(), &tiles))
         tiles = int64{1} << 62;
@@ -36,6 +36,11 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 }
 
 }  // namespace
+
+int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
+    constexpr int64 box = 64;
+    return t.persistent && p.taps() > 1 ? divide_up(p.in_channels(), box) * box : p.in_channels();
+}
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
     const Work work = work_of(t, p);

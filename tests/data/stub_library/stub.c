@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 4; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 5; }
 const char* ckgen_platform(void) { return PLATFORM; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
@@ -225,6 +225,24 @@ int32_t ckgen_run(int32_t i, const ckgen_problem* p, void* in, void* wei, const 
     *milliseconds = time_kernel ? 0.25f : 0;
     return 0;
 }
+
+struct ckgen_prepared {
+    int32_t instance;
+    ckgen_problem problem;
+};
+int32_t ckgen_prepare(int32_t i, const ckgen_problem* p, void* in, void* wei, const void* out,
+                      ckgen_prepared** prepared) {
+    if (ckgen_is_supported(i, p, in, wei, out)) return 1;
+    *prepared = malloc(sizeof **prepared);
+    (*prepared)->instance = i;
+    (*prepared)->problem = *p;
+    return 0;
+}
+int32_t ckgen_start(const ckgen_prepared* one, void* in, void* wei, const void* out, void* workspace, void* stream) {
+    float unused;
+    return ckgen_run(one->instance, &one->problem, in, wei, out, workspace, stream, 0, &unused);
+}
+void ckgen_release(ckgen_prepared* prepared) { free(prepared); }
 
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
     if (strcmp(dtype, "f32")) return fail(2, "the stand-in's reference knows f32 only, not %s", dtype);

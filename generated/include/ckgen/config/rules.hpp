@@ -228,7 +228,7 @@ struct BwdWeightTmaRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector == 8 && b_vector == 64 && c_vector == 2, "tma-vectors: A is copied in units of 8 channels, B in boxes of 64, C is written in pairs");
+    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 2, "tma-vectors: A and B are copied in units of 8 channels, C is written in pairs");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");

@@ -52,12 +52,9 @@ private:
           position_threads_(D::position_threads / args.work.unit_groups),
           strip_(mine_.position / args.work.unit_groups) {
         uint32 block = thread.block_id();
-        const auto channel_blocks = static_cast<uint32>(problem_.group_tiles);
-        const auto unit_blocks = static_cast<uint32>(problem_.m_tiles);
-        first_group_ = static_cast<int>(block % channel_blocks) * D::n_per_block;
-        block /= channel_blocks;
-        first_unit_ = static_cast<int>(block % unit_blocks) * args.work.unit_groups;
-        split_ = static_cast<int>(block / unit_blocks);
+        first_group_ = conv::take(block, problem_.group_tiles) * D::n_per_block;
+        first_unit_ = conv::take(block, problem_.m_tiles) * args.work.unit_groups;
+        split_ = static_cast<int>(block);
         group_ = first_group_ + mine_.lane * vector;
         unit_length_[0] = problem_.m;
         CKGEN_UNROLL

@@ -16,12 +16,11 @@ public:
     // `id` counts the threads of the math role.
     CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const conv::BwdWeightArgs& p,
                             const conv::BwdWeightTile& tile, int id)
-        : thread_(thread), lane_(id % platform::kExchangeLanes), columns_(p.n - tile.n_first),
-          eight_rows_(static_cast<int64>(p.n) * 8) {
+        : thread_(thread), lane_(id % platform::kExchangeLanes), first_(tile.n_first), columns_(p.columns),
+          tap_columns_(p.tap_columns), channels_(p.c), eight_rows_(static_cast<int64>(p.n) * 8) {
         const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0);
         rows_ = p.m - row;
-        target_ = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements + static_cast<int64>(row) * p.n +
-                  tile.n_first;
+        target_ = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements + static_cast<int64>(row) * p.n;
     }
 
     static constexpr int blocks_at_once = 4;  // blocks of 8 columns per put()
@@ -35,15 +34,27 @@ public:
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
+        const int weight = weight_of(block);
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
-            if(8 * half < rows_ && 8 * block < columns_)
+            if(8 * half < rows_ && weight >= 0)
                 thread_.global_store(
-                    target_ + half * eight_rows_ + 8 * block + lane_ % 4 * 2,
+                    target_ + half * eight_rows_ + weight + lane_ % 4 * 2,
                     Vec<Wei, 2>{Convert<Wei>::from(acc[2 * half]), Convert<Wei>::from(acc[2 * half + 1])});
     }
 
 private:
+    // The weight of a row that the first of a block's 8 columns is; negative if these columns are padding.
+    CKGEN_DEVICE int weight_of(int block) const {
+        const int column = first_ + 8 * block;
+        if(column >= columns_)
+            return -1;
+        if(tap_columns_ == channels_)
+            return column;
+        const int tap = column / tap_columns_;
+        const int channel = column - tap * tap_columns_;
+        return channel < channels_ ? tap * channels_ + channel : -1;
+    }
     CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
         if constexpr(sizeof(Wei) == 2) {
             put_lines(quad, acc);
@@ -56,6 +67,7 @@ private:
     // A pair of 16-bit results is a fraction of a memory sector. The lanes therefore exchange pairs: each stores all 8
     // columns of one block.
     CKGEN_DEVICE void put_lines(int quad, const float* acc) const {
+        const int weight = weight_of(4 * quad + lane_ % 4);
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
             int32 words[4];
@@ -64,14 +76,15 @@ private:
                 words[i] = __builtin_bit_cast(int32, Vec<Wei, 2>{Convert<Wei>::from(acc[4 * i + 2 * half]),
                                                                  Convert<Wei>::from(acc[4 * i + 2 * half + 1])});
             exchange_lanes(thread_, lane_, words);
-            if(8 * half < rows_ && 32 * quad < columns_)
-                thread_.global_store(target_ + half * eight_rows_ + 32 * quad + lane_ % 4 * 8,
+            if(8 * half < rows_ && weight >= 0)
+                thread_.global_store(target_ + half * eight_rows_ + weight,
                                      Vec<int32, 4>{words[0], words[1], words[2], words[3]});
         }
     }
     const platform::Thread& thread_;
     int lane_;
-    int32 rows_, columns_;  // of the weight, from the thread's first on
+    int32 rows_;  // of the weight, from the thread's first on
+    int32 first_, columns_, tap_columns_, channels_;
     int64 eight_rows_;
     Wei* target_;
 };

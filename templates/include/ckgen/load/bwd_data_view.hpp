@@ -44,6 +44,14 @@ struct Walk {
     }
 };
 
+// Returns the innermost index of `number`; `number` keeps the outer ones.
+CKGEN_DEVICE int take(uint32& number, int length) {
+    const uint32 next = number / static_cast<uint32>(length);
+    const int index = static_cast<int>(number - next * static_cast<uint32>(length));
+    number = next;
+    return index;
+}
+
 // The part of a GEMM that a workgroup computes: rows from m_first on, columns from n_first on, and its share of GEMM-K.
 // NDim: number of dimensions that the kernel distinguishes. A row is an image and a position in each dimension.
 template <int NDim>
@@ -68,14 +76,14 @@ struct BwdDataTile {
         int kind = 0;  // sub-GEMMs with a tap come first
         int m_tile = 0;
         if constexpr(D::weight_rows > 0) {  // B changes as rarely as possible; sub-GEMMs without a tap need none
-            kind = take(block, units.all_sub_gemms, units.sub_gemm_count);
-            m_tile = take(block, units.m_tiles, args.m_tiles);
+            kind = take_by(block, units.all_sub_gemms, units.sub_gemm_count);
+            m_tile = take_by(block, units.m_tiles, args.m_tiles);
             tile.weight = block * args.sub_gemms + kind;
         }
-        tile.n_first = take(block, units.n_tiles, args.n_tiles) * D::n_per_block;
-        tile.group = take(block, units.groups, args.groups);
+        tile.n_first = take_by(block, units.n_tiles, args.n_tiles) * D::n_per_block;
+        tile.group = take_by(block, units.groups, args.groups);
         if constexpr(D::weight_rows == 0) {
-            m_tile = take(block, units.m_tiles, args.m_tiles);
+            m_tile = take_by(block, units.m_tiles, args.m_tiles);
             kind = block;
         }
         tile.m_first = m_tile * D::m_per_block;
@@ -126,15 +134,7 @@ struct BwdDataTile {
     }
 
 private:
-    // Returns the innermost index of `number`; `number` keeps the outer ones.
-    static CKGEN_DEVICE int take(uint32& number, int length) {
-        const uint32 next = number / static_cast<uint32>(length);
-        const int index = static_cast<int>(number - next * static_cast<uint32>(length));
-        number = next;
-        return index;
-    }
-
-    static CKGEN_DEVICE int take(int& number, const Divider& by, int length) {
+    static CKGEN_DEVICE int take_by(int& number, const Divider& by, int length) {
         const int next = by.quotient(number);
         const int index = number - next * length;
         number = next;

@@ -67,6 +67,9 @@ std::size_t workspace_size(const PlannedKernel<Operation>&, const BaseArgument*)
 // The launch of a run.
 template <class Operation>
 LaunchPlan plan_launch(const PlannedKernel<Operation>&, const BaseArgument*);
+// A run of the argument's problem with other addresses, which plans nothing again.
+template <class Operation>
+std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<Operation>&, const BaseArgument*);
 // Milliseconds, as BaseInvoker::Run returns them.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>&, const BaseArgument*, const StreamConfig&);

@@ -25,6 +25,13 @@ struct FunctionCounts {
     int scalars = 0;
 };
 
+// A problem that is planned and checked for the device that was current then.
+struct PreparedRun {
+    virtual ~PreparedRun() = default;
+    // Starts a run with these addresses. Throws std::invalid_argument for memory that the instance refuses.
+    virtual void Start(void* p_in, void* p_wei, const void* p_out, void* workspace, platform::Stream) const = 0;
+};
+
 // An operator that also takes a Problem with any number of dimensions. The C API uses it.
 struct ConvRunner {
     virtual ~ConvRunner() = default;
@@ -34,6 +41,8 @@ struct ConvRunner {
                                                               void* p_in, void* p_wei, const void* p_out) const = 0;
     virtual std::unique_ptr<BaseInvoker> MakeInvoker() const = 0;
     virtual FunctionCounts Counts() const { return {}; }
+    // Requires an argument that is supported. The addresses of D tensors stay those of the argument.
+    virtual std::unique_ptr<PreparedRun> Prepare(const BaseArgument&) const = 0;
     // Requires an argument that is supported.
     virtual LaunchPlan Plan(const BaseArgument&) const = 0;
 };

@@ -24,7 +24,6 @@ protected:
     static constexpr int row_taps = D::m_per_block;          // taps of a filter row that are multiplied at once
     static constexpr int window = positions + row_taps - 1;  // output positions that they read for a strip
     static constexpr int unit_weights = row_taps * D::n_per_block;
-    static constexpr int resident_units = D::lds_bytes / (unit_weights * 4);  // whose weights fit LDS, as f32
     using Args = DepthwiseBwdDataArgs<D>;
     using Strips = DepthwiseStrips<ndim>;
     using Wei = typename D::Wei;
@@ -34,12 +33,12 @@ protected:
     CKGEN_DEVICE DepthwiseBwdDataTile(const Args& args, const platform::Thread& thread)
         : args_(args), problem_(args.problem), thread_(thread), mine_(thread) {
         uint32 block = thread.block_id();
-        first_group_ = take(block, args.work.channel_blocks) * D::n_per_block;
-        share_ = take(block, args.work.shares);
+        first_group_ = conv::take(block, args.work.channel_blocks) * D::n_per_block;
+        share_ = conv::take(block, args.work.shares);
         group_ = first_group_ + mine_.lane * vector;
         CKGEN_UNROLL
         for(int d = last; d >= 0; --d) {
-            start_[d] = take(block, min_of(problem_.stride[d], problem_.in_length[d]));
+            start_[d] = conv::take(block, min_of(problem_.stride[d], problem_.in_length[d]));
             set_taps(d);
         }
         set_units();
@@ -86,27 +85,6 @@ protected:
         }
     }
 
-    // Loads the output positions that the taps of a unit read; zero outside the output.
-    CKGEN_DEVICE void load_row(const platform::GlobalBuffer& out, uint32 own, const typename Strips::Place& place,
-                               const Units& at, int first, Values (&values)[window]) const {
-        bool inside = true;
-        uint32 offset = own + static_cast<uint32>(at.at[0] * problem_.out_k_bytes);
-        CKGEN_UNROLL
-        for(int d = 0; d < last; ++d) {
-            const int row = origin_[d] + place.at[d + 1] - problem_.shift[d] * at.at[d + 1];
-            inside = inside && is_inside(row, problem_.out_length[d]);
-            offset += static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[d]);
-        }
-        const int length = inside ? problem_.out_length[last] : 0;
-        const int step = problem_.shift[last];
-        const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
-        int column = first - step * (at.at[ndim] * row_taps + row_taps - 1);
-        offset += static_cast<uint32>(column) * pitch;
-        CKGEN_UNROLL
-        for(int i = 0; i < window; ++i, column += step, offset += static_cast<uint32>(step) * pitch)
-            values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
-    }
-
     CKGEN_DEVICE void load_lds(int byte, float (&weights)[vector]) const {
         constexpr int width = min_of(vector, 4);
         CKGEN_UNROLL
@@ -143,14 +121,6 @@ protected:
         }
     }
 
-    // Returns the innermost index of `number`; `number` keeps the outer ones.
-    static CKGEN_DEVICE int take(uint32& number, int length) {
-        const uint32 next = number / static_cast<uint32>(length);
-        const int index = static_cast<int>(number - next * static_cast<uint32>(length));
-        number = next;
-        return index;
-    }
-
     const Args& args_;
     const typename D::KernelArgs& problem_;
     const platform::Thread& thread_;
@@ -166,9 +136,10 @@ template <class D>
 class DepthwiseBwdDataKernel : DepthwiseBwdDataTile<D> {
     using Base = DepthwiseBwdDataTile<D>;
     using Base::args_, Base::count_, Base::first_group_, Base::group_, Base::last, Base::mine_, Base::ndim,
-        Base::origin_, Base::positions, Base::problem_, Base::resident_units, Base::row_taps, Base::share_, Base::taps_,
-        Base::thread_, Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
+        Base::origin_, Base::positions, Base::problem_, Base::row_taps, Base::share_, Base::taps_, Base::thread_,
+        Base::unit_length_, Base::unit_weights, Base::units_, Base::vector, Base::window;
     using typename Base::Strips, typename Base::Units, typename Base::Values;
+    static constexpr int resident_units = D::lds_bytes / (unit_weights * 4);  // whose weights fit LDS, as f32
 
 public:
     using typename Base::Args;
@@ -229,7 +200,7 @@ private:
         Units at(unit_length_, unit);
         const Units one(unit_length_, 1);
         Values values[window], next[window];
-        this->load_row(out, own, place, at, first, next);
+        load_row(out, own, place, at, first, next);
         for(int lds = mine_.lane * vector; unit < end; ++unit, lds += unit_weights) {
             CKGEN_UNROLL
             for(int i = 0; i < window; ++i)
@@ -237,12 +208,33 @@ private:
             const int taps = taps_[last] - at.at[ndim] * row_taps;
             at.advance(unit_length_, one);
             if(unit + 1 < end)
-                this->load_row(out, own, place, at, first, next);
+                load_row(out, own, place, at, first, next);
             if(taps >= row_taps)
                 multiply<true>(values, lds, taps, sums);
             else
                 multiply<false>(values, lds, taps, sums);
         }
+    }
+
+    // Loads the output positions that the taps of a unit read; zero outside the output.
+    CKGEN_DEVICE void load_row(const platform::GlobalBuffer& out, uint32 own, const typename Strips::Place& place,
+                               const Units& at, int first, Values (&values)[window]) const {
+        bool inside = true;
+        uint32 offset = own + static_cast<uint32>(at.at[0] * problem_.out_k_bytes);
+        CKGEN_UNROLL
+        for(int d = 0; d < last; ++d) {
+            const int row = origin_[d] + place.at[d + 1] - problem_.shift[d] * at.at[d + 1];
+            inside = inside && is_inside(row, problem_.out_length[d]);
+            offset += static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[d]);
+        }
+        const int length = inside ? problem_.out_length[last] : 0;
+        const int step = problem_.shift[last];
+        const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
+        int column = first - step * (at.at[ndim] * row_taps + row_taps - 1);
+        offset += static_cast<uint32>(column) * pitch;
+        CKGEN_UNROLL
+        for(int i = 0; i < window; ++i, column += step, offset += static_cast<uint32>(step) * pitch)
+            values[i] = out.template load_if<Values>(thread_, is_inside(column, length), offset);
     }
 
     // All: all row_taps taps exist. A tap that does not exist is not multiplied by zero: the value may be infinite.

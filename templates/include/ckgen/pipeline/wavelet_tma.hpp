@@ -55,8 +55,8 @@ private:
 
         CKGEN_DEVICE void seek(const Args& args, const conv::BwdWeightTile& tile, int column) {
             const conv::BwdWeightArgs& p = args.problem;
-            int index = column / p.c;
-            channel = tile.group * args.in_group_channels + column - index * p.c;
+            int index = column / p.tap_columns;
+            channel = tile.group * args.in_group_channels + column - index * p.tap_columns;
             for(int d = ndim - 1; d >= 0; --d) {
                 tap[ndim - 1 - d] = static_cast<uint16>(index % p.filter[d] * p.dilation[d]);
                 index /= p.filter[d];

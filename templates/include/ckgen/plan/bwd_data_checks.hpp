@@ -7,8 +7,6 @@
 
 namespace ckgen::conv {
 
-inline constexpr int64 kMostRows = 0x7fffffff - 4096;  // leaves room for a tile's rows past the last
-
 // The same convolution with the positions of all images as one dimension. Valid if images follow each other in memory.
 struct Pointwise {
     bool possible = true;

@@ -26,6 +26,10 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, c
                            const Addresses& addresses, int compute_units);
 DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const DepthwiseLimits& limits);
 
+// Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 64 of them. A single tap needs no
+// whole boxes, as its columns are the last.
+int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
+
 // The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that compute a split in one
 // sum get at least sums() splits. The planner chooses
 //   for most kernels fill_twice(),

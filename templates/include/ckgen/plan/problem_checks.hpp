@@ -8,7 +8,8 @@
 
 namespace ckgen::conv {
 
-inline constexpr int64 kMaxStride = int64{1} << 40;  // elements; sums and byte counts of these stay far below 2^63
+inline constexpr int64 kMostRows = 0x7fffffff - 4096;  // of 31 bits: leaves room for a tile's rows past the last
+inline constexpr int64 kMaxStride = int64{1} << 40;    // elements; sums and byte counts of these stay far below 2^63
 
 // NVIDIA's matrix units round partial sums toward zero. All other multiplications here round to nearest.
 #if defined(CKGEN_PLATFORM_NVIDIA) && CKGEN_PLATFORM_NVIDIA

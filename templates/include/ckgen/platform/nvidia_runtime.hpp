@@ -3,8 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace ckgen::platform {
 
@@ -21,6 +23,15 @@ inline void check_cuda(cudaError_t status, const char* what) {
     throw LaunchError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
+// The number of this thread's device; -1 without one.
+inline int current_device() {
+    int device = -1;
+    if(cudaGetDevice(&device) == cudaSuccess)
+        return device;
+    static_cast<void>(cudaGetLastError());
+    return -1;
+}
+
 // Programmatic dependent launch: the kernel begins while the previous one ends, and itself waits for that one's
 // results. Only code for compute capability 9.0 and above has the instruction that waits. Code for an older
 // architecture may run on a newer GPU, so this queries the loaded kernel.
@@ -30,21 +41,29 @@ inline bool waits_by_itself(KernelEntry entry) {
     return attributes.ptxVersion >= 90;
 }
 
+// Requests a kernel's shared memory; returns waits_by_itself() if that matters. Both are facts of a kernel on a device,
+// and asking for them takes as long as a launch, so each thread asks once.
+inline bool made_ready(KernelEntry entry, int lds_bytes, bool overlaps_previous) {
+    thread_local std::map<std::pair<KernelEntry, int>, bool> known;
+    const std::pair<KernelEntry, int> key{entry, current_device()};
+    const auto found = known.find(key);
+    if(found != known.end())
+        return found->second;
+    if(lds_bytes > 48 * 1024)  // more must be requested
+        check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, lds_bytes),
+                   "cudaFuncSetAttribute");
+    return known[key] = overlaps_previous && waits_by_itself(entry);
+}
+
 // The host platform checks accesses against `regions`; a GPU has its own page tables.
 template <class Kernel, class Regions>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
     typename Kernel::Args copy = args;
     void* pointers[] = {&copy};
-    if constexpr(Kernel::lds_bytes > 48 * 1024)  // more must be requested
-        check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::lds_bytes),
-                   "cudaFuncSetAttribute");
     cudaLaunchAttribute attribute{};
-    bool needed = false;
-    if constexpr(OverlapsPrevious<Kernel>::value) {
-        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attribute.val.programmaticStreamSerializationAllowed = 1;
-        needed = waits_by_itself(entry);
-    }
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    bool needed = made_ready(entry, Kernel::lds_bytes, OverlapsPrevious<Kernel>::value);
     if constexpr(HasFixup<Kernel>::value) {
         attribute.id = cudaLaunchAttributeCooperative;
         attribute.val.cooperative = 1;
@@ -59,15 +78,6 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     config.numAttrs = needed ? 1 : 0;
     check_cuda(cudaLaunchKernelExC(&config, entry, pointers), "cudaLaunchKernel");
     check_cuda(cudaGetLastError(), "kernel launch");
-}
-
-// The number of this thread's device; -1 without one.
-inline int current_device() {
-    int device = -1;
-    if(cudaGetDevice(&device) == cudaSuccess)
-        return device;
-    static_cast<void>(cudaGetLastError());
-    return -1;
 }
 
 // The reason why the current device cannot run a kernel, or empty. Also empty without a device (a build machine that

@@ -135,6 +135,9 @@ public:
     std::unique_ptr<BaseInvoker> MakeInvokerPointer() override { return MakeInvoker(); }
     std::unique_ptr<BaseInvoker> MakeInvoker() const override { return std::make_unique<Invoker>(); }
     const char* Operation() const override { return Op::name; }
+    std::unique_ptr<PreparedRun> Prepare(const BaseArgument& argument) const override {
+        return prepare_run(kernel(), &argument);
+    }
     LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), &argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {

@@ -1,0 +1,299 @@
+// PyTorch's side of ckgen.torch: run a library's gradients on tensors without Python.
+//
+// A plan says how to compute the gradients of one problem; Python makes it once per problem (operator ckgen::plan) and
+// this file executes it: `ckgen::execute`, and in place of aten::convolution_backward while ckgen.torch.enable() holds.
+// Only the dispatcher connects both sides, so that no header of Python is needed.
+//
+// A plan is a list of integers, see Reader and ckgen/torch/plan.py:
+//     for grad_output, input, weight:  count of strides (0: read in place) and the strides of the copy to read
+//     for the input's and the weight's gradient:
+//         kind: 0 not computed here, 1 zeros, 2 by the library
+//         strides of the result (count and values), strides of the final copy (count 0: none)
+//         kind 2: the addresses of ckgen_start, ckgen_last_error and the ckgen_prepared, bytes of workspace
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/convolution_backward_native.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/sum.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using Gradients = std::tuple<Tensor, Tensor, Tensor>;
+using Words = std::vector<int64_t>;
+using Start = int32_t (*)(const void* prepared, void* in, void* wei, const void* out, void* workspace, void* stream);
+using LastError = const char* (*)();
+
+struct Step {
+    enum Kind : int64_t { Absent, Zeros, Library } kind = Absent;
+    Words strides, reordered;
+    Start start = nullptr;
+    LastError last_error = nullptr;
+    const void* prepared = nullptr;
+    int64_t workspace_bytes = 0;
+};
+
+struct Plan {
+    Words copies[3];  // of grad_output, input, weight
+    Step steps[2];    // the gradients of input and weight
+};
+
+struct Reader {
+    IntArrayRef words;
+    size_t at = 0;
+
+    int64_t next() {
+        TORCH_CHECK(at < words.size(), "ckgen: a plan ends too early");
+        return words[at++];
+    }
+    Words list() {
+        Words values(next());
+        for(auto& value : values)
+            value = next();
+        return values;
+    }
+    template <class Pointer>
+    Pointer pointer() {
+        return reinterpret_cast<Pointer>(static_cast<intptr_t>(next()));
+    }
+};
+
+Plan read_plan(IntArrayRef words) {
+    Reader reader{words};
+    Plan plan;
+    for(auto& copy : plan.copies)
+        copy = reader.list();
+    for(auto& step : plan.steps) {
+        step.kind = static_cast<Step::Kind>(reader.next());
+        if(step.kind == Step::Absent)
+            continue;
+        step.strides = reader.list();
+        step.reordered = reader.list();
+        if(step.kind == Step::Zeros)
+            continue;
+        step.start = reader.pointer<Start>();
+        step.last_error = reader.pointer<LastError>();
+        step.prepared = reader.pointer<const void*>();
+        step.workspace_bytes = reader.next();
+    }
+    return plan;
+}
+
+Tensor copied(const Tensor& tensor, const Words& strides) {
+    if(strides.empty())
+        return tensor;
+    return at::empty_strided(tensor.sizes(), strides, tensor.options()).copy_(tensor);
+}
+
+// The current stream as the C API takes it; null on a CPU.
+void* stream_of(const Tensor& tensor) {
+    if(tensor.is_cpu())
+        return nullptr;
+    return c10::impl::VirtualGuardImpl(tensor.device().type()).getStream(tensor.device()).native_handle();
+}
+
+// Computes one gradient into new memory. `written`: the position of its address in `addresses` (in, wei, out).
+Tensor compute(const Step& step, void* (&addresses)[3], int written, IntArrayRef sizes,
+               const at::TensorOptions& options, const Tensor& on) {
+    Tensor result = at::empty_strided(sizes, step.strides, options);
+    if(step.kind == Step::Zeros)
+        return result.zero_();
+    addresses[written] = result.mutable_data_ptr();
+    Tensor workspace;
+    if(step.workspace_bytes > 0)
+        workspace = at::empty({step.workspace_bytes}, on.options().dtype(at::kByte));
+    const int32_t status = step.start(step.prepared, addresses[0], addresses[1], addresses[2],
+                                      workspace.defined() ? workspace.mutable_data_ptr() : nullptr, stream_of(on));
+    TORCH_CHECK(status == 0, "ckgen: ", step.last_error());
+    return copied(result, step.reordered);
+}
+
+// The gradients of input and weight that the plan has; the others are undefined.
+std::tuple<Tensor, Tensor> execute(const Plan& plan, const Tensor& grad_output, const Tensor& input,
+                                   const Tensor& weight, at::ScalarType weight_type) {
+    const c10::DeviceGuard guard(grad_output.device());
+    const Tensor out = copied(grad_output, plan.copies[0]);
+    Tensor data, step;
+    if(plan.steps[0].kind != Step::Absent) {
+        const Tensor wei = copied(weight, plan.copies[2]);
+        void* addresses[3] = {nullptr, wei.data_ptr(), out.data_ptr()};
+        data = compute(plan.steps[0], addresses, 0, input.sizes(), input.options(), out);
+    }
+    if(plan.steps[1].kind != Step::Absent) {
+        const Tensor in = copied(input, plan.copies[1]);
+        void* addresses[3] = {in.data_ptr(), nullptr, out.data_ptr()};
+        step = compute(plan.steps[1], addresses, 1, weight.sizes(), weight.options().dtype(weight_type), out);
+    }
+    return {data, step};
+}
+
+std::tuple<Tensor, Tensor> execute_words(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                                         IntArrayRef words) {
+    return execute(read_plan(words), grad_output, input, weight, weight.scalar_type());
+}
+
+// ---- in place of aten::convolution_backward ----
+
+std::atomic<int64_t> engine{0};      // 0: PyTorch computes everything
+thread_local bool planning = false;  // the planner times PyTorch's own gradients
+
+struct Hash {
+    size_t operator()(const Words& words) const {
+        uint64_t hash = 0x9e3779b97f4a7c15u;
+        for(const int64_t word : words)
+            hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccdu, hash ^= hash >> 32;
+        return hash;
+    }
+};
+
+std::shared_mutex plans_mutex;
+std::unordered_map<Words, std::shared_ptr<const Plan>, Hash> plans;
+constexpr size_t kMostPlans = 1 << 16;  // dynamic shapes: start again beyond these
+
+void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
+
+// Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is.
+void make_key(Words& key, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+              int64_t groups, int64_t wanted) {
+    const auto& context = at::globalContext();
+    const int64_t switches = context.allowTF32CuDNN() | context.benchmarkCuDNN() << 1 |
+                             context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
+    key.clear();
+    add(key, {engine.load(), tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
+              tensors[0].device().index()});
+    for(const IntArrayRef values : {stride, padding, dilation})
+        add(key, values);
+    for(const Tensor& tensor : tensors) {
+        add(key, tensor.sizes());
+        add(key, tensor.strides());
+        key.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.data_ptr()) & 15));
+    }
+}
+
+// Python's plan; null if PyTorch is to compute these gradients this time and the question is open.
+std::shared_ptr<const Plan> ask(const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+                                IntArrayRef dilation, int64_t groups, int64_t wanted) {
+    using Signature = Words(const Tensor&, const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
+                            int64_t, int64_t);
+    static const auto plan = c10::Dispatcher::singleton().findSchemaOrThrow("ckgen::plan", "").typed<Signature>();
+    struct Planning {
+        Planning() { planning = true; }
+        ~Planning() { planning = false; }
+    } const here;
+    const Words words =
+        plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted, engine.load());
+    return words.empty() ? nullptr : std::make_shared<const Plan>(read_plan(words));
+}
+
+std::shared_ptr<const Plan> find(const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+                                 IntArrayRef dilation, int64_t groups, int64_t wanted) {
+    thread_local Words key;
+    make_key(key, tensors, stride, padding, dilation, groups, wanted);
+    {
+        const std::shared_lock lock(plans_mutex);
+        if(const auto found = plans.find(key); found != plans.end())
+            return found->second;
+    }
+    const Words mine = key;  // planning may come here again
+    auto made = ask(tensors, stride, padding, dilation, groups, wanted);
+    if(made == nullptr)
+        return made;
+    const std::unique_lock lock(plans_mutex);
+    if(plans.size() >= kMostPlans)
+        plans.clear();
+    return plans.emplace(mine, std::move(made)).first->second;
+}
+
+// True if a library could compute this: the planner sees only such calls.
+bool is_ours(const Tensor& grad_output, const Tensor& input, const Tensor& weight, bool transposed,
+             const std::array<bool, 3>& mask) {
+    const auto kind = grad_output.scalar_type();
+    const bool typed = kind == at::kHalf || kind == at::kBFloat16 || kind == at::kFloat;
+    if(engine.load() == 0 || planning || transposed || !typed || !(mask[0] || mask[1]))
+        return false;
+    for(const Tensor* tensor : {&grad_output, &input, &weight})
+        if(tensor->scalar_type() != kind || tensor->device() != grad_output.device() || tensor->numel() == 0 ||
+           tensor->layout() != at::kStrided || tensor->dim() != input.dim())
+            return false;
+    return input.dim() >= 3 && input.dim() <= 5;
+}
+
+Gradients convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                               at::OptionalIntArrayRef bias_sizes, IntArrayRef stride, IntArrayRef padding,
+                               IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups,
+                               std::array<bool, 3> mask) {
+    const c10::OptionalDeviceGuard guard(grad_output.device());
+    const auto by_pytorch = [&](const std::array<bool, 3>& wanted) {
+        return at::native::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
+                                                transposed, output_padding, groups, wanted);
+    };
+    if(!is_ours(grad_output, input, weight, transposed, mask))
+        return by_pytorch(mask);
+    const Tensor tensors[3] = {grad_output, input, weight};
+    const auto plan = find(tensors, stride, padding, dilation, groups, mask[0] | mask[1] << 1);
+    if(plan == nullptr)
+        return by_pytorch(mask);
+    const bool data = plan->steps[0].kind != Step::Absent, step = plan->steps[1].kind != Step::Absent;
+    if(!data && !step)
+        return by_pytorch(mask);
+    Gradients found;
+    std::array<bool, 3> rest{mask[0] && !data, mask[1] && !step, false};
+    if(rest[0] || rest[1]) {
+        rest[2] = mask[2];
+        found = by_pytorch(rest);
+    } else if(mask[2]) {
+        Words dims{0};
+        for(int64_t d = 2; d < grad_output.dim(); ++d)
+            dims.push_back(d);
+        std::get<2>(found) = at::sum(grad_output, dims);
+    }
+    const auto ours = execute(*plan, grad_output, input, weight, weight.scalar_type());
+    if(data)
+        std::get<0>(found) = std::get<0>(ours);
+    if(step)
+        std::get<1>(found) = std::get<1>(ours);
+    return found;
+}
+
+std::unique_ptr<torch::Library> replaced[2];  // on CPU and GPU
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(ckgen, library) {
+    library.def("execute(Tensor grad_output, Tensor input, Tensor weight, int[] plan) -> (Tensor, Tensor)");
+}
+
+TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) { library.impl("execute", execute_words); }
+
+// Lets the planner's engine `which` plan all backward convolutions of this process; 0 gives them back to PyTorch.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t which, int32_t on_gpu) {
+    engine.store(which);
+    if(which == 0) {
+        for(auto& library : replaced)
+            library.reset();
+        return;
+    }
+    auto& library = replaced[on_gpu ? 1 : 0];
+    if(library != nullptr)
+        return;
+    class : public c10::WarningHandler {  // PyTorch warns of every kernel that is replaced, which is wanted here
+        void process(const c10::Warning&) override {}
+    } quiet;
+    const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+    library = std::make_unique<torch::Library>(
+        torch::Library::IMPL, "aten", on_gpu ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU, __FILE__, __LINE__);
+    library->impl("convolution_backward", TORCH_FN(convolution_backward));
+}

@@ -1,0 +1,204 @@
+"""Compute all backward convolutions of the process by libraries: ``enable`` and ``disable``.
+
+The binding replaces the dispatcher's kernel of aten::convolution_backward. PyTorch's autograd, autocast, torch.compile
+and CUDA graphs are unchanged: they call this operator as before. The binding asks ``_plan`` here once per problem.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ckgen.errors import CkgenError
+from ckgen.library.library import Library
+from ckgen.torch.candidates import Gradient, words
+from ckgen.torch.native import binding
+from ckgen.torch.operators import LIBRARY
+from ckgen.torch.plan import Plan, Request, Seen
+from ckgen.torch.require import torch
+from ckgen.torch.tuned import Choices, Kept, choices_path, fastest
+
+TRIED = 32  # instances per gradient that are timed
+GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
+
+_BACKWARD = torch.ops.aten.convolution_backward.default
+
+
+class Planner:
+    """Plans for one library: which gradients it computes, and with which instance."""
+
+    def __init__(self, library: Library, fallback: bool, measure: bool, cache: Path | None) -> None:
+        self.library, self.fallback, self.measure, self.cache = library, fallback, measure, cache
+        self.on_gpu = library.platform != "host"
+        self.kept: list[Plan] = []  # the binding holds addresses of their parts
+        self._choices: dict[Any, Choices] = {}
+        self._lock = threading.RLock()
+
+    def plan(self, tensors: Sequence[Any], geometry: Any, wanted: int) -> list[int]:
+        """The plan in words; empty if PyTorch computes this call and the question stays open."""
+        device = tensors[0].device
+        if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+            return []
+        with self._lock, torch.no_grad():
+            tensors = [tensor.detach() for tensor in tensors]
+            plans = [self._gradient(tensors, geometry, at) if wanted >> at & 1 else None for at in (0, 1)]
+        data, weight = (plan if plan is not None else _NOTHING for plan in plans)
+        copies = data.copies[0] or weight.copies[0], weight.copies[1], data.copies[2]
+        plan = Plan(data.data, weight.weight, (False, False), copies)
+        self.kept.append(plan)
+        return words(plan)
+
+    def choices(self) -> dict[str, Kept]:
+        """The timed choices so far."""
+        return {key: kept for choices in self._choices.values() for key, kept in choices.items()}
+
+    def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> Plan | None:
+        """The plan of one gradient; None if PyTorch is to compute it."""
+        asked = self._request(tensors, geometry, at)
+        try:
+            gradient = Gradient(self.library, asked)
+            if self.measure:
+                return self._measured(gradient, asked, tensors, geometry, at)
+            first = next(gradient.candidates(1, False))
+            return None if first.source == "generic" and self.fallback else first.plan
+        except CkgenError:
+            if self.fallback:
+                return None
+            raise
+
+    def _measured(
+        self, gradient: Gradient, asked: Request, tensors: Sequence[Any], geometry: Any, at: int
+    ) -> Plan | None:
+        """The plan that was fastest when the problem was first seen, now or earlier."""
+        choices, key = self._choices_of(tensors[0].device), _key(asked)
+        kept = choices.get(key)
+        if kept is not None:
+            if self.fallback and not kept.ours:
+                return None
+            plan = gradient.by_name(kept.name, kept.split_k)
+            if plan is not None:
+                return plan
+        kept, plan = self._fastest(gradient, tensors, geometry, at)
+        choices.put(key, kept)
+        return plan
+
+    def _fastest(
+        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int
+    ) -> tuple[Kept, Plan | None]:
+        """Time PyTorch and the library's best candidates."""
+        found, calls = [], []
+        for candidate in gradient.candidates(TRIED, True):
+            call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
+            with contextlib.suppress(RuntimeError):  # too little memory for the workspace
+                call()
+                found.append(candidate)
+                calls.append(call)
+        pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
+        stock, number, best = fastest(pytorch, calls, tensors[0].device)
+        if number < 0:
+            return Kept("", 1, 0.0, stock, False), None
+        name, split_k, _, plan = found[number]
+        ours = not self.fallback or best * GAIN <= stock
+        return Kept(name, split_k, best, stock, ours), plan if ours else None
+
+    def _request(self, tensors: Sequence[Any], geometry: Any, at: int) -> Request:
+        """The request for one gradient with the strides that PyTorch's own gradient has."""
+        result = _by_pytorch(tensors, geometry, at)
+        seen = [
+            Seen(tuple(tensor.shape), tuple(tensor.stride()), tensor.data_ptr() & 15, tensor.dtype, tensor.device)
+            for tensor in tensors
+        ]
+        seen[1 + at] = seen[1 + at]._replace(stride=tuple(result.stride()))
+        device = tensors[0].device
+        gpu = device.index if device.type == "cuda" and torch.cuda.device_count() > 1 else None
+        return Request(seen[0], seen[1], seen[2], geometry, (at == 0, at == 1), False, gpu)
+
+    def _choices_of(self, device: Any) -> Choices:
+        if device not in self._choices:
+            path = None if self.cache is None else choices_path(self.cache, self.library.path, device)
+            self._choices[device] = Choices(path)
+        return self._choices[device]
+
+
+_NOTHING = Plan(None, None, (False, False), (None, None, None))
+_planners: dict[int, Planner] = {}
+_stack: list[int] = []
+
+
+class Enabled:
+    """The result of ``ckgen.torch.enable``. As a context manager it ends what ``enable`` began; entered once more, it
+    begins again with the choices made so far."""
+
+    def __init__(self, planner: Planner) -> None:
+        self.planner, self.number = planner, len(_planners) + 1
+        _planners[self.number] = planner
+        self.begin()
+
+    def begin(self) -> None:
+        """Let the planner plan from now on."""
+        if self.number not in _stack:
+            _stack.append(self.number)
+            _use()
+
+    def end(self) -> None:
+        """Give the convolutions back to whoever had them before."""
+        if self.number in _stack:
+            _stack.remove(self.number)
+            _use()
+
+    def __enter__(self) -> Enabled:
+        self.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def choices(self) -> dict[str, Kept]:
+        """The timed choices so far, by gradient, type, tensors and geometry."""
+        return self.planner.choices()
+
+
+def disable() -> None:
+    """Give all backward convolutions of the process back to PyTorch."""
+    _stack.clear()
+    _use()
+
+
+def _use() -> None:
+    last = _stack[-1] if _stack else 0
+    binding().ckgen_torch_use(last, int(bool(last) and _planners[last].on_gpu))
+
+
+def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
+    stride, padding, dilation, groups = geometry
+    mask = [at == 0, at == 1, False]
+    return _BACKWARD(*tensors, None, stride, padding, dilation, False, (0,) * len(stride), groups, mask)[at]
+
+
+def _key(asked: Request) -> str:
+    """A text of everything that the choice depends on."""
+    cudnn = torch.backends.cudnn
+    switches = cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled()
+    seen = (
+        (list(tensor.shape), list(tensor.stride), tensor.misaligned)
+        for tensor in (asked.grad_output, asked.input, asked.weight)
+    )
+    parts = "wei" if asked.wanted[1] else "in", asked.grad_output.dtype, *seen, asked.geometry, [int(s) for s in switches]
+    return " ".join(map(str, parts)).replace("torch.", "")
+
+
+def _plan(grad_output: Any, input: Any, weight: Any, *rest: Any) -> list[int]:
+    stride, padding, dilation, groups, wanted, number = rest
+    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
+    return _planners[number].plan((grad_output, input, weight), geometry, wanted)
+
+
+LIBRARY.define(
+    "plan(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, int groups, "
+    "int wanted, int engine) -> int[]"
+)
+LIBRARY.impl("plan", _plan, "CompositeExplicitAutograd")

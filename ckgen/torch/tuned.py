@@ -1,0 +1,114 @@
+"""Choose between PyTorch and a library's candidates by time, once per gradient of a problem, and keep the choices.
+
+The choices are in a file of the user's cache: JSON, one line per gradient. Its name is a digest of the device, its
+driver, PyTorch, cuDNN and the library, so that a change of any of them starts a new file. Processes may share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ckgen.torch.require import torch
+
+ROUNDS, REPEATS = 5, 3
+FINALISTS = 4  # of a library's candidates, after one run each
+_LONG_US = 1e4  # runs this long are timed in one round
+_DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
+_SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
+
+
+class Kept(NamedTuple):
+    """The fastest candidate, "" if there is none, its split_k, the microseconds of it and of PyTorch, and whether it is
+    chosen."""
+
+    name: str
+    split_k: int
+    microseconds: float
+    pytorch: float
+    ours: bool
+
+
+class Choices:
+    """The choices of one device and library. ``path`` None keeps them in memory only."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._kept: dict[str, Kept] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                self._read(line)
+
+    def _read(self, line: str) -> None:
+        try:
+            key, *rest = json.loads(line)
+            kept = Kept(*rest)
+        except (ValueError, TypeError):
+            return  # a line that another process is writing, or of another version: measure again
+        self._kept[key] = kept
+
+    def get(self, key: str) -> Kept | None:
+        """The choice for a key."""
+        return self._kept.get(key)
+
+    def items(self) -> list[tuple[str, Kept]]:
+        """All choices with their keys."""
+        return list(self._kept.items())
+
+    def put(self, key: str, kept: Kept) -> None:
+        """Remember a choice; the file grows by one line, which is written at once."""
+        self._kept[key] = kept
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, *kept]) + "\n")
+
+
+def choices_path(folder: Path, library: str, device: Any) -> Path:
+    """The file for a library and a device."""
+    parts = [hashlib.sha256(Path(library).read_bytes()).hexdigest(), torch.__version__, str(torch.version.cuda)]
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        parts += [properties.name, str(torch.backends.cudnn.version())]
+        parts += [file.read_text() for file in _DRIVERS if file.exists()]
+    return folder / f"{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.jsonl"
+
+
+def fastest(pytorch: Callable[[], object], calls: Sequence[Callable[[], object]], device: Any) -> tuple[float, int, float]:
+    """Microseconds of PyTorch on the device, the number of the fastest of the other calls, and its microseconds; -1 and
+    0 if there are none. All have run before. A first round finds those that are worth more rounds."""
+    first = sorted((_once(call, device), at) for at, call in enumerate(calls))
+    chosen = [at for _, at in first[:FINALISTS]]
+    stock, *taken = _medians([pytorch, *(calls[at] for at in chosen)], device)
+    return (stock, *min(zip(chosen, taken, strict=True), key=lambda pair: pair[1], default=(-1, 0.0)))
+
+
+def _medians(calls: Sequence[Callable[[], object]], device: Any) -> list[float]:
+    """Microseconds of each call: medians over rounds in which the calls alternate."""
+    found: list[list[float]] = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, taken in zip(calls, found, strict=True):
+            if not taken or taken[-1] < _LONG_US:
+                taken.append(_once(call, device))
+    return [statistics.median(taken) for taken in found]
+
+
+def _once(call: Callable[[], object], device: Any) -> float:
+    """Microseconds of one call on the device. On a GPU the host runs ahead, so that its own time does not count."""
+    if device.type != "cuda":
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e6
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(_SLEEP_CYCLES)
+    begin.record()
+    for _ in range(REPEATS):
+        call()
+    end.record()
+    end.synchronize()
+    return float(begin.elapsed_time(end)) * 1e3 / REPEATS
