@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/atom/dot.hpp. Do not edit; run: ckgen generate
-// The atom of dot products: every lane of a wave of 64 sums the outer products of its rows of A and columns of B, pairs of
-// GEMM-K at a time where the architecture has an instruction. "RDNA2 ISA" and "RDNA3 ISA", VOP3P: V_DOT2_F32_F16,
+// The atom of dot products: every lane of a wave of 64 sums the outer products of its rows of A and columns of B, pairs
+// of GEMM-K at a time where the architecture has an instruction. "RDNA2 ISA" and "RDNA3 ISA", VOP3P: V_DOT2_F32_F16,
 // V_DOT2_F32_BF16.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/atom/mfma.hpp. Do not edit; run: ckgen generate
 // MFMA atoms. One multiply() takes a 16-byte fragment of A and of B per lane: a GEMM-K step of 16 (8 for f32) at 32x32
-// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four); gfx908
-// issues four of bf16.
-// Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four);
+// gfx908 issues four of bf16. Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4
+// ISA", chapter 7.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"

@@ -43,8 +43,8 @@ inline constexpr bool portable = !kMatrixOperand<T>;
 #endif
 #endif
 
-// The unit that multiplies for an instance: MFMA or what replaces it on other architectures, WMMA, or dot products. The values
-// are those of `matrix_unit` in ckgen/families.
+// The unit that multiplies for an instance: MFMA or what replaces it on other architectures, WMMA, or dot products. The
+// values are those of `matrix_unit` in ckgen/families.
 enum MatrixUnit { kMfmaUnit, kWmmaUnit, kDotUnit };
 
 // False if code is compiled for an architecture that lacks a unit.

@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/atom/wmma.hpp. Do not edit; run: ckgen generate
-// WMMA atoms of gfx11 and gfx12: 16x16, by waves of 32. A step takes two planes of LDS slots, which is one instruction of
-// 16-bit elements. Instruction names: "RDNA3 ISA" and "RDNA4 ISA", 7.9.
+// WMMA atoms of gfx11 and gfx12: 16x16, by waves of 32. A step takes two planes of LDS slots, which is one instruction
+// of 16-bit elements. Instruction names: "RDNA3 ISA" and "RDNA4 ISA", 7.9.
 #pragma once
 
 #include "ckgen/atom/wmma_lanes.hpp"
@@ -75,8 +75,8 @@ struct WmmaAtom {
               b(thread.pin(LayoutB::byte_of(Map::plane(lane), b_slot + Map::b_column(lane)))) {}
     };
 
-    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the step's
-    // first planes.
+    // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
+    // step's first planes.
     template <class T, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
                                   int a_base, int b_base, Accumulator<16, 32> (&acc)[MR][NR]) {

@@ -55,7 +55,7 @@ private:
 
     // A lane's part of one operand, a line of each atom. On gfx11 the halves of a wave must hold the same.
     template <int Lines>
-    static void gather(void* const* lanes, int lane, const Operands* WmmaLane::*operand, int line,
+    static void gather(void* const* lanes, int lane, const Operands* WmmaLane::* operand, int line,
                        float (&lines)[Lines][depth]) {
         for(int i = 0; i < Lines / 16; ++i)
             for(int e = 0; e < Map::slots * k1; ++e) {

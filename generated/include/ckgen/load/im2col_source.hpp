@@ -210,7 +210,8 @@ private:
             CKGEN_UNROLL
             for(int table = 0; table < Table::tables; ++table) {
                 int32 part[Table::group_lanes];
-                thread.gather<Table::lanes>(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_, part);
+                thread.gather<Table::lanes>(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_,
+                                            part);
                 CKGEN_UNROLL
                 for(int i = 0; i < Table::group_lanes; ++i)
                     if(table * Table::group_lanes + i < Table::tile_rows)

@@ -30,20 +30,20 @@ template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
           TileWay Way = kTileWay<D, Columns, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
-    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads,
-                                 D::wave_size>;
+    using Copy =
+        block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads, D::wave_size>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads,
-                                D::wave_size>;
+    using Copy =
+        block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads,
-                                   D::wave_size>;
+    using Copy =
+        block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
 };
 
 }  // namespace ckgen::conv

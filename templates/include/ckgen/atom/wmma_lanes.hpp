@@ -5,14 +5,14 @@
 
 namespace ckgen::atom {
 
-// A and B fragments. gfx11 ("RDNA3 ISA", 7.9): lane i holds 16 positions of GEMM-K of row (B: column) i % 16, and the two
-// halves of a wave hold the same. gfx12 ("RDNA4 ISA", 7.9): the halves hold 8 positions each. The order of positions in
-// a step of two planes is free as long as A and B agree, so a lane takes whole slots of LDS: both planes, or that of its
-// half.
+// A and B fragments. gfx11 ("RDNA3 ISA", 7.9): lane i holds 16 positions of GEMM-K of row (B: column) i % 16, and the
+// two halves of a wave hold the same. gfx12 ("RDNA4 ISA", 7.9): the halves hold 8 positions each. The order of
+// positions in a step of two planes is free as long as A and B agree, so a lane takes whole slots of LDS: both planes,
+// or that of its half.
 //
-// C and D: register r of a lane holds the result of column lane % 16 and row 2 * r + lane / 16 on gfx11, r + lane / 16 * 8
-// on gfx12. The rows of A are free too: on gfx12 they have another order, so that four registers of a wave cover eight
-// neighbouring rows of the tile, while eight neighbouring lanes still read LDS in different banks.
+// C and D: register r of a lane holds the result of column lane % 16 and row 2 * r + lane / 16 on gfx11, r + lane / 16
+// * 8 on gfx12. The rows of A are free too: on gfx12 they have another order, so that four registers of a wave cover
+// eight neighbouring rows of the tile, while eight neighbouring lanes still read LDS in different banks.
 template <int Generation>
 struct WmmaMap {
     static constexpr int planes = 2;  // of a step

@@ -54,7 +54,9 @@ public:
     }
     // Bit i: the predicate of lane i of this warp.
     template <int Lanes = kExchangeLanes>
-    CKGEN_DEVICE uint64 ballot(bool predicate) const { return __ballot_sync(0xffffffffu, predicate); }
+    CKGEN_DEVICE uint64 ballot(bool predicate) const {
+        return __ballot_sync(0xffffffffu, predicate);
+    }
 
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {

@@ -21,10 +21,9 @@ struct BwdDataWmma : MfmaFamily<BwdDataFamily> {
 #if !CKGEN_DEVICE_PASS
     template <class D, class>
     static std::string type_string(const char* suffix) {
-        return tensor_operation::device::type_string(
-            std::string("DeviceGroupedConvBwdDataMultipleD") + suffix,
-            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
-            {D::ak1, D::a_vector, D::b_vector});
+        return tensor_operation::device::type_string(std::string("DeviceGroupedConvBwdDataMultipleD") + suffix,
+                                                     {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block},
+                                                     D::conv_spec, {D::ak1, D::a_vector, D::b_vector});
     }
 #endif
 };
