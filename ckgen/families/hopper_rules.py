@@ -17,9 +17,7 @@ RULES: tuple[Rule, ...] = (
         sentence="A and B are copied in units of 8 channels, C is written in pairs",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: wavelet_tma has 8x8x2 only",
-        reason=(
-            "TMA needs rows of a multiple of 16 bytes; an accumulator register pair is two weights side by side."
-        ),
+        reason=("TMA needs rows of a multiple of 16 bytes; an accumulator register pair is two weights side by side."),
         blame=("vector",),
         only=("wavelet_tma",),
         operations=(BWD_WEIGHT,),

@@ -50,7 +50,9 @@ class Prepared:
 
     __slots__ = ("_api", "_handle", "_name", "_start", "split_k", "workspace_bytes")
 
-    def __init__(self, api: ctypes.CDLL, name: str, handle: ctypes.c_void_p, split_k: int, workspace_bytes: int) -> None:
+    def __init__(
+        self, api: ctypes.CDLL, name: str, handle: ctypes.c_void_p, split_k: int, workspace_bytes: int
+    ) -> None:
         self._api, self._name, self._handle, self._start = api, name, handle, api.ckgen_start
         self.split_k, self.workspace_bytes = split_k, workspace_bytes
 

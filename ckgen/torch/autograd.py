@@ -25,6 +25,7 @@ from ckgen.torch.require import torch
 forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
 _single_level: Any = importlib.import_module("torch._functorch.utils").enable_single_level_autograd_function
 _transformed = torch._C._are_functorch_transforms_active
+_TENSORS = torch.Tensor, torch.nn.Parameter
 
 
 def _keys(*names: str) -> int:
@@ -34,6 +35,21 @@ def _keys(*names: str) -> int:
 
 _NO_MODE = _keys("BackendSelect", "ADInplaceOrView")
 _PLAIN = frozenset(_keys(kind, "ADInplaceOrView", f"Autograd{kind}", f"Autocast{kind}") for kind in ("CPU", "CUDA"))
+
+
+def is_plain(input: Any, weight: Any) -> bool:
+    """True if PyTorch's own convolution records its own node for these tensors: nothing is traced or transformed, no
+    mode is active, and neither tensor is of another class with its own rules."""
+    return (
+        type(input) is torch.Tensor
+        and type(weight) in _TENSORS
+        and not torch.compiler.is_compiling()
+        and not torch._C._get_tracing_state()
+        and not _transformed()
+        and forward_ad._current_level < 0
+        and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._len_torch_function_stack() == 0
+    )
 
 
 def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy) -> Any:

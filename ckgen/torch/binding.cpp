@@ -1,7 +1,8 @@
 // PyTorch's side of ckgen.torch: run a library's gradients on tensors without Python.
 //
 // A plan says how to compute the gradients of one problem; Python makes it once per problem (operator ckgen::plan) and
-// this file executes it: `ckgen::execute`, and in place of aten::convolution_backward while ckgen.torch.enable() holds.
+// this file executes it: `ckgen::execute`, and in place of aten::convolution_backward. A planner, known by its number,
+// plans all calls while ckgen.torch.enable() holds, or those of outputs that `ckgen::mark` marked (patched modules).
 // Only the dispatcher connects both sides, so that no header of Python is needed.
 //
 // A plan is a list of integers, see Reader and ckgen/torch/plan.py:
@@ -19,6 +20,8 @@
 #include <ATen/ops/sum.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
 #include <torch/library.h>
 
 #include <atomic>
@@ -26,6 +29,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -147,7 +151,8 @@ std::tuple<Tensor, Tensor> execute_words(const Tensor& grad_output, const Tensor
 
 // ---- in place of aten::convolution_backward ----
 
-std::atomic<int64_t> engine{0};      // 0: PyTorch computes everything
+std::atomic<int64_t> everywhere{0};  // the planner of all calls; 0: none
+thread_local int64_t marked = 0;     // the planner of the node that this thread runs; 0: none
 thread_local bool planning = false;  // the planner times PyTorch's own gradients
 
 struct Hash {
@@ -166,13 +171,13 @@ constexpr size_t kMostPlans = 1 << 16;  // dynamic shapes: start again beyond th
 void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
 
 // Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is.
-void make_key(Words& key, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-              int64_t groups, int64_t wanted) {
+void make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups, int64_t wanted) {
     const auto& context = at::globalContext();
     const int64_t switches = context.allowTF32CuDNN() | context.benchmarkCuDNN() << 1 |
                              context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
     key.clear();
-    add(key, {engine.load(), tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
+    add(key, {planner, tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
               tensors[0].device().index()});
     for(const IntArrayRef values : {stride, padding, dilation})
         add(key, values);
@@ -184,7 +189,7 @@ void make_key(Words& key, const Tensor (&tensors)[3], IntArrayRef stride, IntArr
 }
 
 // Python's plan; null if PyTorch is to compute these gradients this time and the question is open.
-std::shared_ptr<const Plan> ask(const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+std::shared_ptr<const Plan> ask(int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
                                 IntArrayRef dilation, int64_t groups, int64_t wanted) {
     using Signature = Words(const Tensor&, const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
                             int64_t, int64_t);
@@ -194,21 +199,21 @@ std::shared_ptr<const Plan> ask(const Tensor (&tensors)[3], IntArrayRef stride, 
         ~Planning() { planning = false; }
     } const here;
     const Words words =
-        plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted, engine.load());
+        plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted, planner);
     return words.empty() ? nullptr : std::make_shared<const Plan>(read_plan(words));
 }
 
-std::shared_ptr<const Plan> find(const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+std::shared_ptr<const Plan> find(int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
                                  IntArrayRef dilation, int64_t groups, int64_t wanted) {
     thread_local Words key;
-    make_key(key, tensors, stride, padding, dilation, groups, wanted);
+    make_key(key, planner, tensors, stride, padding, dilation, groups, wanted);
     {
         const std::shared_lock lock(plans_mutex);
         if(const auto found = plans.find(key); found != plans.end())
             return found->second;
     }
     const Words mine = key;  // planning may come here again
-    auto made = ask(tensors, stride, padding, dilation, groups, wanted);
+    auto made = ask(planner, tensors, stride, padding, dilation, groups, wanted);
     if(made == nullptr)
         return made;
     const std::unique_lock lock(plans_mutex);
@@ -222,7 +227,7 @@ bool is_ours(const Tensor& grad_output, const Tensor& input, const Tensor& weigh
              const std::array<bool, 3>& mask) {
     const auto kind = grad_output.scalar_type();
     const bool typed = kind == at::kHalf || kind == at::kBFloat16 || kind == at::kFloat;
-    if(engine.load() == 0 || planning || transposed || !typed || !(mask[0] || mask[1]))
+    if(planning || transposed || !typed || !(mask[0] || mask[1]))
         return false;
     for(const Tensor* tensor : {&grad_output, &input, &weight})
         if(tensor->scalar_type() != kind || tensor->device() != grad_output.device() || tensor->numel() == 0 ||
@@ -240,10 +245,12 @@ Gradients convolution_backward(const Tensor& grad_output, const Tensor& input, c
         return at::native::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
                                                 transposed, output_padding, groups, wanted);
     };
-    if(!is_ours(grad_output, input, weight, transposed, mask))
+    const int64_t own = std::exchange(marked, 0);  // if this throws, no later call finds it
+    const int64_t planner = own != 0 ? own : everywhere.load();
+    if(planner == 0 || !is_ours(grad_output, input, weight, transposed, mask))
         return by_pytorch(mask);
     const Tensor tensors[3] = {grad_output, input, weight};
-    const auto plan = find(tensors, stride, padding, dilation, groups, mask[0] | mask[1] << 1);
+    const auto plan = find(planner, tensors, stride, padding, dilation, groups, mask[0] | mask[1] << 1);
     if(plan == nullptr)
         return by_pytorch(mask);
     const bool data = plan->steps[0].kind != Step::Absent, step = plan->steps[1].kind != Step::Absent;
@@ -268,25 +275,54 @@ Gradients convolution_backward(const Tensor& grad_output, const Tensor& input, c
     return found;
 }
 
+// Hooks around the node of a convolution: its call of aten::convolution_backward asks the node's planner.
+struct Before : torch::autograd::FunctionPreHook {
+    explicit Before(int64_t planner) : planner_(planner) {}
+    torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
+        marked = planner_;
+        return gradients;
+    }
+    int64_t planner_;
+};
+struct After : torch::autograd::FunctionPostHook {
+    torch::autograd::variable_list operator()(const torch::autograd::variable_list& results,
+                                              const torch::autograd::variable_list&) override {
+        marked = 0;
+        return results;
+    }
+};
+
+void mark(const Tensor& output, int64_t planner) {
+    const auto& node = output.grad_fn();
+    if(node == nullptr || node->name() != "ConvolutionBackward0")
+        return;
+    node->add_pre_hook(std::make_unique<Before>(planner));
+    node->add_post_hook(std::make_unique<After>());
+}
+
 std::unique_ptr<torch::Library> replaced[2];  // on CPU and GPU
 
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(ckgen, library) {
     library.def("execute(Tensor grad_output, Tensor input, Tensor weight, int[] plan) -> (Tensor, Tensor)");
+    library.def("mark(Tensor output, int planner) -> ()");
 }
 
-TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) { library.impl("execute", execute_words); }
+TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) {
+    library.impl("execute", execute_words);
+    library.impl("mark", [](const Tensor&, int64_t) {});  // nothing is recorded
+}
+TORCH_LIBRARY_IMPL(ckgen, Autograd, library) { library.impl("mark", mark); }
 
-// Lets the planner's engine `which` plan all backward convolutions of this process; 0 gives them back to PyTorch.
-extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t which, int32_t on_gpu) {
-    engine.store(which);
-    if(which == 0) {
-        for(auto& library : replaced)
-            library.reset();
-        return;
-    }
-    auto& library = replaced[on_gpu ? 1 : 0];
+// Lets a planner plan all backward convolutions of this process; 0: none.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t planner) { everywhere.store(planner); }
+
+// Replaces aten::convolution_backward on CPUs (0) or GPUs (1), so that planners are asked; or gives it back to PyTorch.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_replace(int32_t on_gpu, int32_t by_ours) {
+    auto& library = replaced[on_gpu];
+    if(by_ours == 0)
+        return library.reset();
     if(library != nullptr)
         return;
     class : public c10::WarningHandler {  // PyTorch warns of every kernel that is replaced, which is wanted here
@@ -294,6 +330,6 @@ extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t w
     } quiet;
     const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
     library = std::make_unique<torch::Library>(
-        torch::Library::IMPL, "aten", on_gpu ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU, __FILE__, __LINE__);
+        torch::Library::IMPL, "aten", on_gpu != 0 ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU, __FILE__, __LINE__);
     library->impl("convolution_backward", TORCH_FN(convolution_backward));
 }

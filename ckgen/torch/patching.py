@@ -11,8 +11,12 @@ from typing import Any
 
 from ckgen.errors import did_you_mean
 from ckgen.library.c_api import LibraryError
+from ckgen.torch.autograd import is_plain
 from ckgen.torch.call import convolve
+from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
+from ckgen.torch.plan import HELP
+from ckgen.torch.process import Planner, register
 from ckgen.torch.require import torch
 
 _parametrize: Any = importlib.import_module("torch.nn.utils.parametrize")
@@ -93,11 +97,28 @@ def _is_patched(module: Any) -> bool:
 
 def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: Any) -> Any:
     """The convolution of a patched module. It is a module-level function, so that models can be pickled and copied.
-    PyTorch computes the convolution if the padding mode was changed after patching."""
+    PyTorch computes the convolution if the padding mode was changed after patching.
+
+    In the usual case PyTorch computes all but the marked output's gradients, at the host time of its own module."""
     if module.padding_mode != "zeros":
         return type(module)._conv_forward(module, input, weight, bias)
+    if is_plain(input, weight):
+        out = type(module)._conv_forward(module, input, weight, bias)
+        if out.requires_grad and input.dim() == weight.dim():
+            mark, planner = _marker(policy)
+            mark(out, planner)
+        return out
     settings = module.stride, module.padding, module.dilation, module.groups
     return convolve(input, weight, bias, *settings, policy)
+
+
+@functools.cache
+def _marker(policy: Policy) -> tuple[Any, int]:
+    """The operator that marks outputs, and the number of the policy's planner."""
+    gradients = policy.input_gradient, True
+    planner = Planner(engine(policy.library).library, policy.fallback, False, None, gradients, HELP)
+    number = register(planner, marks=True)
+    return torch.ops.ckgen.mark.default, number
 
 
 def _shown(name: str) -> str:

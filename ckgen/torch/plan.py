@@ -20,7 +20,7 @@ from ckgen.selection.candidates import Choice
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
-_HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
+HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
 # The selector gets an address with the tensor's alignment: this one, a multiple of every alignment that a kernel needs,
 # plus the tensor's misalignment.
 _SOMEWHERE = 1 << 12
@@ -122,7 +122,7 @@ def _attempt(library: Library, asked: Request, written: TensorName, reads: Seque
         if asked.fallback:
             return None
         if isinstance(error, UnsupportedProblem):
-            raise UnsupportedProblem(error.instance, error.reason, _HELP) from error
+            raise UnsupportedProblem(error.instance, error.reason, HELP) from error
         raise
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ckgen.errors import CkgenError
+from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.candidates import Gradient, words
 from ckgen.torch.native import binding
@@ -29,10 +30,20 @@ _BACKWARD = torch.ops.aten.convolution_backward.default
 
 
 class Planner:
-    """Plans for one library: which gradients it computes, and with which instance."""
+    """Plans for one library: which gradients it computes, and with which instance. ``gradients`` are those of input and
+    weight that it may compute."""
 
-    def __init__(self, library: Library, fallback: bool, measure: bool, cache: Path | None) -> None:
+    def __init__(
+        self,
+        library: Library,
+        fallback: bool,
+        measure: bool,
+        cache: Path | None = None,
+        gradients: tuple[bool, bool] = (True, True),
+        help: str = 'fallback="pytorch" of enable leaves such a gradient to PyTorch',
+    ) -> None:
         self.library, self.fallback, self.measure, self.cache = library, fallback, measure, cache
+        self.gradients, self.help = gradients, help
         self.on_gpu = library.platform != "host"
         self.kept: list[Plan] = []  # the binding holds addresses of their parts
         self._choices: dict[Any, Choices] = {}
@@ -43,9 +54,12 @@ class Planner:
         device = tensors[0].device
         if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
             return []
+        if (device.type == "cuda") != self.on_gpu:
+            return words(_NOTHING)
         with self._lock, torch.no_grad():
             tensors = [tensor.detach() for tensor in tensors]
-            plans = [self._gradient(tensors, geometry, at) if wanted >> at & 1 else None for at in (0, 1)]
+            ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
+            plans = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
         data, weight = (plan if plan is not None else _NOTHING for plan in plans)
         copies = data.copies[0] or weight.copies[0], weight.copies[1], data.copies[2]
         plan = Plan(data.data, weight.weight, (False, False), copies)
@@ -65,9 +79,11 @@ class Planner:
                 return self._measured(gradient, asked, tensors, geometry, at)
             first = next(gradient.candidates(1, False))
             return None if first.source == "generic" and self.fallback else first.plan
-        except CkgenError:
+        except CkgenError as error:
             if self.fallback:
                 return None
+            if isinstance(error, UnsupportedProblem):
+                raise UnsupportedProblem(error.instance, error.reason, self.help) from error
             raise
 
     def _measured(
@@ -86,9 +102,7 @@ class Planner:
         choices.put(key, kept)
         return plan
 
-    def _fastest(
-        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int
-    ) -> tuple[Kept, Plan | None]:
+    def _fastest(self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int) -> tuple[Kept, Plan | None]:
         """Time PyTorch and the library's best candidates."""
         found, calls = [], []
         for candidate in gradient.candidates(TRIED, True):
@@ -127,6 +141,17 @@ class Planner:
 _NOTHING = Plan(None, None, (False, False), (None, None, None))
 _planners: dict[int, Planner] = {}
 _stack: list[int] = []
+_marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for the CPU, which stay registered
+
+
+def register(planner: Planner, *, marks: bool = False) -> int:
+    """The number by which the binding knows a planner. With ``marks``, it plans for marked outputs from now on."""
+    number = len(_planners) + 1
+    _planners[number] = planner
+    if marks:
+        _marking[planner.on_gpu] = number
+        _use()
+    return number
 
 
 class Enabled:
@@ -134,8 +159,7 @@ class Enabled:
     begins again with the choices made so far."""
 
     def __init__(self, planner: Planner) -> None:
-        self.planner, self.number = planner, len(_planners) + 1
-        _planners[self.number] = planner
+        self.planner, self.number = planner, register(planner)
         self.begin()
 
     def begin(self) -> None:
@@ -163,14 +187,17 @@ class Enabled:
 
 
 def disable() -> None:
-    """Give all backward convolutions of the process back to PyTorch."""
+    """End every ``enable``: PyTorch computes all backward convolutions again, but those of patched modules."""
     _stack.clear()
     _use()
 
 
 def _use() -> None:
     last = _stack[-1] if _stack else 0
-    binding().ckgen_torch_use(last, int(bool(last) and _planners[last].on_gpu))
+    binding().ckgen_torch_use(last)
+    for on_gpu in (False, True):
+        ours = on_gpu in _marking or bool(last) and _planners[last].on_gpu == on_gpu
+        binding().ckgen_torch_replace(int(on_gpu), int(ours))
 
 
 def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
@@ -187,7 +214,13 @@ def _key(asked: Request) -> str:
         (list(tensor.shape), list(tensor.stride), tensor.misaligned)
         for tensor in (asked.grad_output, asked.input, asked.weight)
     )
-    parts = "wei" if asked.wanted[1] else "in", asked.grad_output.dtype, *seen, asked.geometry, [int(s) for s in switches]
+    parts = (
+        "wei" if asked.wanted[1] else "in",
+        asked.grad_output.dtype,
+        *seen,
+        asked.geometry,
+        [int(s) for s in switches],
+    )
     return " ".join(map(str, parts)).replace("torch.", "")
 
 

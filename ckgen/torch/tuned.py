@@ -79,7 +79,9 @@ def choices_path(folder: Path, library: str, device: Any) -> Path:
     return folder / f"{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.jsonl"
 
 
-def fastest(pytorch: Callable[[], object], calls: Sequence[Callable[[], object]], device: Any) -> tuple[float, int, float]:
+def fastest(
+    pytorch: Callable[[], object], calls: Sequence[Callable[[], object]], device: Any
+) -> tuple[float, int, float]:
     """Microseconds of PyTorch on the device, the number of the fastest of the other calls, and its microseconds; -1 and
     0 if there are none. All have run before. A first round finds those that are worth more rounds."""
     first = sorted((_once(call, device), at) for at, call in enumerate(calls))
