@@ -39,7 +39,12 @@ CKGEN_DEVICE float dot_pair(const Vec<half_t, 2>& a, const Vec<half_t, 2>& b, fl
 }
 #endif
 #if CKGEN_DOT_BF16
+// clang before 19 has this builtin for integers, and some no __bf16 for AMD.
+#if __clang_major__ >= 19
 using BF16x2 = __bf16 __attribute__((ext_vector_type(2)));
+#else
+using BF16x2 = short __attribute__((ext_vector_type(2)));
+#endif
 
 CKGEN_DEVICE float dot_pair(const Vec<bhalf_t, 2>& a, const Vec<bhalf_t, 2>& b, float sum) {
     return __builtin_amdgcn_fdot2_f32_bf16(__builtin_bit_cast(BF16x2, a), __builtin_bit_cast(BF16x2, b), sum, false);
