@@ -129,8 +129,8 @@ def support_page() -> str:
         units, gpu = [*units, f"dot products of {', '.join(arch.dots)}"], UNITS[arch.name].gpu
         rows.append((arch.name, gpu, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     for arch in NVIDIA_ARCHES.values():
-        own = [*WARP_ATOMS.values(), *(atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name)]
-        units = [*(f"`{atom.instruction}`" for atom in own), "portable multiply-add (f32)"]
+        units = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
+        units += [f"`{atom.instruction}`" for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
         rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     headers = ("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions")
     parts += ["## Architectures\n\n" + _table(headers, rows), NVIDIA_NOTE]
