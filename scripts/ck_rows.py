@@ -29,8 +29,10 @@ WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
 TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
-# The layouts for which CK instantiates its xdl tables; those of fused functions only for 3-D images with channels last.
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions only for 3-D images
+# with channels last.
 LAYOUTS = {
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (
         "NHWGC/GKYXC/NHWGK",
         "NDHWGC/GKZYXC/NDHWGK",
@@ -40,6 +42,19 @@ LAYOUTS = {
     ),
     DATA: ("NHWGK/GKYXC/NHWGC", "NDHWGK/GKZYXC/NDHWGC", "GNHWK/GKYXC/GNHWC", "GNDHWK/GKZYXC/GNDHWC"),
 }
+# The template arguments that `GetTypeString` prints, by class; None is the specialisation, a pair is a product.
+Position = int | None | tuple[int, int]
+POSITIONS: dict[str, tuple[Position, ...]] = {
+    "DeviceGroupedConvBwdWeight_Xdl_CShuffle": (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38),
+    "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1": (
+        *(18, 19, 20, 21, 22, 23, None),
+        *(24, 25, 26, 27, 32, 39, 42, 43),
+    ),
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": (12, 13, 14, 15, None, 16, 25, 26, 32, 33, 35, 36, 38),
+    "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle": (15, 16, 17, (18, 19), None, 19, 28, 35),
+    "DeviceGroupedConvBwdWeight_Dl": (12, 13, 14, 15, None, 16),
+}
+FUNCTIONS = ("Bilinear", "Scale")
 FUSED_LAYOUT = "NDHWGK/GKZYXC/NDHWGC"
 _TABLE = re.compile(r"using\s+(\w+)\s*=\s*std::tuple<(.*?)>;", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -95,26 +110,27 @@ def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def type_string(row: tuple[str, ...], kind: str, spec: str) -> str:
     """The type string of a row, from the positions that `GetTypeString` of its class prints."""
-    from ckgen.ck.notation import OPERATION_OF, TYPE_STRING, show
+    from ckgen.ck.notation import TYPE_STRING, show
 
-    positions = (
-        (18, 19, 20, 21, 22, 23, None, 24, 25, 26, 27, 32, 39, 42, 43)
-        if OPERATION_OF[kind] == DATA
-        else (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
-    )
-    values = [spec if position is None else row[position] for position in positions]
+    def value(position: Position) -> str:
+        if isinstance(position, tuple):
+            return str(int(row[position[0]]) * int(row[position[1]]))
+        return spec if position is None else row[position]
+
+    values = [value(position) for position in POSITIONS[kind]]
     return show(kind, dict(zip(TYPE_STRING[kind], values, strict=True)), serialised=False)
 
 
-def _kind_of_row(row: tuple[str, ...], operation: str) -> tuple[str, str] | str:
+def _kind_of_row(row: tuple[str, ...], operation: str, kind: str) -> tuple[str, str] | str:
     """Data type and function of a row, or why no instance has them."""
     words = row[4:7] if operation == WEIGHT else (row[5], row[6], row[10])
-    compute = row[39:41] if operation == WEIGHT else row[47:49]
+    first = {WEIGHT: 39, DATA: 47}[operation]
+    compute = row[first : first + 2] if "_Xdl_" in kind else ()
     if any(word not in TYPES for word in (*words, *compute)):
         return f"foreign-dtype: computes in {'/'.join(compute) or '/'.join(words)}"
     names = [TYPES[word] for word in words]
     dtype = names[0] if len(set(names)) == 1 else "_".join(names)
-    return dtype, "PassThrough" if operation == WEIGHT else row[13]
+    return dtype, row[13] if operation == DATA and row[13] in FUNCTIONS else "PassThrough"
 
 
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
@@ -127,12 +143,13 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
     reasons: Counter[str] = Counter()
     same = 0
     for row in table.rows:
-        kind = _kind_of_row(row, table.folder) if table.kind in OPERATION_OF else "ck-class: no family has this class"
+        known = table.kind in OPERATION_OF
+        kind = _kind_of_row(row, table.folder, table.kind) if known else "ck-class: no family has this class"
         if isinstance(kind, str):
             reasons[kind] += len(SPECS)
             continue
         dtype, function = kind
-        layouts = LAYOUTS[table.folder] if function == "PassThrough" else (FUSED_LAYOUT,)
+        layouts = LAYOUTS.get(table.kind, LAYOUTS[table.folder]) if function == "PassThrough" else (FUSED_LAYOUT,)
         for spec in SPECS:
             text = type_string(row, table.kind, spec)
             if all(text in ours.get((table.folder, layout, dtype, function), ()) for layout in layouts):

@@ -35,12 +35,18 @@ _LARGE_TILE = 256 * 128
 
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
-    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1 and not instance.given_pipeline
+    has_class = FAMILIES[instance.family].ck_class(instance.operation) is not None
+    return has_class and instance.stages == 1 and not instance.given_pipeline
+
+
+def has_entry(instance: Instance) -> bool:
+    """True if the dispatcher's JSON can describe the instance."""
+    return FAMILIES[instance.family].has_ck_rows and has_row(instance)
 
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
+    return show(_class_of(instance), _values(instance), serialised=False)
 
 
 def serialised(instance: Instance) -> str | None:
@@ -48,10 +54,16 @@ def serialised(instance: Instance) -> str | None:
 
     Clusters follow from the widths as in CK's rows.
     """
-    name = OPERATIONS[instance.operation].ck.name
+    name = _class_of(instance)
     if name not in SERIALISED:
         return None
     return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
+
+
+def _class_of(instance: Instance) -> str:
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    assert row is not None, f"{instance.name} has no row"
+    return row.name
 
 
 def _values(instance: Instance) -> dict[str, object]:

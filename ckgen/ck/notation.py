@@ -10,15 +10,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.operations.operation import OPERATIONS
+from ckgen.families.registry import FAMILIES
 
-# The classes of CK's tables by name, and the names of their arguments: fields of ckgen.ck.resolve.Row, and arguments
-# that have one value in all instances.
-OPERATION_OF = {row.ck.name: row.name for row in OPERATIONS.values()}
-TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.ck.name: row.ck.type_string for row in OPERATIONS.values()}
-SERIALISED: Mapping[str, tuple[str, ...]] = {
-    row.ck.name: row.ck.serialised for row in OPERATIONS.values() if row.ck.serialised
+# The classes of CK's tables by name, with operation and family of their rows, and the names of their arguments: fields
+# of ckgen.ck.resolve.Row, and arguments that have one value in all instances.
+_CLASSES = {
+    (operation, family.name): row
+    for family in FAMILIES.values()
+    for operation in family.operations
+    if (row := family.ck_class(operation)) is not None
 }
+OPERATION_OF = {row.name: operation for (operation, _), row in _CLASSES.items()}
+FAMILY_OF = {row.name: family for (_, family), row in _CLASSES.items()}
+TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.name: row.type_string for row in _CLASSES.values()}
+SERIALISED: Mapping[str, tuple[str, ...]] = {row.name: row.serialised for row in _CLASSES.values() if row.serialised}
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)
 
 

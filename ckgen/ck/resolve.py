@@ -15,7 +15,7 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.products import Kind, build
 from ckgen.spec.types import Operands, Tile, Vector
 
-FAMILY = next(family.name for family in FAMILIES.values() if family.has_ck_rows)
+FAMILY = next(family.name for family in FAMILIES.values() if family.has_ck_rows)  # of rows whose form names none
 _ATOMS = (16, 32)
 
 
@@ -41,6 +41,7 @@ class Row:
     m_per_xdl: int | None = None
     m_xdl_per_wave: int | None = None
     n_xdl_per_wave: int | None = None
+    family: str = FAMILY
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def resolve(row: Row, checker: Checker) -> Resolved:
         more = Refusal("ck-waves", "the atoms of a wave do not make the tile: no square atom of 16 or 32 does")
         return Resolved({}, None, unknown or (more,))
     values = _values(row, atom)
-    kind = Kind(row.operation, FAMILY, False)
+    kind = Kind(row.operation, row.family, False)
     instance = build(kind, values)
     broken = checker.violations(instance)
     if [violation.rule.id for violation in broken] == ["lds-write-width"] and row.b_dst is None:
@@ -79,12 +80,12 @@ def resolve(row: Row, checker: Checker) -> Resolved:
     refusals = [Refusal(violation.rule.id, violation.message) for violation in broken]
     if not refusals:
         refusals = _other_waves(row, instance)
-    return Resolved(keys_of(values, row.operation), None if refusals else instance, tuple(refusals))
+    return Resolved(keys_of(values, row), None if refusals else instance, tuple(refusals))
 
 
-def keys_of(values: Mapping[str, Any], operation: str) -> dict[str, Any]:
+def keys_of(values: Mapping[str, Any], row: Row) -> dict[str, Any]:
     """The keys of a group as the file writes them."""
-    keys: dict[str, Any] = {"operation": operation, "family": FAMILY}
+    keys: dict[str, Any] = {"operation": row.operation, "family": row.family}
     for key, value in values.items():
         if isinstance(value, Tile):
             keys[key] = str(value)
@@ -125,7 +126,9 @@ def _values(row: Row, atom: int) -> dict[str, Any]:
 
 
 def _atom(row: Row) -> int | None:
-    """The edge of the square atom whose number per wave is given."""
+    """The edge of the square atom whose number per wave is given, by rule where the class has no such argument."""
+    if row.m_xdl_per_wave is None:
+        return FAMILIES[row.family].m_per_xdl(row.n)
     atoms = (row.m_xdl_per_wave or 0) * (row.n_xdl_per_wave or 0) * (row.block_size // WAVE_SIZE)
     if atoms == 0 or row.m * row.n % atoms:
         return None

@@ -186,7 +186,7 @@ class Depthwise(Family):
     def stages(self, instance: Fields) -> int:
         return 1
 
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         return tuple(ARCHES)
 
     def home(self, dtype: str) -> Sequence[str]:

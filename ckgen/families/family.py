@@ -17,8 +17,9 @@ from ckgen.families.formulas import Formulas, Value
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
+from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -64,15 +65,18 @@ class Family(ABC):
 
     name: str
     summary: str
+    wave_size: int = WAVE_SIZE  # threads of a wave for which its kernels are written
     operations: tuple[str, ...]
     wave_key: str
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
+    amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
+    has_ck_rows: bool = False  # and rows of CK's dispatcher
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
     rule_table: tuple[Rule, ...] = field(repr=False)
@@ -95,6 +99,11 @@ class Family(ABC):
     def rules(self) -> tuple[Rule, ...]:
         """The rules that apply to at least one of its operations, in the order in which they are reported."""
         return tuple(rule for rule in self.rule_table if not rule.only or self.name in rule.only)
+
+    def ck_class(self, operation: str) -> CkRows | None:
+        """The class whose rows in CK's tables are instances of an operation, None if there is none."""
+        record = OPERATIONS[operation]
+        return next((row for row in (record.ck, *record.more_ck) if row.unit == self.ck_unit), None)
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
         """True if instances of an operation must satisfy a rule."""
@@ -133,7 +142,7 @@ class Family(ABC):
     # Architectures.
 
     @abstractmethod
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         """The architectures that an instance is for by default, provided that it satisfies their rules."""
 
     @abstractmethod
@@ -143,6 +152,10 @@ class Family(ABC):
     @abstractmethod
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if an architecture has the matrix instruction of an instance."""
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        """The matrix instruction of AMD that an instance issues on an architecture, None if it issues none."""
+        return None
 
     # Problems.
 

@@ -111,4 +111,20 @@ BWD_WEIGHT = Operation(
             *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
         ),
     ),
+    more_ck=(
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
+            (
+                *("block_size", "m", "n", "k0", "conv_spec", "k1", "a", "a_dst", "b", "b_dst"),
+                *("shuffle_m", "shuffle_n", "c"),
+            ),
+            unit="Wmma",
+        ),
+        # Its rows access single elements, which the type string does not say.
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Dl",
+            ("block_size", "m", "n", "k0", "conv_spec", "k1"),
+            unit="Dl",
+        ),
+    ),
 )

@@ -26,12 +26,14 @@ class Extents(NamedTuple):
 
 @dataclass(frozen=True)
 class CkRows:
-    """The class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
-    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings."""
+    """A class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
+    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `unit` is CK's word
+    for what multiplies."""
 
     name: str
     type_string: tuple[str, ...]
     serialised: tuple[str, ...] = ()
+    unit: str = "Xdl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,7 @@ class Operation:
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
+    more_ck: tuple[CkRows, ...] = ()
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from ckgen.hardware.archs import (
 
 
 def test_a_matrix_architecture_has_an_atom_of_each_size_for_every_dtype_with_a_peak() -> None:
-    assert MATRIX_ARCHES == ("gfx90a", "gfx942", "gfx950")
+    assert MATRIX_ARCHES == ("gfx908", "gfx90a", "gfx942", "gfx950")
     for arch in MATRIX_ARCHES:
         peaks = dict(ARCHES[arch].peak)
         assert {"f16", "bf16", "f32"} <= set(peaks)

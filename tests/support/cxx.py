@@ -50,7 +50,8 @@ def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host also executes code for that architecture
+    # The host also executes code for those architectures.
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A", "CKGEN_HAS_AMD_ONLY")
     config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
     (tree / "include/ckgen/config.h").write_text(config)
     return tree

@@ -80,8 +80,8 @@ CKGEN_DEVICE V load_vector(const platform::Thread& thread, const Window& window,
     }
 }
 
-// T: the type in global memory. Compute: the type in LDS.
-template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads, class Compute = T_>
+// T: the type in global memory. Compute: the type in LDS. Wave: threads of a wave.
+template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads, int Wave, class Compute = T_>
 struct TileCopy {
     using T = T_;
     using Layout = Layout_;
@@ -100,7 +100,8 @@ struct TileCopy {
 
     // A slice of a wave has this many groups of RowVector neighbouring rows, one group per thread.
     static constexpr int k_per_block = KPerBlock;
-    static constexpr int wave_groups = run_parts * runs_in_wave(Threads, run);
+    static constexpr int wave_groups = run_parts * runs_in_wave(Threads, run, Wave);
+    static constexpr int wave_size = Wave;
     static constexpr int slice_rows = Threads / threads_x * RowVector;  // from one slice to the next
 
     // Registers hold whole words if an access has them, because the transposition works on words.
@@ -126,9 +127,7 @@ struct TileCopy {
     static CKGEN_HD constexpr int column_of(int thread, int = 0) {
         return thread / run_parts % threads_x * column_vector;
     }
-    static CKGEN_HD constexpr int wave_row(int thread) {
-        return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
-    }
+    static CKGEN_HD constexpr int wave_row(int thread) { return row_of(thread / Wave * Wave, 0); }
     static CKGEN_HD constexpr int group_of(int thread) { return (row_of(thread, 0) - wave_row(thread)) / RowVector; }
 
     // LDS byte of a thread's slice, element 0: slices are whole planes apart, or parts of a slot.

@@ -67,7 +67,7 @@ private:
     static constexpr int kNone = -1;  // past the last channel or line
     // Where positions are contiguous, a vector is c_vector lines of one column. Threads take the vectors of one chunk
     // of a wave first, which are neighbouring positions, then columns, then the next wave's chunk.
-    static constexpr int run = Shape::Map::rows_per_chunk / D::c_vector;
+    static constexpr int run = D::c_m_major ? Shape::Map::rows_per_chunk / D::c_vector : 1;
     static CKGEN_DEVICE int line_of(int index) {
         return (index / (run * D::n_per_block) * run + index % run) * D::c_vector;
     }

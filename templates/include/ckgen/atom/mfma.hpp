@@ -1,6 +1,7 @@
 // MFMA atoms. One multiply() takes a 16-byte fragment of A and of B per lane: a GEMM-K step of 16 (8 for f32) at 32x32
-// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four).
-// Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four);
+// gfx908 issues four of bf16. Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4
+// ISA", chapter 7.
 #pragma once
 
 #include "ckgen/atom/mfma_compute.hpp"
@@ -9,7 +10,7 @@
 namespace ckgen::atom {
 
 #if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
-#define CKGEN_HAS_MFMA CKGEN_AMD_MFMA
+#define CKGEN_HAS_MFMA (CKGEN_AMD_MFMA > 0)
 
 #if CKGEN_HAS_MFMA
 
@@ -29,6 +30,8 @@ inline constexpr bool kMatrixOperands<int8, int8> = true;
 
 using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
 using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
+using S16x2 = short __attribute__((ext_vector_type(2)));
+
 // The overload set picks the instruction by element type and shape.
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<float>& a, const Fragment<float>& b, F32Lanes<16> c) {
     CKGEN_UNROLL
@@ -75,6 +78,24 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<half_t>& a, const Fragment<half_t>&
     c = __builtin_amdgcn_mfma_f32_16x16x16f16(x.low, y.low, c, 0, 0, 0);
     return __builtin_amdgcn_mfma_f32_16x16x16f16(x.high, y.high, c, 0, 0, 0);
 }
+#if CKGEN_AMD_MFMA == 1
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
+    const auto x = __builtin_bit_cast(Halves<Halves<S16x2>>, a);
+    const auto y = __builtin_bit_cast(Halves<Halves<S16x2>>, b);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.low.low, y.low.low, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.low.high, y.low.high, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.high.low, y.high.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x4bf16(x.high.high, y.high.high, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<4> c) {
+    const auto x = __builtin_bit_cast(Halves<Halves<S16x2>>, a);
+    const auto y = __builtin_bit_cast(Halves<Halves<S16x2>>, b);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.low.low, y.low.low, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.low.high, y.low.high, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.high.low, y.high.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x8bf16(x.high.high, y.high.high, c, 0, 0, 0);
+}
+#else
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
     const auto x = __builtin_bit_cast(Halves<S16x4>, a);
     const auto y = __builtin_bit_cast(Halves<S16x4>, b);
@@ -87,6 +108,7 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t
     c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.low, y.low, c, 0, 0, 0);
     return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.high, y.high, c, 0, 0, 0);
 }
+#endif
 #endif
 
 // acc[i][j] += a[i] * b[j] for the wave's whole grid of atoms.

@@ -1,8 +1,8 @@
 // MFMA for compute types: int8, tf32 and 8-bit floating point. The pair of a 16-byte fragment of A and of B per lane is
 // multiplied as in mfma.hpp, by the instructions that an architecture has: int8 has its own on all; gfx942 alone has
-// one for tf32, the others multiply its values as f32; gfx90a has none for 8-bit floating point and multiplies these
-// values as bf16, which holds all of them; its f16 instructions would read the least ones, subnormal numbers there, as
-// zero. "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+// one for tf32, the others multiply its values as f32; gfx908 and gfx90a have none for 8-bit floating point and
+// multiply these values as bf16, which holds all of them; their f16 instructions would read the least ones, subnormal
+// numbers there, as zero. "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
@@ -120,16 +120,33 @@ CKGEN_DEVICE S16x4 as_bf16(const Fragment<T>& x, int first) {
         wide[i] = static_cast<short>(__builtin_bit_cast(uint32, to_float(x[first + i])) >> 16);
     return wide;
 }
+#if CKGEN_AMD_MFMA == 1
+CKGEN_DEVICE F32Lanes<16> mfma_bf16(S16x4 a, S16x4 b, F32Lanes<16> c) {
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(a.lo, b.lo, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x4bf16(a.hi, b.hi, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma_bf16(S16x4 a, S16x4 b, F32Lanes<4> c) {
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(a.lo, b.lo, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x8bf16(a.hi, b.hi, c, 0, 0, 0);
+}
+#else
+CKGEN_DEVICE F32Lanes<16> mfma_bf16(S16x4 a, S16x4 b, F32Lanes<16> c) {
+    return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma_bf16(S16x4 a, S16x4 b, F32Lanes<4> c) {
+    return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, 0, 0, 0);
+}
+#endif
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bf8_t>& a, const Fragment<f8_t>& b, F32Lanes<16> c) {
     CKGEN_UNROLL
     for(int i = 0; i < 16; i += 4)
-        c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(as_bf16(a, i), as_bf16(b, i), c, 0, 0, 0);
+        c = mfma_bf16(as_bf16(a, i), as_bf16(b, i), c);
     return c;
 }
 CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bf8_t>& a, const Fragment<f8_t>& b, F32Lanes<4> c) {
     CKGEN_UNROLL
     for(int i = 0; i < 16; i += 4)
-        c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(as_bf16(a, i), as_bf16(b, i), c, 0, 0, 0);
+        c = mfma_bf16(as_bf16(a, i), as_bf16(b, i), c);
     return c;
 }
 #endif

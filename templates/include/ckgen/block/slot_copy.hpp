@@ -10,8 +10,8 @@
 
 namespace ckgen::block {
 
-// T: the type in global memory. Compute: the type in LDS.
-template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads, class Compute = T_>
+// T: the type in global memory. Compute: the type in LDS. Wave: threads of a wave.
+template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads, int Wave, class Compute = T_>
 struct SlotCopy {
     using T = T_;
     using Layout = Layout_;
@@ -25,6 +25,7 @@ struct SlotCopy {
     static constexpr int slice_rows = 0;
     static constexpr int planes = KPerBlock / Layout::k1;
     static constexpr int wave_groups = planes;  // of threads with the same rows
+    static constexpr int wave_size = Wave;
     static constexpr int slice_columns = Threads / planes;
     static_assert(Threads % planes == 0 && slice_columns * Slices == Layout::columns, "the slots cover the tile");
     static_assert(Layout::vector == 1, "slots are columns");

@@ -16,11 +16,11 @@ public:
     static constexpr int size = D::m_per_xdl;
     static constexpr int mr = D::m_xdl_per_wave;
     static constexpr int nr = D::n_xdl_per_wave;
-    using Atom = atom::Select<TA, TB, size>;
-    using Acc = atom::Accumulator<size, TA, TB>[mr][nr];
+    using Atom = atom::AtomOf<D>;
+    using Acc = atom::AccumulatorOf<D>[mr][nr];
     static_assert(IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value,
                   "the data type names the type of the sums");
-    static_assert(D::generic || atom::kMatrixUnit,
+    static_assert(D::generic || atom::kMatrixUnit<D::matrix_unit>,
                   "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
     static constexpr int planes = D::wave_size / size;
     static constexpr int steps = D::k_per_block / D::k_step;

@@ -11,7 +11,7 @@ namespace ckgen::epilogue {
 template <class D, class LayoutA, class LayoutB>
 struct ShuffleShape {
     static constexpr int size = D::m_per_xdl;
-    using Map = typename atom::Select<typename D::ComputeA, typename D::ComputeB, size>::Map;
+    using Map = typename atom::AtomOf<D>::Map;
     static constexpr int chunks = Map::registers / 4;
     static constexpr int passes = D::m_xdl_per_wave * chunks;
     static constexpr int buffer_bytes = D::epilogue_rows * D::n_per_block * 4;
@@ -67,8 +67,7 @@ struct CShuffle {
     using Shape = ShuffleShape<D, typename Layouts::A, typename Layouts::B>;
     using Map = typename Shape::Map;
     static constexpr int size = Shape::size;
-    using Acc =
-        atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB>[D::m_xdl_per_wave][D::n_xdl_per_wave];
+    using Acc = atom::AccumulatorOf<D>[D::m_xdl_per_wave][D::n_xdl_per_wave];
 
     // Load waves call this to match the barriers in run().
     static CKGEN_DEVICE void accompany(const platform::Thread& thread) {
@@ -92,10 +91,8 @@ struct CShuffle {
 
 private:
     // Writes one chunk of a row of atoms to LDS, in slot order along N.
-    static CKGEN_DEVICE void
-    put(const platform::Thread& thread, int math_id, int base,
-        const atom::Accumulator<size, typename D::ComputeA, typename D::ComputeB> (&row)[D::n_xdl_per_wave],
-        int chunk) {
+    static CKGEN_DEVICE void put(const platform::Thread& thread, int math_id, int base,
+                                 const atom::AccumulatorOf<D> (&row)[D::n_xdl_per_wave], int chunk) {
         const int wave = thread.uniform(math_id / D::wave_size);
         const int lane = math_id % D::wave_size;
         CKGEN_UNROLL

@@ -39,7 +39,7 @@ public:
 
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
-        : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
+        : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)),
           a_(thread, id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.m_first),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,

@@ -32,23 +32,26 @@ template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, 
           TileWay Way = kTileWay<D, Columns, Vector>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
-    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads, Compute>;
+    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads,
+                                 D::wave_size, Compute>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+    using Copy =
+        block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::Direct> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
+    using Copy =
+        block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
 };
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, class Compute>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Compute, TileWay::KMajor> {
     using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
     using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices,
-                                 D::copy_threads, Compute>;
+                                 D::copy_threads, D::wave_size, Compute>;
 };
 
 }  // namespace ckgen::conv

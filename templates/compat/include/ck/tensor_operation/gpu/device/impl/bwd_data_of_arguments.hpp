@@ -6,6 +6,7 @@
 #include "ck/tensor_operation/gpu/device/impl/operator_of_arguments.hpp"
 #include "ck/tensor_operation/gpu/device/tensor_layout.hpp"
 #include "ckgen/op/impl/bwd_data_mfma.hpp"
+#include "ckgen/op/impl/bwd_data_wmma.hpp"
 
 namespace ck::tensor_operation::device::bwd_data_of_arguments {
 
@@ -19,9 +20,8 @@ struct Config : Tile {
     using DsDataType = DTypes;
 };
 
-template <class Interface, class Config>
+template <class Interface, class Config, class Family>
 struct Make {
-    using Family = instances::BwdDataXdl;
     using Checked = typename Family::template Checked<Config>;
     static std::unique_ptr<Interface> make() {
         constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>>;
@@ -43,12 +43,14 @@ using InterfaceOf =
                                       DsData, typename Types::In, AOp, BOp, CDEOp, typename Types::ComputeA,
                                       typename Types::ComputeB>;
 
-// The operator of a layout, D tensors, types (of_arguments::Types), functions and a tile (of_arguments::Tile).
-template <class LayoutTriple, class DsLayout, class Types, class DsData, class AOp, class BOp, class CDEOp, class Tile>
-struct BwdData
-    : of_arguments::Operator<InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
-                             Make<InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
-                                  Config<LayoutTriple, typename Types::DataType, DsLayout, DsData, CDEOp, Tile>>> {
+// The operator of a layout, D tensors, types (of_arguments::Types), functions, a tile (of_arguments::Tile) and the
+// family of the kernel.
+template <class LayoutTriple, class DsLayout, class Types, class DsData, class AOp, class BOp, class CDEOp, class Tile,
+          class Family = instances::BwdDataXdl>
+struct BwdData : of_arguments::Operator<
+                     InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
+                     Make<InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
+                          Config<LayoutTriple, typename Types::DataType, DsLayout, DsData, CDEOp, Tile>, Family>> {
     static_assert(std::is_same_v<AOp, element_wise::PassThrough> && std::is_same_v<BOp, element_wise::PassThrough>,
                   "ckgen applies element-wise functions to the result only");
 

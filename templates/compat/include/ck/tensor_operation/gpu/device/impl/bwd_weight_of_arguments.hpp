@@ -6,6 +6,7 @@
 #include "ck/tensor_operation/gpu/device/impl/operator_of_arguments.hpp"
 #include "ck/tensor_operation/gpu/device/tensor_layout.hpp"
 #include "ckgen/op/impl/bwd_weight_mfma.hpp"
+#include "ckgen/op/impl/bwd_weight_wmma.hpp"
 
 namespace ck::tensor_operation::device {
 
@@ -49,9 +50,8 @@ using InterfaceOf =
                                typename LayoutTriple::Out, typename Types::In, typename Types::Wei, typename Types::Out,
                                InOp, WeiOp, OutOp, typename Types::ComputeA, typename Types::ComputeB>;
 
-template <class Interface, class Config>
+template <class Interface, class Config, class Family>
 struct Make {
-    using Family = instances::BwdWeightXdl;
     using Checked = typename Family::template Checked<Config>;
     static std::unique_ptr<Interface> make() {
         constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>>;
@@ -64,11 +64,13 @@ struct Make {
     }
 };
 
-// The operator of a layout, types (of_arguments::Types), functions, a tile (of_arguments::Tile) and Limits.
-template <class LayoutTriple, class Types, class InOp, class WeiOp, class OutOp, class Tile, class Restriction>
+// The operator of a layout, types (of_arguments::Types), functions, a tile (of_arguments::Tile), Limits and the family
+// of the kernel.
+template <class LayoutTriple, class Types, class InOp, class WeiOp, class OutOp, class Tile, class Restriction,
+          class Family = instances::BwdWeightXdl>
 struct BwdWeight : of_arguments::Operator<InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>,
                                           Make<InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>,
-                                               Config<LayoutTriple, typename Types::DataType, Tile>>,
+                                               Config<LayoutTriple, typename Types::DataType, Tile>, Family>,
                                           Restriction> {
     static_assert(std::is_same_v<InOp, element_wise::PassThrough> && std::is_same_v<WeiOp, element_wise::PassThrough> &&
                       std::is_same_v<OutOp, element_wise::PassThrough>,

@@ -1,5 +1,5 @@
-// CK's class template of dense convolution backward data without matrix instructions over a kernel of family xdl, which
-// uses MFMA where the architecture has it and fused multiply-adds elsewhere.
+// CK's class template of dense convolution backward data without matrix instructions over a kernel of family dl, whose
+// threads multiply by dot products.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/dense_bwd_data_of_arguments.hpp"
@@ -19,11 +19,11 @@ struct DeviceConvNdBwdDataNwcKxcNwk_Dl
           NDimSpatial, of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, OutDataType>,
           InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<
-              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
-              of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
+              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, 32, 32,
               of_arguments::Elements<ABlockTransferSrcVectorTensorLengths>::value,
               of_arguments::Elements<BBlockTransferSrcVectorTensorLengths>::value, CThreadTransferDstScalarPerVector, 1,
-              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(OutDataType)>> {
+              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(OutDataType)>,
+          instances::BwdDataDl> {
 
     std::string GetTypeString() const override {
         const bool pointwise = Specialization != ConvolutionBackwardDataSpecialization::Default;

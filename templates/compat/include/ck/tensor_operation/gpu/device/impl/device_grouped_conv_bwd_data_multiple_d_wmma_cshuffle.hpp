@@ -1,5 +1,4 @@
-// CK's class template of grouped convolution backward data with WMMA over a kernel of family xdl, which multiplies by
-// fused multiply-adds on architectures without MFMA.
+// CK's class template of grouped convolution backward data with WMMA over a kernel of family wmma.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_data_of_arguments.hpp"
@@ -23,8 +22,9 @@ struct DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle
           BElementwiseOp, CDEElementwiseOp,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerWMMA, NPerWMMA,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector, CDEVector, 1,
-                             Specialization != ConvolutionBackwardDataSpecialization::Default, false,
-                             sizeof(ADataType)>> {
+                             Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(ADataType),
+                             0, false, 32>,
+          instances::BwdDataWmma> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle", BlockSize, MPerBlock,

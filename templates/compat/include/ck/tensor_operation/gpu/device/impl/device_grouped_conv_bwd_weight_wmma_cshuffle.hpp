@@ -1,5 +1,4 @@
-// CK's class template of grouped convolution backward weight with WMMA over a kernel of family xdl, which multiplies by
-// fused multiply-adds on architectures without MFMA.
+// CK's class template of grouped convolution backward weight with WMMA over a kernel of family wmma.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
@@ -24,8 +23,8 @@ struct DeviceGroupedConvBwdWeight_Wmma_CShuffle
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerWMMA, NPerWMMA,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector, CVector, 1,
                              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType)>,
-          bwd_weight_of_arguments::Limits<Specialization, false>> {
+                             sizeof(InDataType), 0, false, 32>,
+          bwd_weight_of_arguments::Limits<Specialization, false>, instances::BwdWeightWmma> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Wmma_CShuffle", BlockSize, MPerBlock, NPerBlock,

@@ -1,4 +1,4 @@
-// Operators of CK's class templates: a kernel of family xdl that the program itself compiles, with the values that the
+// Operators of CK's class templates: a kernel that the program itself compiles, with the values that the
 // template arguments give and those that follow from them.
 #pragma once
 
@@ -101,27 +101,21 @@ constexpr index_t narrowed(index_t vector, index_t elements, index_t bytes) {
 }
 
 // The fields of an instance that both operations have; docs/rules.md explains the rules. ATransposed: A is transposed
-// on its way to LDS, as B always is.
+// on its way to LDS, as B always is. Wave: the threads of a wave, 32 for WMMA.
 template <index_t BlockSize, index_t MPerBlock, index_t NPerBlock, index_t KPerBlock, index_t MPerXdl, index_t NPerXdl,
           index_t AVector, index_t BVector, index_t CVector, index_t Stages, bool Pointwise, bool ATransposed,
-          index_t Bytes, index_t Pipeline = 0, bool Interwave = false>
+          index_t Bytes, index_t Pipeline = 0, bool Interwave = false, index_t Wave = 64>
 struct Tile {
-    static_assert(BlockSize % 64 == 0, "BlockSize is a whole number of waves of 64 threads");
+    static_assert(BlockSize % Wave == 0, "BlockSize is a whole number of waves");
     static_assert(MPerXdl == NPerXdl, "ckgen's matrix atoms are square: MPerXdl and NPerXdl must be equal");
     static constexpr ConvSpec conv_spec = Pointwise ? ConvSpec::Filter1x1Stride1Pad0 : ConvSpec::Default;
     static constexpr int m_per_block = MPerBlock, n_per_block = NPerBlock, k_per_block = KPerBlock;
-    static constexpr int m_per_xdl = MPerXdl, load_waves = 0, math_waves = BlockSize / 64, stages = Stages;
+    static constexpr int m_per_xdl = MPerXdl, load_waves = 0, math_waves = BlockSize / Wave, stages = Stages;
     static constexpr int a_vector = ATransposed ? narrowed(AVector, MPerBlock* KPerBlock / BlockSize, Bytes) : AVector;
     static constexpr int b_vector = narrowed(BVector, NPerBlock* KPerBlock / BlockSize, Bytes), c_vector = CVector;
     static constexpr int pipeline_version = Pipeline;
     static constexpr bool interwave = Interwave, generic = false;
 };
-
-// The side of the square atoms that divide a tile, where CK's arguments do not give it: 32 if all waves get whole ones.
-constexpr index_t atom_of(index_t m, index_t n, index_t block_size) {
-    const index_t waves = block_size / 64;
-    return m % 32 == 0 && n % 32 == 0 && m / 32 * (n / 32) % waves == 0 && m * n / waves >= 32 * 32 ? 32 : 16;
-}
 
 // CK's type string: a name and values in angle brackets.
 template <class First, class... Values>
