@@ -26,11 +26,17 @@ DATA_ODD = replace(ODD, layout="NDHWGK/GKZYXC/NDHWGC", dtype="bf16", operation=B
 DATA_FUSED = replace(
     ODD, layout="NHWGK/GKYXC/NHWGC", operation=BWD_DATA, function="AddResidual", m_per_block=32, math_waves=2
 )
-WMMA = (ODD, ONE_WAVE, DATA_ODD, DATA_FUSED)
+INTEGERS = replace(ODD, dtype="i8", k_per_block=64, a_vector=4, b_vector=2, c_vector=2)
+DATA_INTEGERS = replace(DATA_ODD, dtype="i8", k_per_block=64, b_vector=2)
+PLANES = replace(ODD, layout="NGCHW/GKCYX/NGKHW", dtype="i8", k_per_block=64)
+WMMA = (ODD, ONE_WAVE, DATA_ODD, DATA_FUSED, INTEGERS, DATA_INTEGERS, PLANES)
 DOT = Instance("dl", "NWGC/GKXC/NWGK", "f16", "Default", 128, 64, 16, 32, 0, 2, 2, 1, 1, 2, a_k1=1, b_k1=1)
 DOT_MIXED = replace(DOT, layout="GNDHWC/GKZYXC/GNDHWK", dtype="bf16_f32_bf16", m_per_block=64, math_waves=1, stages=1)
 DATA_DOT = replace(DOT_MIXED, layout="GNHWK/GKYXC/GNHWC", dtype="f32", a_k1=0, b_k1=0, operation=BWD_DATA)
-DOTS = (DOT, DOT_MIXED, DATA_DOT)
+DOT_INTEGERS = replace(DOT, dtype="i8", k_per_block=32, stages=1)
+DATA_DOT_INTEGERS = replace(DATA_DOT, dtype="i8", k_per_block=32, a_vector=4, b_vector=4, c_vector=4)
+DATA_DOT_F8 = replace(DATA_DOT, layout="NHWGK/GKYXC/NHWGC", dtype="f16_comp_bf8_f8", k_per_block=32)
+DOTS = (DOT, DOT_MIXED, DATA_DOT, DOT_INTEGERS, DATA_DOT_INTEGERS, DATA_DOT_F8)
 ROUNDS = 8  # problems per instance
 
 
