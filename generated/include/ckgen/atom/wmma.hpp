@@ -75,6 +75,10 @@ CKGEN_DEVICE void wmma_multiply(const platform::Thread&, const WmmaFragment<TA, 
         const auto sums = wmma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j]));
         acc[i][j] = __builtin_bit_cast(decltype(Accumulator<16, TA, TB, 32>{}), sums);
     }
+#else
+    static_cast<void>(a);
+    static_cast<void>(b);
+    static_cast<void>(acc);
 #endif
 }
 #endif

@@ -20,15 +20,17 @@ public:
     using Acc = atom::AccumulatorOf<D>[mr][nr];
     static_assert(IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value,
                   "the data type names the type of the sums");
-    static_assert(D::generic || atom::kMatrixUnit<D::matrix_unit>,
-                  "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
     static constexpr int planes = D::wave_size / size;
     static constexpr int steps = D::k_per_block / D::k_step;
 
     // `math_id` counts the math threads from 0.
     CKGEN_DEVICE WaveMma(const platform::Thread& thread, int math_id)
         : lane_(thread, math_id % D::wave_size, math_id / D::wave_size / D::n_waves * mr * size,
-                math_id / D::wave_size % D::n_waves * nr * size) {}
+                math_id / D::wave_size % D::n_waves * nr * size) {
+        static_assert(
+            D::generic || atom::kMatrixUnit<D::matrix_unit>,
+            "[arch] there is no atom for this architecture's matrix unit, which all but generic instances need");
+    }
 
     static CKGEN_DEVICE void clear(Acc& acc) {
         CKGEN_UNROLL

@@ -23,8 +23,9 @@ struct Config : Tile {
 template <class Interface, class Config, class Family>
 struct Make {
     using Checked = typename Family::template Checked<Config>;
+    static constexpr int unit = Checked::matrix_unit;
     static std::unique_ptr<Interface> make() {
-        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>>;
+        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>, unit>;
         constexpr auto reduction = &of_arguments::entry<typename Family::template Reduction<Checked>>;
 #if CKGEN_DEVICE_PASS
         static_cast<void>(entry());

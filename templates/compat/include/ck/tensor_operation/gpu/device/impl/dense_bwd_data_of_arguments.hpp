@@ -17,9 +17,9 @@ using Interface =
 template <class DenseInterface, class Config, class Family>
 struct Make {
     using Dense = ConvBwdDataOfGrouped<typename Config::Layout, typename Config::DataType>;
-    static std::unique_ptr<DenseInterface> make() {
-        return std::make_unique<Dense>(bwd_data_of_arguments::Make<typename Dense::Grouped, Config, Family>::make());
-    }
+    using Grouped = bwd_data_of_arguments::Make<typename Dense::Grouped, Config, Family>;
+    static constexpr int unit = Grouped::unit;
+    static std::unique_ptr<DenseInterface> make() { return std::make_unique<Dense>(Grouped::make()); }
 };
 
 // The operator of types (of_arguments::Types), functions, a tile (of_arguments::Tile) and the family of the kernel.

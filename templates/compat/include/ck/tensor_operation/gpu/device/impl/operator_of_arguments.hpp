@@ -12,31 +12,36 @@
 #include "ck/tensor_operation/gpu/device/impl/data_types.hpp"
 #include "ck/tensor_operation/gpu/device/impl/pipelines.hpp"
 #include "ck/utility/sequence.hpp"
+#include "ckgen/atom/select.hpp"
 #include "ckgen/config/layout.hpp"
+#include "ckgen/library/device_arch.hpp"
 #include "ckgen/op/device_base.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ck::of_arguments {
 
 #if CKGEN_PLATFORM_AMD
-template <class Kernel>
+// Unit: the matrix unit that the kernel needs. For architectures without it the code is empty, and unit_reason()
+// refuses the device.
+template <class Kernel, int Unit>
 __attribute__((global))
 __attribute__((amdgpu_flat_work_group_size(Kernel::launch_threads, Kernel::launch_threads))) void
 kernel(typename Kernel::Args args) {
 #if CKGEN_DEVICE_PASS
-    static __attribute__((shared)) __attribute__((aligned(16))) char lds[Kernel::lds_bytes];
-    platform::Thread thread((platform::Thread::LdsPointer)lds);
-    Kernel::run(args, thread);
-#else
-    static_cast<void>(args);
+    if constexpr(atom::kMatrixUnit<Unit>) {
+        static __attribute__((shared)) __attribute__((aligned(16))) char lds[Kernel::lds_bytes];
+        platform::Thread thread((platform::Thread::LdsPointer)lds);
+        Kernel::run(args, thread);
+    }
 #endif
+    static_cast<void>(args);
 }
-template <class Kernel>
+template <class Kernel, int Unit = atom::kDotUnit>
 const void* entry() {
-    return reinterpret_cast<const void*>(&kernel<Kernel>);
+    return reinterpret_cast<const void*>(&kernel<Kernel, Unit>);
 }
 #else
-template <class Kernel>
+template <class Kernel, int Unit = atom::kDotUnit>
 platform::KernelEntry entry() {
     static_assert(CKGEN_PLATFORM_HOST, "class templates make kernels for the host and for AMD GPUs only");
 #if CKGEN_PLATFORM_HOST
@@ -46,6 +51,19 @@ platform::KernelEntry entry() {
 #endif
 }
 #endif
+
+// Why the current device cannot run kernels that need a matrix unit; empty if it can or if there is no device.
+template <int Unit>
+std::string unit_reason() {
+#if CKGEN_PLATFORM_AMD
+    const std::string arch = device_arch();
+    const bool has_mfma = arch.compare(0, 4, "gfx9") == 0;
+    const bool has_wmma = arch.compare(0, 5, "gfx11") == 0 || arch.compare(0, 5, "gfx12") == 0;
+    if(!arch.empty() && Unit != atom::kDotUnit && !(Unit == atom::kWmmaUnit ? has_wmma : has_mfma))
+        return "[arch] " + arch + " does not have the matrix unit of this class";
+#endif
+    return {};
+}
 
 // The data type set with these types of tensors and of operands; void if no instance has them.
 template <class In, class Wei, class Out, class ComputeA, class ComputeB, class... Known>
@@ -140,8 +158,8 @@ struct NoLimits {
 };
 
 // An operator with CK's functions that pass arguments and invokers by value. Make::make() returns the operator
-// that does the work; the virtual MakeArgumentPointer is left to the class. Limits::reason(argument) says why CK's
-// class refuses an argument that the kernel would take, or is empty.
+// that does the work, Make::unit is the matrix unit that it needs; the virtual MakeArgumentPointer is left to the
+// class. Limits::reason(argument) says why CK's class refuses an argument that the kernel would take, or is empty.
 template <class Interface, class Make, class Limits = NoLimits>
 class Operator : public Interface {
     using BaseArgument = tensor_operation::device::BaseArgument;
@@ -188,7 +206,8 @@ public:
 private:
     static std::string reason(const BaseArgument* argument) {
         const BaseArgument* const given = planned_of(argument);
-        const std::string refused = Limits::reason(given);
+        const std::string without_unit = unit_reason<Make::unit>();
+        const std::string refused = without_unit.empty() ? Limits::reason(given) : without_unit;
         return refused.empty() ? planned().GetUnsupportedReason(given) : refused;
     }
     static const BaseArgument* planned_of(const BaseArgument* argument) {
