@@ -127,8 +127,8 @@ def select(
 
 
 def counted(instances: Sequence[Instance], sets: Sets, keys: Sequence[str]) -> dict[tuple[str, ...], int]:
-    """The number of instances with each combination of values of these keys, in the order of their first instances;
-    several values of one key are joined by commas. Raise CkgenError (exit 2) for keys that filters do not have."""
+    """Count the instances of each combination of values of these keys, in the order of their first instances; several
+    values of one key are joined by commas. Raise CkgenError (exit 2) for keys that filters do not have."""
     unknown = [key for key in keys if key not in KEYS]
     if unknown:
         raise CkgenError(

@@ -282,6 +282,8 @@ struct Before : torch::autograd::FunctionPreHook {
         marked = planner_;
         return gradients;
     }
+    // Compiled autograd traces the node without its hooks: PyTorch then computes these gradients.
+    void compiled_args(torch::dynamo::autograd::CompiledNodeArgs&) const override {}
     int64_t planner_;
 };
 struct After : torch::autograd::FunctionPostHook {
@@ -290,6 +292,7 @@ struct After : torch::autograd::FunctionPostHook {
         marked = 0;
         return results;
     }
+    void compiled_args(torch::dynamo::autograd::CompiledNodeArgs&) const override {}
 };
 
 void mark(const Tensor& output, int64_t planner) {

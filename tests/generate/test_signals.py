@@ -55,6 +55,8 @@ def run_with_signal(call: Callable[[], object], number: signal.Signals | None, m
     sys.setprofile(step)
     try:
         call()
+        if number is not None and dropped:  # Python ends profiling when it drops what the profiler raised
+            signal.raise_signal(number)
     finally:
         sys.setprofile(None)
         sys.unraisablehook = hook

@@ -22,7 +22,7 @@ from tests.conftest import StubMaker
 from tests.support.torch_cases import BY_PYTORCH, DEVICE, SHAPES, channels_last, expected, make, torch
 
 import ckgen.torch as ct  # isort: skip
-from ckgen.torch import engines  # isort: skip
+from ckgen.torch import engines, patching  # isort: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLERANCES = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -207,8 +207,9 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The instances prepared while a test runs; plans of earlier tests are not reused."""
     names: list[str] = []
     real = Library.prepare
-    monkeypatch.setattr(Library, "prepare", lambda self, name, problem: names.append(name) or real(self, name, problem))
+    monkeypatch.setattr(Library, "prepare", lambda self, name, *rest: names.append(name) or real(self, name, *rest))
     engines.engine.cache_clear()
+    patching._marker.cache_clear()
     return names
 
 

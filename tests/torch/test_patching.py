@@ -319,7 +319,7 @@ def test_what_no_instance_takes(make_stub: StubMaker, unsupported: Any) -> None:
 
 
 def test_without_the_binding(torch_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that cannot build it reports that once, and gradients are the same."""
+    """A machine that cannot build it warns once, and computes the same gradients."""
 
     def fail() -> None:
         raise LibraryError("the binding cannot be built")

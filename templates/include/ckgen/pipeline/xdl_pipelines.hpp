@@ -46,8 +46,8 @@ public:
     }
 
 private:
-    static constexpr int a_base(int stage) { return stage * D::lds_stage_bytes; }
-    static constexpr int b_base(int stage) { return a_base(stage) + Loader::Layouts::b_offset; }
+    static CKGEN_HD constexpr int a_base(int stage) { return stage * D::lds_stage_bytes; }
+    static CKGEN_HD constexpr int b_base(int stage) { return a_base(stage) + Loader::Layouts::b_offset; }
 
     // Tile `tile` goes to LDS; then the tile that is `held` later is loaded to the same registers. Hot: that tile
     // exists.
