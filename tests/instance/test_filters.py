@@ -35,7 +35,7 @@ def count(*filters: str) -> int:
         (["dtype=f16", "family=wavelet"], 26),
         (["dtype=*bf16*", "generic=true"], 24),
         (["generic=true"], 48),
-        (["set=ci"], 108),
+        (["set=ci"], 111),
         (["set=ci,default"], 285),
         (["set!=default"], 1705),
         (["ndim=3", "family=wavelet"], 20),

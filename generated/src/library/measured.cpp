@@ -3184,7 +3184,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3202,7 +3202,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3220,7 +3220,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 16.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -4367,7 +4367,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4385,7 +4385,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4403,7 +4403,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -5550,7 +5550,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5568,7 +5568,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5586,7 +5586,7 @@ const MeasuredProblem problems[] = {
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
