@@ -30,8 +30,10 @@ FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
 TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
 TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
-# The layouts for which CK instantiates its xdl tables; those of fused functions only for 3-D images with channels last.
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions only for 3-D images
+# with channels last.
 LAYOUTS = {
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (
         "NHWGC/GKYXC/NHWGK",
         "NDHWGC/GKZYXC/NDHWGK",
@@ -44,6 +46,25 @@ LAYOUTS = {
 FUSED_LAYOUT = {WEIGHT: "NDHWGC/GKZYXC/NDHWGK", DATA: "NDHWGK/GKZYXC/NDHWGC"}
 FUSED_WEIGHT = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle"
 TWO_STAGE_LAYOUTS = LAYOUTS[WEIGHT][:2]  # the tables of other layouts have a word in their names
+# The template arguments that `GetTypeString` prints, by class; None is the variant, a pair is a product, a text itself.
+Position = int | None | tuple[int, int] | str
+XDL_WEIGHT = (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
+POSITIONS: dict[str, tuple[Position, ...]] = {
+    "DeviceGroupedConvBwdWeight_Xdl_CShuffle": XDL_WEIGHT,
+    FUSED_WEIGHT: XDL_WEIGHT,
+    TWO_STAGE: (
+        *(12, 13, 14, 15, SPECS[0], 16, 19, 20, 25, 26, 32, 33, 35, 36, 38),
+        *("BlkGemmPipelineScheduler: Intrawave", None, 41),
+    ),
+    "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1": (
+        *(18, 19, 20, 21, 22, 23, None),
+        *(24, 25, 26, 27, 32, 39, 42, 43),
+    ),
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": (12, 13, 14, 15, None, 16, 25, 26, 32, 33, 35, 36, 38),
+    "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle": (15, 16, 17, (18, 19), None, 19, 28, 35),
+    "DeviceGroupedConvBwdWeight_Dl": (12, 13, 14, 15, None, 16),
+}
+FUNCTIONS = ("Bilinear", "Scale")
 _TABLE = re.compile(r"using\s+(\w+)\s*=\s*std::tuple<(.*?)>;", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ROW = re.compile(r"\b(Device\w+)\s*<")
@@ -103,24 +124,21 @@ def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def variants(kind: str) -> tuple[str, ...]:
     """The specialisations, or pipelines, for which CK instantiates each row of a class."""
-    return ("v2", "v5") if kind == TWO_STAGE else SPECS
+    return tuple(f"BlkGemmPipelineVersion: v{number}" for number in (2, 5)) if kind == TWO_STAGE else SPECS
 
 
 def type_string(row: tuple[str, ...], kind: str, variant: str) -> str:
     """The type string of a row, from the positions that `GetTypeString` of its class prints."""
-    from ckgen.ck.notation import OPERATION_OF, TYPE_STRING, show
+    from ckgen.ck.notation import TYPE_STRING, show
 
-    if kind == TWO_STAGE:
-        words = [row[at] for at in (12, 13, 14, 15, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)]
-        scheduler, pipeline = "BlkGemmPipelineScheduler: Intrawave", f"BlkGemmPipelineVersion: {variant}"
-        values = [*words[:4], SPECS[0], *words[4:], scheduler, pipeline, row[41]]
-        return show(kind, dict(zip(TYPE_STRING[kind], values, strict=True)), serialised=False)
-    positions = (
-        (18, 19, 20, 21, 22, 23, None, 24, 25, 26, 27, 32, 39, 42, 43)
-        if OPERATION_OF[kind] == DATA
-        else (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
-    )
-    values = [variant if position is None else row[position] for position in positions]
+    def value(position: Position) -> str:
+        if isinstance(position, tuple):
+            return str(int(row[position[0]]) * int(row[position[1]]))
+        if isinstance(position, int):
+            return row[position]
+        return variant if position is None else position
+
+    values = [value(position) for position in POSITIONS[kind]]
     return show(kind, dict(zip(TYPE_STRING[kind], values, strict=True)), serialised=False)
 
 
@@ -134,13 +152,14 @@ def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
     if "_ngchw_" in table.name:
         return "foreign-layout: NGCHW, whose type strings name two more widths"
     words = row[4:7] if operation == WEIGHT else (row[5], row[6], row[10])
-    compute = row[39:41] if operation == WEIGHT else row[47:49]
-    compute = row[42:44] if kind == TWO_STAGE else compute
+    first = {WEIGHT: 42 if kind == TWO_STAGE else 39, DATA: 47}[operation]
+    compute = row[first : first + 2] if "_Xdl_" in kind else ()
     if any(word not in TYPES for word in (*words, *compute)):
         return f"foreign-dtype: computes in {'/'.join(compute) or '/'.join(words)}"
     names = [TYPES[word] for word in words]
     dtype = names[0] if len(set(names)) == 1 else "_".join(names)
-    return dtype, row[9] if operation == WEIGHT else row[13]
+    function = row[9] if operation == WEIGHT else row[13]
+    return dtype, function if function in FUNCTIONS else "PassThrough"
 
 
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
@@ -157,7 +176,8 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
             reasons[kind] += len(variants(table.kind))
             continue
         dtype, function = kind
-        layouts = LAYOUTS[table.folder] if function == "PassThrough" else (FUSED_LAYOUT[table.folder],)
+        layouts = LAYOUTS.get(table.kind, LAYOUTS[table.folder])
+        layouts = layouts if function == "PassThrough" else (FUSED_LAYOUT[table.folder],)
         layouts = TWO_STAGE_LAYOUTS if table.kind == TWO_STAGE else layouts
         for variant in variants(table.kind):
             text = type_string(row, table.kind, variant)

@@ -93,13 +93,15 @@ def build(
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
 
 
-def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
+def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = (), amd_only: bool = False) -> bool:
     """True if a library for a platform and its target architectures contains an instance for `archs`.
 
     A host library contains every instance. An instance for NVIDIA architectures only is in an NVIDIA library if one of
-    `targets` (if empty, CMake's default) is among them. Any other instance is always in the library, even if it only
-    reports that it does not support the device.
+    `targets` (if empty, CMake's default) is among them, one of a family for AMD alone in none. Any other instance is
+    always in the library, even if it only reports that it does not support the device.
     """
+    if amd_only:
+        return platform != "nvidia"
     if platform == "host" or not guard_of(archs):
         return True
     return platform == "nvidia" and any(arch in (targets or NVIDIA_DEFAULT) for arch in archs)

@@ -14,7 +14,8 @@ from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
-DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32"}  # of one element
+DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "int8", "i32": "int32"}  # of one element
+DTYPE_WORDS |= {"f8": "fp8", "bf8": "bf8", "tf32": "tf32"}
 VARIANTS = {row.name: row.short for row in OPERATIONS.values()}
 SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stride1_pad0"}
 # Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
@@ -38,13 +39,19 @@ _LARGE_TILE = 256 * 128
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer unless the
     class names its pipeline."""
-    has_class = instance.operation in FAMILIES[instance.family].ck and not instance.given_pipeline
+    has_class = FAMILIES[instance.family].ck_class(instance.operation) is not None and not instance.given_pipeline
     return has_class and (instance.stages == 1 or names_pipeline(instance))
 
 
 def names_pipeline(instance: Instance) -> bool:
     """True if CK's class names the pipeline, from which the LDS buffers follow."""
-    return "pipeline" in FAMILIES[instance.family].ck[instance.operation].type_string
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    return row is not None and "pipeline" in row.type_string
+
+
+def has_entry(instance: Instance) -> bool:
+    """True if the dispatcher's JSON can describe the instance."""
+    return FAMILIES[instance.family].has_ck_rows and has_row(instance)
 
 
 def type_string(instance: Instance) -> str:
@@ -64,8 +71,9 @@ def serialised(instance: Instance) -> str | None:
 
 
 def _class_of(instance: Instance) -> str:
-    """The name of CK's class."""
-    return FAMILIES[instance.family].ck[instance.operation].class_of(instance.function)
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    assert row is not None, f"{instance.name} has no row"
+    return row.class_of(instance.function)
 
 
 def _values(instance: Instance) -> dict[str, object]:
@@ -104,7 +112,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
     values: dict[str, object] = dict.fromkeys(names, 1)
     values |= _values(instance)
     values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
-    values |= {"ndim": instance.ndim, "acc_type": "fp32"}
+    values |= {"ndim": instance.ndim, "acc_type": DTYPE_WORDS[dtype.accumulator]}
     for tensor in TENSORS:
         values[f"{tensor}_layout"] = physical_axes(tensor, instance.layout)
         values[f"{tensor}_type"] = DTYPE_WORDS[dtype.element(tensor).name]
@@ -116,7 +124,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
         values[f"{part}_source_order"] = sequence((0, 2, 1, 3))
         values[f"{part}_dimension"] = 2
         values[f"{part}_extra"] = "true"
-        values[f"{part}_compute"] = DTYPE_WORDS[dtype.out_type]
+        values[f"{part}_compute"] = DTYPE_WORDS[dtype.compute(part).name]
     columns = 8 if instance.block_size == 256 and instance.m_per_block * instance.n_per_block >= _LARGE_TILE else 4
     values["c_cluster"] = sequence((1, 16 if instance.block_size == 64 else 32, 1, columns))
     return values

@@ -135,7 +135,8 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
         return int(values[name])
 
     optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c", "groups_to_merge")
-    numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n", "a", "b")}
+    numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n")}
+    numbers |= {name: number(name) if name in values else 1 for name in ("a", "b")}
     numbers |= {name: number(name) for name in optional if name in values}
     if "k1" in values:
         numbers |= {"ak1": number("k1"), "bk1": number("k1")}
@@ -144,7 +145,8 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
         numbers["pipeline"] = int(values["pipeline"][-1]) if values["pipeline"][-1:].isdecimal() else None
     if parsed.serialised:
         layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
-        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")))
+        compute = (values["a_compute"], values["b_compute"])
+        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")), compute)
     elif asked.layout and asked.dtype:
         layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
     else:

@@ -17,7 +17,8 @@ from ckgen.families.registry import FAMILIES
 _CLASSES = [
     (row, name, operation, family.name)
     for family in FAMILIES.values()
-    for operation, row in family.ck.items()
+    for operation in family.operations
+    if (row := family.ck_class(operation)) is not None
     for name in (row.name, row.fused)
     if name
 ]

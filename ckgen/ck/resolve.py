@@ -65,7 +65,7 @@ class Resolved:
 
 def family_of(operation: str, flags: frozenset[str]) -> str | None:
     """The family of an entry of CK's dispatcher in which these keys of families are true; None if there is none."""
-    known = (family for family in FAMILIES.values() if operation in family.ck)
+    known = (family for family in FAMILIES.values() if family.has_ck_rows and family.ck_class(operation) is not None)
     wanted = (family.name for family in known if frozenset({family.ck_flag} - {""}) == flags)
     return next(wanted, None)
 
@@ -144,7 +144,9 @@ def _of_family(kind: Kind, values: Mapping[str, Any], row: Row) -> dict[str, Any
 
 
 def _atom(row: Row) -> int | None:
-    """The edge of the square atom whose number per wave is given."""
+    """The edge of the square atom whose number per wave is given, by rule where the class has no such argument."""
+    if row.m_xdl_per_wave is None:
+        return FAMILIES[row.family].m_per_xdl(row.n)
     atoms = (row.m_xdl_per_wave or 0) * (row.n_xdl_per_wave or 0) * (row.block_size // WAVE_SIZE)
     if atoms == 0 or row.m * row.n % atoms:
         return None

@@ -48,7 +48,7 @@ class BulkCopy(Family):
     def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
         return self.reason("small" if word == "small" else "vector")
 
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         return tuple(NVIDIA_ARCHES)
 
     def home(self, dtype: str) -> Sequence[str]:

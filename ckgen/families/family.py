@@ -17,6 +17,7 @@ from ckgen.families.formulas import Formulas, Value
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
+from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import OPERATIONS, CkRows
 
@@ -66,15 +67,19 @@ class Family(ABC):
 
     name: str
     summary: str
+    wave_size: int = WAVE_SIZE  # threads of a wave for which its kernels are written
     operations: tuple[str, ...]
     wave_key: str
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
+    amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
     own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
-    ck: Mapping[str, CkRows] = field(default_factory=dict, repr=False)  # by operation: CK's class whose rows it has
+    reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
+    ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
+    has_ck_rows: bool = False  # and rows of CK's dispatcher
     ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
@@ -99,6 +104,11 @@ class Family(ABC):
     def rules(self) -> tuple[Rule, ...]:
         """The rules that apply to at least one of its operations, in the order in which they are reported."""
         return tuple(rule for rule in self.rule_table if not rule.only or self.name in rule.only)
+
+    def ck_class(self, operation: str) -> CkRows | None:
+        """The class whose rows in CK's tables are instances of an operation, None if there is none."""
+        record = OPERATIONS[operation]
+        return next((row for row in (record.ck, *record.more_ck) if row.unit == self.ck_unit), None)
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
         """True if instances of an operation must satisfy a rule."""
@@ -137,7 +147,7 @@ class Family(ABC):
     # Architectures.
 
     @abstractmethod
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         """The architectures that an instance is for by default, provided that it satisfies their rules."""
 
     @abstractmethod
@@ -147,6 +157,10 @@ class Family(ABC):
     @abstractmethod
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if an architecture has the matrix instruction of an instance."""
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        """The matrix instruction of AMD that an instance issues on an architecture, None if it issues none."""
+        return None
 
     # Problems.
 
@@ -197,7 +211,7 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind = DTYPES[dtype].operand_type
+        kind = DTYPES[dtype].matrix_type
         own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
         return own or rates.flops_of(kind)
 

@@ -97,6 +97,16 @@ class Fields:
         return DTYPES[self.dtype].elem_bytes
 
     @property
+    def as_stored(self) -> int:
+        """1 if operands are multiplied in the types of their tensors, else 0."""
+        return int(DTYPES[self.dtype].as_stored)
+
+    @property
+    def compute_bytes(self) -> int:
+        """Bytes per element of A and B in LDS."""
+        return DTYPES[self.dtype].compute_bytes
+
+    @property
     def c_bytes(self) -> int:
         """Bytes per element of C, the tensor that is written."""
         return DTYPES[self.dtype].bytes_of(OPERATIONS[self.operation].written)

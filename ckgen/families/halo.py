@@ -24,7 +24,7 @@ from ckgen.families.bulk_copy import (
 )
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.halo_cost import CHANNELS
 from ckgen.families.halo_rules import RULES
 from ckgen.families.rule import Rule
@@ -42,6 +42,7 @@ FILTER = 3
 DERIVED = (
     NDIM,
     ELEM_BYTES,
+    AS_STORED,
     C_BYTES,
     BLOCK_SIZE,
     LAUNCH_THREADS,

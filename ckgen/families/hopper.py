@@ -22,7 +22,7 @@ from ckgen.families.bulk_copy import (
     BulkCopy,
 )
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import NVIDIA_ARCHES
@@ -50,6 +50,7 @@ REASONS = {
 _VALUES = (
     NDIM,
     ELEM_BYTES,
+    AS_STORED,
     C_BYTES,
     BLOCK_SIZE,
     LAUNCH_THREADS,

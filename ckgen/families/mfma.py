@@ -16,7 +16,16 @@ from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
-from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
+from ckgen.hardware.archs import (
+    ARCHES,
+    MATRIX_ARCHES,
+    NVIDIA_ARCHES,
+    SIMDS_PER_CU,
+    VGPR_FILE,
+    WAVE_SIZE,
+    Atom,
+    find_atom,
+)
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 DOUBLE_LDS = 4  # the pipeline with two LDS buffers
@@ -26,10 +35,12 @@ SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that eve
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 
 DERIVED = (
+    Value("wave_size", "Threads of a wave; those of 64 run as two halves where waves are 32 wide.", f"{WAVE_SIZE}"),
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
     Value("elem_bytes", "Bytes of an element of A and B."),
+    Value("compute_bytes", "Bytes of an element of A and B in LDS, where it has the type that is multiplied."),
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
-    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // elem_bytes"),
+    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // compute_bytes"),
     Value(
         "global_bytes",
         "Bytes of a tile of A and one of B in global memory.",
@@ -59,9 +70,9 @@ DERIVED = (
         "Waves that copy from global memory to LDS: the load waves, or all where there are none.",
         "load_waves if load_waves > 0 else math_waves",
     ),
-    Value("copy_threads", "Threads that copy from global memory to LDS.", f"{WAVE_SIZE} * copy_waves"),
-    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", f"{WAVE_SIZE} * math_waves"),
-    Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
+    Value("copy_threads", "Threads that copy from global memory to LDS.", "wave_size * copy_waves"),
+    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", "wave_size * math_waves"),
+    Value("launch_threads", "Threads of a workgroup as launched.", "wave_size * (load_waves + math_waves)"),
     # The math waves divide M x N as evenly as possible: the longer side of the tile gets more waves.
     Value(
         "m_waves",
@@ -80,12 +91,12 @@ DERIVED = (
     Value(
         "k_step",
         "GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.",
-        f"k1 * ({WAVE_SIZE} // m_per_xdl)",
+        "k1 * (wave_size // m_per_xdl)",
     ),
     Value(
         "acc_registers",
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
-        f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
+        "m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // wave_size",
     ),
     # CK's rows with the widest reads and LDS writes of small tiles have fewer pieces than threads.
     Value(
@@ -143,7 +154,9 @@ DERIVED = (
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
         f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
     ),
-    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),
+    Value(
+        "epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (4 * wave_size // m_per_xdl)"
+    ),
     Value(
         "lds_epilogue_bytes",
         "Bytes of the two f32 row buffers of the epilogue.",
@@ -168,6 +181,14 @@ DERIVED = (
         f"{VGPR_FILE} // ((load_waves + math_waves + {SIMDS_PER_CU - 1}) // {SIMDS_PER_CU})",
     ),
 )
+
+
+def replaced(table: Sequence[Value], *rows: Value) -> tuple[Value, ...]:
+    """A table of derived values with other rows for some names, and further rows at its end."""
+    own = {row.name: row for row in rows}
+    return (*(own.pop(row.name, row) for row in table), *own.values())
+
+
 REASONS = {
     "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
@@ -197,13 +218,13 @@ class Mfma(Family):
     header: str = "mfma"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        return 64 // DTYPES[dtype].elem_bytes
+        return 64 // DTYPES[dtype].compute_bytes
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return 32
 
     def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        return 0, block_size // WAVE_SIZE
+        return 0, block_size // self.wave_size
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = wanted
@@ -231,24 +252,28 @@ class Mfma(Family):
             return 2 if instance.pipeline_version == DOUBLE_LDS else 1
         return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
-    def archs(self, generic: bool) -> Sequence[str]:
-        return tuple(ARCHES) if generic else MATRIX_ARCHES
+    def archs(self, instance: Fields) -> Sequence[str]:
+        return tuple(ARCHES) if instance.generic else MATRIX_ARCHES
 
     def home(self, dtype: str) -> Sequence[str]:
         return MATRIX_ARCHES
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
-        return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+        return arch in NVIDIA_ARCHES or self.atom(instance, arch) is not None
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in MATRIX_ARCHES else None
 
     def coverage(self, instance: Fields) -> Coverage:
         return super().coverage(instance)._replace(groups=instance.groups_to_merge)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
-        tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
+        elements = (instance.m_per_block + instance.n_per_block) * instance.k_per_block
         per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
-        return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
+        read = instance.math_waves * per_wave * instance.k_per_block * instance.compute_bytes
+        return TileBytes(read, elements * instance.compute_bytes, elements * instance.elem_bytes)
 
     def _read_width(self, word: Width, shape: Shape, which: str, extent: int) -> int:
         if word == "small":
@@ -276,7 +301,8 @@ XDL = Mfma(
     summary="all waves load and multiply",
     wave_key="block_size",
     loops=("main",),
-    ck={operation.name: operation.ck for operation in OPERATIONS.values()},
+    ck_unit="Xdl",
+    has_ck_rows=True,
     pipelines=True,
 )
 # CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
@@ -287,8 +313,9 @@ TWO_STAGE = Mfma(
     wave_key="block_size",
     loops=("main",),
     merges_groups=True,
+    ck_unit="TwoStage",
+    has_ck_rows=True,
     ck_flag="two_stage",
-    ck={operation.name: operation.ck_merged for operation in OPERATIONS.values() if operation.ck_merged is not None},
 )
 WAVELET = Mfma(
     name="wavelet",

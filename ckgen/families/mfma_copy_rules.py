@@ -98,12 +98,12 @@ COPY_RULES: tuple[Rule, ...] = (
         id="lds-write-width",
         scope="instance",
         condition=(
-            "(a_dst_vector * elem_bytes >= 4 or (a_write > 0 and elem_bytes == 2))"
-            " and (b_dst_vector * elem_bytes >= 4 or (b_write > 0 and elem_bytes == 2))"
+            "(a_dst_vector * compute_bytes >= 4 or (a_write > 0 and compute_bytes == 2))"
+            " and (b_dst_vector * compute_bytes >= 4 or (b_write > 0 and compute_bytes == 2))"
             " and k1 % a_dst_vector == 0 and k1 % b_dst_vector == 0"
         ),
         sentence="an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`",
-        message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {elem_bytes} bytes",
+        message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {compute_bytes} bytes",
         help="use a smaller vector or fewer copy waves, so that a thread has more of GEMM-K, or give `lds_write`",
         reason="A write narrower than a 4-byte bank wastes it; one that does not divide a slot straddles two.",
         blame=("vector", "lds_write", "tile", "k_per_block", "wave_ratio", "block_size"),
@@ -116,7 +116,7 @@ COPY_RULES: tuple[Rule, ...] = (
             " and (not b_k_major or b_write == 0 or b_write == b_dst_vector)"
         ),
         sentence="an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes",
-        message="LDS writes of {a_write} (A) and {b_write} (B) elements of {elem_bytes} bytes, a slot has {k1}",
+        message="LDS writes of {a_write} (A) and {b_write} (B) elements of {compute_bytes} bytes, a slot has {k1}",
         help="leave the operand out of `lds_write`, or give it the elements of 16 bytes",
         reason="The operand is contiguous along GEMM-K, so that a thread has whole slots without transposing.",
         blame=("lds_write",),
@@ -126,7 +126,7 @@ COPY_RULES: tuple[Rule, ...] = (
         scope="instance",
         condition="ak1 == k1 and bk1 == k1",
         sentence="where both operands are transposed, K1 is a slot of 16 bytes",
-        message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {elem_bytes} bytes, a slot has {k1}",
+        message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, a slot has {k1}",
         help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row",
         reason="A and B are both transposed, so a K1 other than a slot would only rename the instance.",
         blame=("copy_k1",),
@@ -141,7 +141,7 @@ COPY_RULES: tuple[Rule, ...] = (
         ),
         sentence="AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot",
         message=(
-            "copy_k1 of {ak1} (A) and {bk1} (B) elements of {elem_bytes} bytes, k_per_block {k_per_block},"
+            "copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, k_per_block {k_per_block},"
             " LDS writes of {b_dst_vector} (B)"
         ),
         help="use multiples of 16 bytes, or for B 2 or 4 elements",

@@ -26,6 +26,7 @@ from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.generate.types_cpp import type_rows
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
+from ckgen.hardware.archs import ARCHES
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
@@ -175,6 +176,7 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
             "operations": operations_of(sources, factories),
             "records": tuple(OPERATIONS.values()),
             "default_operation": DEFAULT_OPERATION,
+            "amd_archs": tuple(ARCHES.values()),
             "rule_sets": rule_sets(),
             "derived_structs": derived_structs(),
             "checked_structs": checked_structs(),

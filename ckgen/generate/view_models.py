@@ -18,13 +18,17 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
+AMD_ONLY = "AMD_ONLY"  # the end of a macro of ckgen/config.h, and in small letters the beginning of CMake's groups
 
-def guard_of(archs: Sequence[str]) -> str:
+
+def guard_of(archs: Sequence[str], amd_only: bool = False) -> str:
     """The macro of ckgen/config.h that must be set for a library to include instances for these architectures.
 
-    It is empty if they are always included; only instances for NVIDIA architectures alone are left out on other
-    platforms.
+    It is empty if they are always included; instances for NVIDIA architectures alone are left out on other platforms,
+    those of families for AMD alone on NVIDIA.
     """
+    if amd_only:
+        return f"CKGEN_HAS_{AMD_ONLY}"
     if not archs or any(arch not in NVIDIA_ARCHES for arch in archs):
         return ""
     return f"CKGEN_HAS_{'_'.join(archs).upper()}"
@@ -85,7 +89,7 @@ class Source:
 
     @property
     def guard(self) -> str:
-        return guard_of(self.instance.archs)
+        return guard_of(self.instance.archs, FAMILIES[self.instance.family].amd_only)
 
     @property
     def kernel(self) -> Kernel:
@@ -137,10 +141,11 @@ class ArchGroup:
 
     archs: tuple[str, ...]
     sources: tuple[Source, ...]
+    amd_only: bool = False
 
     @property
     def label(self) -> str:
-        return "_".join(self.archs)
+        return "_".join((AMD_ONLY.lower(), *self.archs) if self.amd_only else self.archs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +218,15 @@ def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:
 
 def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tuple[Operation, ...]:
     """The operations in name order, with their instances grouped by architectures."""
-    by_archs: dict[str, dict[tuple[str, ...], list[Source]]] = {}
+    by_archs: dict[str, dict[tuple[tuple[str, ...], bool], list[Source]]] = {}
     for source in sorted(sources, key=attrgetter("name")):
         groups = by_archs.setdefault(source.instance.operation, {})
-        groups.setdefault(source.instance.archs, []).append(source)
+        amd_only = FAMILIES[source.instance.family].amd_only
+        groups.setdefault((source.instance.archs, amd_only), []).append(source)
     return tuple(
         Operation(
             name,
-            tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
+            tuple(ArchGroup(archs, tuple(members), own) for (archs, own), members in sorted(by_archs[name].items())),
             tuple(factory for factory in factories if factory.operation == name),
         )
         for name in sorted(by_archs)

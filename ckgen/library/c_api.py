@@ -12,7 +12,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.operations.operation import OPERATIONS
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -105,6 +105,7 @@ _PROBLEM = ctypes.POINTER(CProblem)
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_abi_version": (_INT, ()),
     "ckgen_platform": (_TEXT, ()),
+    "ckgen_f8_codes": (_INT, ()),
     "ckgen_last_error": (_TEXT, ()),
     "ckgen_instance_count": (_INT, ()),
     "ckgen_instance_name": (_TEXT, (_INT,)),

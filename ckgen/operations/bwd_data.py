@@ -119,4 +119,11 @@ BWD_DATA = Operation(
             *("m_xdl_per_wave", "n_xdl_per_wave", "a", "b", "shuffle_m", "shuffle_n"),
         ),
     ),
+    more_ck=(
+        CkRows(
+            "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle",
+            ("block_size", "m", "n", "k", "conv_spec", "k1", "a", "b"),
+            unit="Wmma",
+        ),
+    ),
 )

@@ -114,11 +114,30 @@ BWD_WEIGHT = Operation(
         ),
         fused="DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle",
     ),
-    ck_merged=CkRows(
-        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
-        (
-            *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
-            *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c", "scheduler", "pipeline", "groups_to_merge"),
+    more_ck=(
+        # For few channels per group: a tile has several groups.
+        CkRows(
+            "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+            (
+                *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+                *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
+                *("scheduler", "pipeline", "groups_to_merge"),
+            ),
+            unit="TwoStage",
+        ),
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
+            (
+                *("block_size", "m", "n", "k0", "conv_spec", "k1", "a", "a_dst", "b", "b_dst"),
+                *("shuffle_m", "shuffle_n", "c"),
+            ),
+            unit="Wmma",
+        ),
+        # Its rows access single elements, which the type string does not say.
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Dl",
+            ("block_size", "m", "n", "k0", "conv_spec", "k1"),
+            unit="Dl",
         ),
     ),
 )

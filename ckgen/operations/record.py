@@ -34,14 +34,16 @@ class CppClass(NamedTuple):
 
 @dataclass(frozen=True)
 class CkRows:
-    """The class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
+    """A class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
     prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `fused` is the class
-    of instances with a function, if it is another one; its type strings have the same arguments."""
+    of instances with a function, if it is another one; its type strings have the same arguments. `unit` is the word in
+    its name that tells it from the operation's other classes."""
 
     name: str
     type_string: tuple[str, ...]
     serialised: tuple[str, ...] = ()
     fused: str = ""
+    unit: str = "Xdl"
 
     def class_of(self, function: str) -> str:
         """The class of an instance with a function of this name."""
@@ -70,7 +72,7 @@ class Operation:
     ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `shares_splits` is true if
     several threads may add the partial sums of an element, as reduce_lanes() of ckgen/epilogue/split_k_reduce.hpp
     counts them. `c_reference` is the function of the C API that computes the result without optimisation. `problem_set`
-    is CK's own list of problems. `ck_merged` is the class for few channels per group, whose tiles have several groups.
+    is CK's own list of problems. `ck` and `more_ck` are the classes of CK's tables.
     """
 
     name: str
@@ -99,7 +101,7 @@ class Operation:
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
-    ck_merged: CkRows | None = field(default=None, repr=False)
+    more_ck: tuple[CkRows, ...] = ()
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic
         *words.of_group(index, layers(spec, index)),
         *_foreign_keys(spec, group, path),
         *_missing_keys(spec, index),
+        *_part_waves(spec, index),
         *_unknown_sets(spec, group, path),
         *_archs_in_exclude(spec, group, path),
         *_foreign_limits(spec, group.family, group.limits, path),
@@ -115,6 +116,20 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
         yield from _tile_conflicts(spec, axes, where)
+
+
+def _part_waves(spec: Spec, index: int) -> Iterator[Diagnostic]:
+    """Block sizes that the group's own family cannot have, because its waves are wider than the smallest."""
+    group, path = spec.groups[index], spec.group_path(index)
+    wave = FAMILIES[group.family].wave_size
+    for axes, where in [*layers(spec, index), *_parts(group, path)]:
+        sizes = [(value, ("block_size", number)) for number, value in enumerate(axes.block_size or ())]
+        sizes += [(tile.block_size or wave, ("tile", number)) for number, tile in enumerate(axes.tile or ())]
+        for value, at in sizes:
+            if value % wave:
+                place = spec.document.place(*where, *at)
+                message = f"{value} threads are not a whole number of waves of {wave}, which family {group.family} has"
+                yield Diagnostic(place, "bad-block-size", message, f"use a multiple of {wave}")
 
 
 def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:

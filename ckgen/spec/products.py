@@ -12,7 +12,6 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import Place
 from ckgen.families.registry import FAMILIES
 from ckgen.families.vectors import BANK_BYTES, Shape, Width
-from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.instance import Instance
 from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
@@ -117,10 +116,10 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     dtype: str = values["dtype"]
     by_rule = family.k_per_block(kind.operation, dtype, tile.n_per_block)
     k_per_block = tile.k_per_block or values.get("k_per_block") or by_rule
-    block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
+    block_size = tile.block_size or values.get("block_size") or family.wave_size
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
     load_waves, math_waves = values.get("wave_ratio") or family.waves(kind.operation, extents, block_size)
-    copy_threads = WAVE_SIZE * (load_waves or math_waves)
+    copy_threads = family.wave_size * (load_waves or math_waves)
     conv_spec = values.get("conv_spec") or CONV_SPEC
     shape = Shape(kind.operation, values["layout"], conv_spec, kind.generic, dtype, *extents, copy_threads)
     a, b, c = family.vectors(_widths(values.get("vector")), shape)
@@ -214,7 +213,7 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return instance.given_pipeline and SCHEDULERS[value] == instance.interwave
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-        copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
+        copy_threads = FAMILIES[instance.family].wave_size * (instance.load_waves or instance.math_waves)
         kind = (instance.operation, instance.layout, instance.conv_spec, instance.generic, instance.dtype)
         shape = Shape(*kind, *extents, copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)

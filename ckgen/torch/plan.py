@@ -233,6 +233,7 @@ def _dtype(asked: Request, written: TensorName) -> str:
     known = {
         (DTYPES[name].element("out").torch, DTYPES[name].element(written).torch): name
         for name in _WRITING[written].dtypes
+        if DTYPES[name].as_stored
     }
     if names not in known:
         pairs = ", ".join(" with ".join(pair) for pair in known)

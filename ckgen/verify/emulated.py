@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ckgen.build.cmake import compile_device_only
-from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import LAYOUTS, TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
@@ -27,7 +28,7 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import Data
 
 ARCHS = tuple(FAMILIES)
-POISON = 0xFFFD  # NaN in every type, alone or doubled
+POISON = b"\xfd\xff"  # NaN in every type that has one, alone or doubled
 # Line tables for the reports; they do not change the code.
 _DEBUG = ("-gline-tables-only",)
 
@@ -94,7 +95,7 @@ class Machine:
         result = np.empty(problem.shape(written, instance.layout), element.storage)
         workspace = np.empty(self.library.workspace_size(name, problem, split_k=split_k) // 2, np.uint16)
         for array in (result, workspace):
-            array.reshape(-1).view(np.uint16)[:] = POISON
+            array.reshape(-1).view(np.uint8)[:] = np.resize(np.frombuffer(POISON, np.uint8), array.nbytes)
         address = {written: memory.add(written, result, writable=True)}
         for tensor, values in data.tensors.items():
             array = np.ascontiguousarray(values.transpose(to_physical(tensor, instance.layout)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
+from ckgen.hardware.archs import find_arch
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
 from ckgen.machine_code.emulator.unsupported import Unsupported
@@ -80,7 +81,7 @@ def rows_of(
         if problem.ndim != instance.ndim or machine.library.unsupported_reason(name, problem):
             continue
         function = machine.library.function_of(name)
-        data = make_data(problem, instance.dtype, seed, instance.operation, function)
+        data = make_data(problem, instance.dtype, seed, instance.operation, function, find_arch(machine.arch).f8_codes)
         for split_k in split_ks or SPLIT_KS:
             ran = True
             try:

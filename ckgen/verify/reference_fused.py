@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64, decode
+from ckgen.conv.dtypes import ELEMENTS, Array, Element, Float64
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import CHANNELS_LAST, LAYOUTS, TensorName, d_layout, logical_axes
 from ckgen.conv.problem import Lengths
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact

@@ -111,7 +111,7 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("refused_type", "ckgen computes in the types of the tensors"),
+        ("refused_type", "no data type of ckgen has these types of tensors and operands"),
         ("refused_merging", "kernels of class templates merge no groups: NumGroupsToMerge must be 1"),
     ],
 )

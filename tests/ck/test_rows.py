@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ckgen.ck.dispatcher import normalised, read_dispatcher
-from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_row, serialised, type_string
+from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_entry, has_row, serialised, type_string
 from ckgen.ck.importing import Asked, resolve_text
 from ckgen.ck.notation import parse
 from ckgen.errors import CkgenError
@@ -64,6 +64,28 @@ def test_set_full_has_each_of_cks_type_strings(kind: str, dtype: str, table: str
     for layout, function in cases:
         wanted = {text_of(kind, numbers, spec, function) for numbers in FACTS[table]}
         assert wanted - strings(layout, dtype, function) == set()
+
+
+WMMA_WEIGHT = "DeviceGroupedConvBwdWeight_Wmma_CShuffle<128, 32, 256, 8, Default, 8, 2, 8, 8, 8, 1, 1, 8>"
+WMMA_DATA = "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle<32, 16, 64, 64, Filter1x1Stride1Pad0, 8, 8, 8>"
+DOT_WEIGHT = "DeviceGroupedConvBwdWeight_Dl<256, 128, 128, 16, Default, 1>"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (WMMA_WEIGHT, "grouped_conv3d_bwd_weight_wmma_ndhwgc_gkzyxc_ndhwgk_f16_default_32x256x64_w0x4_xdl16_v2x8x8_s1"),
+        (WMMA_DATA, "grouped_conv3d_bwd_data_wmma_ndhwgk_gkzyxc_ndhwgc_f16_1x1s1p0_16x64x64_w0x1_xdl16_v8x8x8_s1"),
+        (
+            DOT_WEIGHT,
+            "grouped_conv3d_bwd_weight_dl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x16_w0x4_xdl32_v1x1x1_k1x1_s1",
+        ),
+    ],
+)
+def test_rows_of_other_units_are_instances_of_set_full(text: str, name: str) -> None:
+    resolved = resolve_text(text, Asked("ndhwgc", "fp16"), CHECKER)
+    assert resolved.instance is not None and resolved.instance.name == name
+    assert type_string(resolved.instance) == text and resolved.instance in rows_of_full()
 
 
 @pytest.mark.parametrize(("kind", "dtype", "table"), CASES)
@@ -120,9 +142,9 @@ def test_the_dispatchers_entries_name_merged_groups() -> None:
 
 
 def test_all_template_arguments_make_the_same_instance() -> None:
-    kept = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and i.family == "xdl"]
-    made = [i for i in kept if not i.generic and i.function == "PassThrough"]
+    made = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic and has_entry(i)]
     assert len(made) > 500
+    assert all(serialised(i) is None for i in rows_of_full() if not has_entry(i))
     for instance in made:
         text = serialised(instance)
         assert text is not None

@@ -154,6 +154,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
     assert tma.family == "wavelet_tma" and tma.uses_tma and not instance().uses_tma
     assert derived(tma) == {
         "ndim": 2,
+        "as_stored": 1,
         "elem_bytes": 2,
         "c_bytes": 2,
         "block_size": 256,

@@ -19,7 +19,9 @@ _TABLE = "it asserts the table itself"
 _ONE_STAGE = (
     "both sides are the sum of the same planes: derived.hpp has it for the allocation, the layouts for addresses"
 )
+_ONE_SIZE = "DType asserts that operands have one size"
 IMPLIED: dict[str, dict[str, Reason]] = {
+    "atom/fma.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
     "atom/wgmma_operands.hpp": {
         "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
@@ -57,12 +59,14 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
         ),
         "sizeof(V) == 2 * sizeof(Half)": ("vector-width",),
+        "sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector)": "both vectors are one access",
         "Threads % run == 0 && parts % run_parts == 0": (
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },
     "block/wave_mma.hpp": {
-        "D::generic || atom::kMatrixUnit": ("atom-exists",),
+        "D::generic || atom::kMatrixUnit<D::matrix_unit>": ("atom-exists",),
+        "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of int8 in DTYPES says i32, others f32",
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
@@ -117,6 +121,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_data_wavelet_tma.hpp": {
         "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
     },
+    "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
+    "atom/wmma_host.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
+    "atom/dot.hpp": {"Size == 32": ("dl-atom",), "sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",

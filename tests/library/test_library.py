@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ckgen.conv.dtypes import Array, decode, element_of, encode
+from ckgen.conv.dtypes import Array, element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import TensorName, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError

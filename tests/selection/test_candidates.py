@@ -201,6 +201,7 @@ def test_architectures() -> None:
     assert same_arch("sm_90", "sm_90a") and not same_arch("sm_90a", "sm_80")
     assert not same_arch("gfx90a", "gfx90")
     assert runs_on(ARCHS, "gfx942") and not runs_on(ARCHS, "gfx1100")
+    assert runs_on(ARCHS, "host", True) and not runs_on(ARCHS, "sm_90a", True) and not runs_on(ARCHS, "sm_90", True)
     assert runs_on(ARCHS, "sm_80") and runs_on(ARCHS, "host") and runs_on(ARCHS, "")
     assert not runs_on(("sm_90a",), "") and runs_on((), "gfx1100")
 

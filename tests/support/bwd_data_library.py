@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, decode, encode
+from ckgen.conv.dtypes import ELEMENTS
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, Function
 from ckgen.operations.bwd_data import backward_data

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import Function
@@ -51,7 +52,8 @@ def write_tree(folder: Path, instances: Sequence[Instance], functions: Sequence[
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host also executes code for that architecture
+    # The host also executes code for those architectures.
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A", "CKGEN_HAS_AMD_ONLY")
     config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
     (tree / "include/ckgen/config.h").write_text(config)
     return tree

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import PASS_THROUGH

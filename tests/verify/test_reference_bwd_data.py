@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.conv.dtypes import ELEMENTS, Float64, decode, encode
+from ckgen.conv.dtypes import ELEMENTS, Float64
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.conv.sub_gemms import decompose
 from ckgen.elementwise.error_bounds import Bounded

@@ -108,13 +108,17 @@ def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> No
     from ckgen.build.cmake import is_built
     from ckgen.build.targets import check_declared
     from ckgen.errors import CkgenError, Diagnostic
+    from ckgen.families.registry import FAMILIES
     from ckgen.generate.manifest import load_manifest
 
     manifest = load_manifest(tree)
     records = manifest.instances if manifest else ()
     if records:
         check_declared(targets, [record.archs for record in records])
-    left_out = [record for record in records if not is_built(record.archs, platform, targets)]
+    families = {record.name: FAMILIES[record.fields["family"]] for record in records}
+    left_out = [
+        record for record in records if not is_built(record.archs, platform, targets, families[record.name].amd_only)
+    ]
     if not left_out:
         return
     only = ", ".join(dict.fromkeys(arch for record in left_out for arch in record.archs))

@@ -26,7 +26,7 @@ from ckgen.machine_code.table import Table, differences, load_table, load_tables
 from ckgen.spec.limits import check_limits
 
 DEFAULT_ARCH = "gfx942"
-TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")
+TABLE_ARCHS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
 HEADERS = ("instance", "arch", "vgpr", "agpr", "sgpr", "spill", "scratch", "lds", "waves", "code")
 LOOP_HEADERS = (
     *("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile", "exposed"),

@@ -35,10 +35,12 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-#define CKGEN_ABI_VERSION 5
+#define CKGEN_ABI_VERSION 6
 int32_t ckgen_abi_version(void);    /* CKGEN_ABI_VERSION of the library; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
+/* The encoding of 8-bit floating point on the current device: 0 is OCP, 1 is FNUZ. */
+int32_t ckgen_f8_codes(void);
 
 int32_t ckgen_instance_count(void);
 const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL if out of range */

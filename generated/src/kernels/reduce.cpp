@@ -15,10 +15,10 @@ namespace ckgen::tensor_operation::device {
 #if !CKGEN_DEVICE_PASS
 namespace {
 
-template <class Wei>
+template <class Wei, class Sum>
 void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei, int64 elements, int split_k,
                    platform::Stream stream) {
-    using Kernel = epilogue::SplitKReduceKernel<Wei>;
+    using Kernel = epilogue::SplitKReduceKernel<Wei, Sum>;
     epilogue::SplitKReduceArgs args{
         partial, static_cast<char*>(wei), elements, split_k, 1, epilogue::reduce_lanes(elements, split_k)};
     // A slice of another length is not aligned, and a weight of few channels may have any address.
@@ -41,18 +41,18 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
 
 }  // namespace
 
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                               \
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)                                                                          \
     template <>                                                                                                        \
     void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
-        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);              \
+        launch_reduce<WEI, SUM>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);         \
     }
 #else
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 #endif
 
-#define CKGEN_REDUCE(NAME, WEI)                                                                                        \
-    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
-    CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#define CKGEN_REDUCE(NAME, WEI, SUM)                                                                                   \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI, SUM>)                  \
+    CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 
 CKGEN_WEIGHT_GRADIENTS(CKGEN_REDUCE)
 

@@ -6,12 +6,37 @@
 #include <array>
 
 namespace ckgen::conv {
+namespace {
+
+// The axes of a tensor whose groups are separate in memory although its layout has them beside the channels.
+Axes by_groups(const Axes& axes, const Tensor& tensor, int ndim) {
+    const bool beside = channels_last(axes, ndim) && !groups_outermost(axes) && tensor.lengths[0] > 1;
+    const double images = static_cast<double>(tensor.lengths[1]) * static_cast<double>(tensor.strides[1]);
+    if(!beside || static_cast<double>(tensor.strides[0]) < images)
+        return axes;
+    Axes outermost = axes;
+    std::stable_partition(outermost.begin(), outermost.begin() + 3 + ndim, [](int axis) { return axis == 0; });
+    return outermost;
+}
+
+// The memory order of a problem for an instance. Kernels that address by strides alone take such tensors: CK's client
+// for f16 computed in bf8 and f8 (client_example/11) has them in layout NDHWGC.
+MemoryOrder order_of(const InstanceTraits& t, const Problem& p) {
+    MemoryOrder order = t.order;
+    if(t.tma || t.is_halo() || t.is_depthwise())
+        return order;
+    order.in = by_groups(order.in, p.in, p.ndim);
+    order.out = by_groups(order.out, p.out, p.ndim);
+    return order;
+}
+
+}  // namespace
 
 std::string check_problem(const InstanceTraits& t, const Problem& p) {
     if(p.ndim != t.ndim)
         return refuse("ndim",
                       "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.order);
+    std::string reason = invalid_reason(p, order_of(t, p));
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
     return reason;

@@ -25,9 +25,14 @@ from tests.support.cxx import link
 from tests.support.sweep.compile import write_tree
 from tests.support.sweep.random_instances import random_instances
 
-_FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-w")
-# gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes.
-LIKE = {"gfx942": (), "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",), "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1",)}
+_FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-DCKGEN_HAS_AMD_ONLY=1", "-w")
+# gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes. Family wmma has the
+# fragments of gfx11 except on gfx1201.
+LIKE = {
+    "gfx942": (),
+    "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",),
+    "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1", "-DCKGEN_HOST_WMMA=12"),
+}
 
 
 def problems(ndim: int) -> list[ConvProblem]:

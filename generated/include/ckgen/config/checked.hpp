@@ -18,6 +18,24 @@ struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
     static_assert(sizeof(BwdWeightRules<BwdWeightDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_weight, family wmma.
+template <class Config>
+using BwdWeightWmmaDerivedOf = WithWeightFunction<WmmaDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightWmma : BwdWeightWmmaDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightWmmaRules<BwdWeightWmmaDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_weight, family dl.
+template <class Config>
+using BwdWeightDlDerivedOf = WithWeightFunction<DlDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightDl : BwdWeightDlDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightDlRules<BwdWeightDlDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdWeightDlArchRules<BwdWeightDlDerivedOf<Config>, 65536, true>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
 using BwdWeightTmaDerivedOf = WithWeightFunction<TmaDerived<Config, operations::BwdWeight>>;
@@ -52,6 +70,24 @@ using BwdDataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdData : BwdDataDerivedOf<Config> {
     static_assert(sizeof(BwdDataRules<BwdDataDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_data, family wmma.
+template <class Config>
+using BwdDataWmmaDerivedOf = WithFunction<WmmaDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataWmma : BwdDataWmmaDerivedOf<Config> {
+    static_assert(sizeof(BwdDataWmmaRules<BwdDataWmmaDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_data, family dl.
+template <class Config>
+using BwdDataDlDerivedOf = WithFunction<DlDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataDl : BwdDataDlDerivedOf<Config> {
+    static_assert(sizeof(BwdDataDlRules<BwdDataDlDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdDataDlArchRules<BwdDataDlDerivedOf<Config>, 65536, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family wavelet_tma.

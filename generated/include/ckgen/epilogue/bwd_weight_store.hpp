@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/bwd_weight_store.hpp. Do not edit; run: ckgen generate
-// Stores lines of the tile as weights, or as f32 partials of them.
+// Stores lines of the tile as weights, or as partials of them.
 #pragma once
 
 #include "ckgen/epilogue/fused_weight.hpp"
@@ -23,7 +23,7 @@ public:
         if(args_.partial != nullptr) {
             const int64 slice =
                 (static_cast<int64>(tile_.split) * args_.groups + tile_.group) * args_.wei_group_elements;
-            take<false>(thread, base, pass, args_.partial + slice);
+            take<false>(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial) + slice);
         } else {
             take<D::fused>(thread, base, pass,
                            reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);
@@ -90,7 +90,7 @@ private:
     // Write the function of neighbouring weights: of channels from `at` on, or of taps.
     CKGEN_DEVICE void write_channels(const platform::Thread& thread, int byte, const WeightPlace<D::Layout::ndim>& at,
                                      Wei* target) const {
-        float sums[D::c_vector];
+        typename D::Accumulator sums[D::c_vector];
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e)
             sums[e] = Shape::value(thread, byte, e);
@@ -102,7 +102,7 @@ private:
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e) {
             const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
-            results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, Shape::value(thread, byte, e)));
+            results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, static_cast<float>(Shape::value(thread, byte, e))));
         }
         thread.global_store(target, results);
     }

@@ -51,9 +51,9 @@ struct FusedAddresses<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
 };
 
 // Reads D here; the first channel is element `offset`.
-template <class D, int Width>
+template <class D, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::KernelArgs& args,
-                              const InputPlace<D::kernel_ndim>& at, int64 offset, const float (&sums)[Width]) {
+                              const InputPlace<D::kernel_ndim>& at, int64 offset, const Sum (&sums)[Width]) {
     const FusedInputsOf<D, Width> inputs(thread, args.d, at);
     write_fused<D>(thread, args.function, inputs, reinterpret_cast<typename D::In*>(args.target) + offset, sums);
 }

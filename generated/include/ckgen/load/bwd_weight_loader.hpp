@@ -17,9 +17,11 @@ struct BwdWeightLayouts {
     template <int Columns, int Vector, int Threads, bool IsKMajor>
     static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, Threads, IsKMajor>;
     using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                D::a_copy_threads, way<D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
+                                D::a_copy_threads, typename D::ComputeA,
+                                way<D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                D::b_copy_threads, way<D::n_per_block, D::b_vector, D::b_copy_threads, D::b_k_major>>;
+                                D::b_copy_threads, typename D::ComputeB,
+                                way<D::n_per_block, D::b_vector, D::b_copy_threads, D::b_k_major>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
@@ -41,7 +43,7 @@ public:
 
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
-        : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
+        : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)),
           a_(thread, id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block,
              tile.m_first, channels(args, tile, args.merged.k)),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,

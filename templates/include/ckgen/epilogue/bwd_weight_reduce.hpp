@@ -1,4 +1,4 @@
-// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once.
+// Sums the partials of split-K in a fixed order, applies the function and rounds once.
 #pragma once
 
 #include "ckgen/config/optional_keys.hpp"
@@ -31,8 +31,10 @@ struct BwdWeightReduceKernel {
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         platform::pdl_wait();
         const int64 elements = elements_of(args);
-        reduce_slices<width>(thread, args.partial, elements, args.split_k, reduce_lanes(elements, args.split_k),
-                             [&](int64 element, const Vec<float, width>& total) {
+        using Sum = typename D::Accumulator;
+        reduce_slices<width>(thread, reinterpret_cast<const Sum*>(args.partial), elements, args.split_k,
+                             reduce_lanes(elements, args.split_k),
+                             [&](int64 element, const Vec<Sum, width>& total) {
                                  const FusedInputsOf<D, width> inputs(thread, args.d, place_of(args, element));
                                  write_fused<D>(thread, args.function, inputs,
                                                 reinterpret_cast<typename D::Wei*>(args.wei) + element, total.data);

@@ -55,18 +55,19 @@ struct FusedInputs<Width, Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
 template <class D, int Width>
 using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
 
-// Writes the function of `Width` sums and of D to neighbouring channels of the result, from `target` on. The thread
-// that writes these elements has read the same elements of D before, so that a D tensor may be the result itself.
-template <class D, class Result, int Width>
+// Writes the function of `Width` sums and of D to neighbouring channels of the result, from `target` on. An i32 that is
+// rounded to f32 here becomes the same int8: rounding begins at 2^24. The thread that writes these elements has read the
+// same elements of D before, so that a D tensor may be the result itself.
+template <class D, class Result, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
-                              const FusedInputsOf<D, Width>& inputs, Result* target, const float (&sums)[Width]) {
+                              const FusedInputsOf<D, Width>& inputs, Result* target, const Sum (&sums)[Width]) {
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(Result)));
     CKGEN_UNROLL
     for(int first = 0; first < Width; first += width) {
         Vec<Result, width> results;
         CKGEN_UNROLL
         for(int e = 0; e < width; ++e)
-            results[e] = Convert<Result>::from(inputs.apply(function, first + e, sums[first + e]));
+            results[e] = Convert<Result>::from(inputs.apply(function, first + e, static_cast<float>(sums[first + e])));
         thread.global_store(target + first, results);
     }
 }

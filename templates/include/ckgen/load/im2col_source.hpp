@@ -112,7 +112,7 @@ struct Tap {
 // has lanes, a wave keeps several tables, which together hold one tile.
 template <class Copy>
 struct RowTable {
-    static constexpr int lanes = platform::kExchangeLanes;
+    static constexpr int lanes = min_of(platform::kExchangeLanes, Copy::wave_size);
     static constexpr int tile_rows = Copy::row_slices * Copy::rows;
     static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their padding marks fit a register
     static constexpr int tiles = max_of(1, group_lanes / tile_rows);
@@ -236,12 +236,13 @@ private:
     // Gathers this thread's rows of the next tile from the lanes that hold them.
     CKGEN_DEVICE void gather(const platform::Thread& thread) {
         if constexpr(Table::tables == 1) {
-            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+            thread.gather<Table::lanes>(static_cast<int32>(row_.offset), lane_ + next_, rows_);
         } else {
             CKGEN_UNROLL
             for(int table = 0; table < Table::tables; ++table) {
                 int32 part[Table::group_lanes];
-                thread.gather(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_, part);
+                thread.gather<Table::lanes>(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_,
+                                            part);
                 CKGEN_UNROLL
                 for(int i = 0; i < Table::group_lanes; ++i)
                     if(table * Table::group_lanes + i < Table::tile_rows)
@@ -271,10 +272,10 @@ private:
         }
         Tap<NDim> tap = first_tap_;
         for(int i = 0; i < taps_; ++i) {
-            mark(i, thread.ballot(tap.sees_padding(args, row_)), marks);
+            mark(i, thread.ballot<Table::lanes>(tap.sees_padding(args, row_)), marks);
             CKGEN_UNROLL
             for(int table = 1; table < Table::tables; ++table)
-                mark(i, thread.ballot(tap.sees_padding(args, other(table).row)), other(table).marks);
+                mark(i, thread.ballot<Table::lanes>(tap.sees_padding(args, other(table).row)), other(table).marks);
             tap.advance(args);
         }
         CKGEN_UNROLL

@@ -21,18 +21,16 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           index_t TransposeDst = 1>
 struct DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, ComputeTypeA, ComputeTypeB>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                              CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
                              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType), of_arguments::number_of(BlkGemmPipelineVer),
+                             sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
                              BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
           bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
-                  "ckgen computes in the types of the tensors");
     static_assert(NumGroupsToMerge == 1, "kernels of class templates merge no groups: NumGroupsToMerge must be 1");
 
     std::string GetTypeString() const override {
