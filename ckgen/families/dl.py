@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from ckgen.conv.dtypes import DTYPES
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
-from ckgen.families.mfma import DERIVED, REASONS, Mfma, replaced
+from ckgen.families.mfma import REASONS, Mfma
+from ckgen.families.mfma_derived import DERIVED, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.vectors import ACCESS_BYTES

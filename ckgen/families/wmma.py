@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
-from ckgen.families.mfma import DERIVED, REASONS, Mfma, replaced
+from ckgen.families.mfma import REASONS, Mfma
+from ckgen.families.mfma_derived import DERIVED, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import SIMDS_PER_CU, WMMA_ARCHES, Atom, find_atom

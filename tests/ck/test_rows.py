@@ -142,7 +142,8 @@ def test_the_dispatchers_entries_name_merged_groups() -> None:
 
 
 def test_all_template_arguments_make_the_same_instance() -> None:
-    made = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic and has_entry(i)]
+    kept = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and i.family == "xdl"]
+    made = [i for i in kept if not i.generic and i.function == "PassThrough"]
     assert len(made) > 500
     assert all(serialised(i) is None for i in rows_of_full() if not has_entry(i))
     for instance in made:
