@@ -3,11 +3,13 @@
 #include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -15,6 +17,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 64, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", "PassThrough", "gfx90a gfx942 gfx950 gfx1201", 64, 64, 64, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};

@@ -3,11 +3,13 @@
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -15,6 +17,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
