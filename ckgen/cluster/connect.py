@@ -94,7 +94,7 @@ def _local(hands: Sequence[Mapping[str, str]], threads: int) -> Iterator[Any]:
     """A cluster of processes of this machine, which ends with the block."""
     from distributed import Nanny, Scheduler, SpecCluster
 
-    own = {"host": "127.0.0.1", "dashboard": False}
+    own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with TemporaryDirectory(prefix="ckgen-cluster-") as folder:
         quiet = {"silence_logs": logging.CRITICAL}
         options = {**own, **quiet, "nthreads": threads, "memory_limit": 0, "local_directory": folder}

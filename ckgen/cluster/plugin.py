@@ -67,17 +67,16 @@ class WorkPlugin(WorkerPlugin):  # type: ignore[misc]
             return self._session
 
 
-def perform(token: str, request: Any) -> tuple[str, Any]:
-    """Answer a request on a worker. Returns the worker's address, and the answer or a Failure."""
-    worker = get_worker()
-    plugin = worker.plugins.get(NAME)
+def perform(token: str, request: Any) -> Any:
+    """Answer a request on a worker, or return a Failure."""
+    plugin = get_worker().plugins.get(NAME)
     if plugin is None or plugin.token != token:
         raise TakenOver
     try:
-        return worker.address, plugin.session()(request)
+        return plugin.session()(request)
     except CkgenError as error:
         said = tuple((diagnostic.rule, diagnostic.message, diagnostic.help) for diagnostic in error.diagnostics)
-        return worker.address, Failure(said)
+        return Failure(said)
 
 
 def told_of(variable: str) -> tuple[str, str | None]:
