@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ckgen.bench.job import Job, Outcome, Settings
-from ckgen.bench.origin import UNKNOWN, file_digest
+from ckgen.bench.origin import UNKNOWN
 from ckgen.bench.worker import open_bench
 from ckgen.cluster.child import ChildGone, ChildProcess
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.library.digest import check_library
 
 START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measure the ceilings
 
@@ -95,14 +96,3 @@ class MeasureSession:
         except ChildGone as gone:
             message = f"the bench worker did not start: {gone.message}"
             raise CkgenError((Diagnostic(None, "bench", message),), 1) from gone
-
-
-def check_library(library: Path, digest: str) -> None:
-    """Raise CkgenError if a library is not on this machine or has another digest."""
-    if not library.is_file():
-        message = f"{library} is not on {platform.node()}"
-    elif file_digest(library) != digest:
-        message = f"{library} on {platform.node()} is another library"
-    else:
-        return
-    raise CkgenError([Diagnostic(None, "cluster", message, "all workers need the same file at the same path")])

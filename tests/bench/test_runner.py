@@ -20,7 +20,7 @@ from ckgen.bench import job as bench_job
 from ckgen.bench.claim import claimed
 from ckgen.bench.job import Settings, timed
 from ckgen.bench.measuring import Measuring
-from ckgen.bench.origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
+from ckgen.bench.origin import find_commit, find_compiler, make_origin, spec_digest
 from ckgen.bench.plan import make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import Origin, ResultRow, Store
@@ -30,6 +30,7 @@ from ckgen.cli.common.cluster_option import open_pool
 from ckgen.cluster import child as child_process
 from ckgen.cluster.child import ChildGone, ChildProcess
 from ckgen.conv.problem import make_problem
+from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
 from tests.library.test_library import F16_POINTWISE, F32

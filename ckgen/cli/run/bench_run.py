@@ -11,7 +11,7 @@ import click
 from ckgen.bench.claim import claimed
 from ckgen.bench.job import Job, Settings
 from ckgen.bench.measuring import Measuring
-from ckgen.bench.origin import file_digest, make_origin, spec_digest
+from ckgen.bench.origin import make_origin, spec_digest
 from ckgen.bench.plan import SPLIT_KS, make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import ResultRow, Store
@@ -26,6 +26,7 @@ from ckgen.cli.run.bench_options import BenchOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import Manifest, load_manifest
 from ckgen.instance.filters import filtered
+from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
 from ckgen.problems.choice import chosen, sample
 from ckgen.problems.sets import NamedProblem
