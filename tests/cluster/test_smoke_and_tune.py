@@ -62,7 +62,7 @@ def tuned(library: Path, name: str, *more: str) -> dict[tuple[str, str, str], se
     assert main([*words, "--problems", "mine.yaml", "--tables", name, *more]) == 0
     (path,) = Path(name).glob("*.json")
     table = parse_table(path.read_text(), path.name)
-    return {(r.problem, r.dtype, r.layout): {(c.name, c.us) for c in r.candidates} for r in table.rows}
+    return {(r.problem, r.dtype, r.layout): {(c.name, c.microseconds) for c in r.candidates} for r in table.rows}
 
 
 def test_tune_measures_on_the_cluster_what_the_store_lacks(
