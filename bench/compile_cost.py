@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -121,7 +120,7 @@ def fit(rows: Sequence[Row], platform: str) -> dict[str, KindCost]:
         own = [row["mebibytes"] for row in units if kind in parts_of(row)]
         host = {UNIT: host_unit, "factory": seconds}.get(kind, host_source)
         host = seconds if platform == "host" else min(host, seconds)
-        table[kind] = KindCost(host, seconds - host, min(own) if kind == UNIT else max(own))
+        table[kind] = KindCost(host, seconds - host, 0 if kind == UNIT else max(own))
     for source in sorted({row["sources"][0] for row in rows if is_fixed(row)}):
         runs = [row for row in rows if row["sources"] == [source]]
         seconds = max(0.0, float(np.mean([run["seconds"] for run in runs])) - table[UNIT].host_seconds)

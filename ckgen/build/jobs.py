@@ -12,6 +12,7 @@ from ckgen.build.compile_cost import forecast, read_table
 from ckgen.errors import CkgenError, Diagnostic
 
 COMMANDS = "compile_commands.json"
+WANTED = "CMAKE_EXPORT_COMPILE_COMMANDS=ON"  # CMake writes the file then
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _OUTPUT = re.compile(r" -o (\S+)")
 _TARGET = re.compile(r"--offload-arch=|--generate-code=|-gencode[ =]")

@@ -6,10 +6,11 @@ by this client, because dask may leave a task waiting for a worker that never co
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -47,6 +48,7 @@ class DaskPool(Generic[Request, Answer]):
 
     def __init__(self, client: Client, work: Work[Request, Answer]) -> None:
         self._client, self._token = client, uuid4().hex
+        self._lock, self._busy = threading.Lock(), Counter[str]()
         try:
             client.register_plugin(WorkPlugin(self._token, ckgen.__version__, work))
         except RuntimeError as error:
@@ -56,6 +58,38 @@ class DaskPool(Generic[Request, Answer]):
         """The answer of every worker, by its address."""
         tasks = {worker: self.submit(worker, request) for worker in self.workers()}
         return {worker: self.answer_of(task) for worker, task in tasks.items()}
+
+    def ask(self, request: Request) -> Answer:
+        """The answer of the least busy worker, or of another one if that is lost."""
+        for _ in range(_MOST_LOSSES):
+            with self._least_busy() as worker:
+                task = self.submit(worker, request)
+                while worker in self.workers():
+                    with suppress(TimeoutError):
+                        return self.answer_of(task, timeout=_LOOK)
+                self.cancel(task)
+        raise _refused(f"{_MOST_LOSSES} workers of the cluster were lost while they ran the same request")
+
+    def slots(self) -> int:
+        """The number of threads of all workers."""
+        return max(1, sum(self.workers().values()))
+
+    @contextmanager
+    def _least_busy(self) -> Iterator[str]:
+        """A worker, which counts as busier until the end of the block."""
+        since = time.monotonic()
+        while not (workers := self.workers()):
+            if time.monotonic() - since > _LONELY:
+                raise _alone()
+            time.sleep(_LOOK)
+        with self._lock:
+            worker = min(workers, key=lambda worker: self._busy[worker] / workers[worker])
+            self._busy[worker] += 1
+        try:
+            yield worker
+        finally:
+            with self._lock:
+                self._busy[worker] -= 1
 
     def spread(
         self,
@@ -203,8 +237,12 @@ class _Run(Generic[Item, Request, Answer]):
             return
         self._lonely_since = self._lonely_since or time.monotonic()
         if time.monotonic() - self._lonely_since > _LONELY:
-            raise _refused(f"the cluster has had no worker for {_LONELY:g} s")
+            raise _alone()
 
 
 def _refused(message: str) -> CkgenError:
     return CkgenError([Diagnostic(None, "cluster", message, "rows that are finished are kept; run this again")])
+
+
+def _alone() -> CkgenError:
+    return _refused(f"the cluster has had no worker for {_LONELY:g} s")

@@ -17,6 +17,12 @@ class Pool(Protocol[Asked, Answer]):
     def everywhere(self, request: Asked) -> dict[str, Answer]:
         """The answer of every worker, by the worker's name."""
 
+    def ask(self, request: Asked) -> Answer:
+        """The answer of the least busy worker, or of another one if that is lost. Threads may ask at a time."""
+
+    def slots(self) -> int:
+        """The number of requests that run at a time."""
+
     def spread(
         self,
         items: Sequence[Item],
@@ -44,6 +50,14 @@ class Here(Generic[Request, Answer]):
     def everywhere(self, request: Request) -> dict[str, Answer]:
         """The answer of this process."""
         return {HERE: self._opened()(request)}
+
+    def ask(self, request: Request) -> Answer:
+        """The answer of this process."""
+        return self._opened()(request)
+
+    def slots(self) -> int:
+        """One."""
+        return 1
 
     def spread(
         self,
