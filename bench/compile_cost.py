@@ -82,7 +82,7 @@ def compile_tree(tree: Path, build: Path, platform: str, arch: str, per_unit: in
 
 
 def parts_of(row: Row) -> dict[str, float]:
-    """How many of each kind a compiler run has, as unknowns of the fit."""
+    """The number of each kind in a compiler run; the kinds are the unknowns of the fit."""
     device = bool(row["targets"]) or row["platform"] == "host"
     found: dict[str, float] = {UNIT if device else f"{UNIT} {HOST_ONLY}": 1.0}
     for source in row["sources"]:
@@ -129,8 +129,10 @@ def fit(rows: Sequence[Row], platform: str) -> dict[str, KindCost]:
         most = max(run["mebibytes"] for run in runs)
         table[source] = KindCost(0.0, seconds, most) if device else KindCost(seconds, 0.0, most)
     known = [cost for kind, cost in table.items() if kind != UNIT]
-    means = (float(np.mean([getattr(c, name) for c in known])) for name in ("host_seconds", "target_seconds"))
-    table[OTHER] = KindCost(*means, max(cost.mebibytes for cost in known))
+    host_mean, target_mean = (
+        float(np.mean([getattr(c, n) for c in known])) for n in ("host_seconds", "target_seconds")
+    )
+    table[OTHER] = KindCost(host_mean, target_mean, max(cost.mebibytes for cost in known))
     return {
         kind: KindCost(round(c.host_seconds, 3), round(c.target_seconds, 3), c.mebibytes) for kind, c in table.items()
     }

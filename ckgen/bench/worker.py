@@ -1,4 +1,4 @@
-"""What runs jobs: in a child process, so that a crash or a hang of a kernel costs only the current row."""
+"""Runners of jobs: they work in a child process, so that a crash or a hang of a kernel costs only the current row."""
 
 from __future__ import annotations
 

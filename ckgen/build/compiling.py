@@ -84,7 +84,7 @@ class CompileSession:
 
 
 def version_of(compiler: str) -> str:
-    """What a compiler says of itself; "" if it is not here."""
+    """The version text that a compiler prints; "" if it is not here."""
     try:
         return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.SubprocessError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -68,21 +69,30 @@ def tune_command(
       ckgen tune --check
     """
     from ckgen.build.targets import check_archs
-    from ckgen.selection.measured import table_text
 
     check_archs([arch] if arch else [])
     if checking:
         return _check(tables)
-    if any(path.is_absolute() for path in (*results, spec, *([model] if model else []))):
-        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
+    _refuse_absolute((*results, spec, *([model] if model else [])))
     _measure(ctx, results, library, problems, cluster)
     table = _make(results, arch, model, spec, operation)
+    _write(table, tables)
+    return 0
+
+
+def _write(table: Table, tables: Path) -> None:
+    from ckgen.selection.measured import table_text
+
     tables.mkdir(parents=True, exist_ok=True)
     write_new(tables / table.file_name, table_text(table), replace=True)
-    candidates = sum(len(row.candidates) for row in table.rows)
-    console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {candidates} candidates")
+    count = sum(len(row.candidates) for row in table.rows)
+    console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {count} candidates")
     console.note("to put it into the library and the pages: ckgen generate; make docs")
-    return 0
+
+
+def _refuse_absolute(paths: Iterable[Path]) -> None:
+    if any(path.is_absolute() for path in paths):
+        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
 
 
 def _measure(
