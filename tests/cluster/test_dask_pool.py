@@ -99,6 +99,19 @@ def test_a_killed_worker_costs_only_the_row_that_it_ran(client: Any, tmp_path: P
     assert {request: n for request, n in Counter(r for _, r in runs_of(tmp_path)).items() if n > 1} == {STUCK: 2}
 
 
+def test_a_single_request_survives_the_loss_of_its_worker(client: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
+    os.mkfifo(tmp_path / "never")
+    killer = threading.Thread(target=lambda: os.kill(int((tmp_path / "told").read_text()), signal.SIGKILL))
+    killer.start()
+    with pool_in(client, tmp_path) as pool:
+        assert pool.slots() == 2
+        assert [pool.ask(STUCK), pool.ask(3)] == [1, 9]
+    killer.join()
+    (first, _), (second, _), _ = runs_of(tmp_path)
+    assert first != second
+
+
 def test_an_item_that_ends_every_worker_is_given_up(client: Any, tmp_path: Path) -> None:
     with pool_in(client, tmp_path) as pool:
         items = [0, FATAL, 1, 2]

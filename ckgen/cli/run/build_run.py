@@ -90,13 +90,19 @@ def _show_plan(options: BuildOptions, place: Workplace, jobs: Sequence[CompileJo
             f"{len(jobs)} compiler runs, {total:.0f} CPU s; with {options.jobs} at a time {wall:.0f} s and at most "
             f"{memory:.0f} MiB"
         )
-    for number, own in enumerate(_shards(jobs, options.shards or 0), 1):
-        path = place.build_dir / "shards" / f"{number}-of-{options.shards}.txt"
+    if options.shards is not None:
+        _write_shards(place, jobs, options.shards)
+    return 0
+
+
+def _write_shards(place: Workplace, jobs: Sequence[CompileJob], count: int) -> None:
+    """Write a list of sources per shard."""
+    for number, own in enumerate(_shards(jobs, count), 1):
+        path = place.build_dir / "shards" / f"{number}-of-{count}.txt"
         path.parent.mkdir(exist_ok=True)
         sources = sorted(source for job in own for source in job.sources)
         path.write_text("".join(f"{source}\n" for source in sources), encoding="utf-8")
         console.note(f"{path}: {len(sources)} sources, {sum(job.seconds for job in own):.0f} CPU s")
-    return 0
 
 
 def _name(job: CompileJob) -> str:
