@@ -29,11 +29,9 @@ def pool_of(
     *,
     platform: str,
     hands: Sequence[Mapping[str, str]],
-    threads: int = 1,
 ) -> Iterator[Pool[Request, Answer]]:
     """A pool for a work. ``where`` is None for this process, `local` for a cluster of this machine, or the address of
-    a scheduler. A local cluster has one worker of ``threads`` threads for each of ``hands``, which are the variables
-    of its environment."""
+    a scheduler. A local cluster has one worker for each of ``hands``, which are the variables of its environment."""
     if where is None:
         here = Here(work)
         try:
@@ -41,7 +39,7 @@ def pool_of(
         finally:
             here.close()
         return
-    with connected(where, hands=hands, threads=threads) as client:
+    with connected(where, hands=hands) as client:
         from ckgen.cluster.dask_pool import DaskPool
 
         if work.alone:

@@ -57,18 +57,28 @@ class DaskPool(Generic[Request, Answer]):
     def everywhere(self, request: Request) -> dict[str, Answer]:
         """The answer of every worker, by its address."""
         tasks = {worker: self.submit(worker, request) for worker in self.workers()}
-        return {worker: self.answer_of(task) for worker, task in tasks.items()}
+        answers = {worker: self._answer_while_there(worker, task) for worker, task in tasks.items()}
+        found = {worker: answer for worker, answer in answers.items() if answer is not None}
+        if not found:
+            raise _refused("every worker of the cluster was lost at its first request")
+        return found
 
     def ask(self, request: Request) -> Answer:
         """The answer of the least busy worker, or of another one if that is lost."""
         for _ in range(_MOST_LOSSES):
             with self._least_busy() as worker:
-                task = self.submit(worker, request)
-                while worker in self.workers():
-                    with suppress(TimeoutError):
-                        return self.answer_of(task, timeout=_LOOK)
-                self.cancel(task)
+                answer = self._answer_while_there(worker, self.submit(worker, request))
+                if answer is not None:
+                    return answer
         raise _refused(f"{_MOST_LOSSES} workers of the cluster were lost while they ran the same request")
+
+    def _answer_while_there(self, worker: str, task: Future) -> Answer | None:
+        """The answer of a worker; None if the worker is lost."""
+        while worker in self.workers():
+            with suppress(TimeoutError):
+                return self.answer_of(task, timeout=_LOOK)
+        self.cancel(task)
+        return None
 
     def slots(self) -> int:
         """The number of threads of all workers."""

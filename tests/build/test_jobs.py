@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +118,29 @@ def test_shards_divide_the_sources(small: Path, count: int, capsys: pytest.Captu
     longest = max(job["seconds"] for job in jobs)
     assert max(totals) <= sum(totals) / count + longest + 1e-6
     assert count > 3 or max(totals) <= 1.1 * sum(totals) / count  # what docs/cluster.md states
+
+
+@pytest.mark.compiles
+@pytest.mark.quick
+def test_a_launcher_is_for_every_language_and_forgotten_without_the_option(
+    small: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "mycache"
+    program.write_text('#!/bin/sh\nexec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    cache, rules = Path("build/tree/host/CMakeCache.txt"), Path("build/tree/host/CMakeFiles/rules.ninja")
+    assert main(["build", "--out", "tree", "--plan", "--launcher", "mycache"]) == 0
+    for language in ("CXX", "CUDA"):
+        assert f"CMAKE_{language}_COMPILER_LAUNCHER:UNINITIALIZED=mycache\n" in _untyped(cache)
+    assert "mycache" in rules.read_text()
+    assert main(["build", "--out", "tree", "--plan"]) == 0
+    assert "mycache" not in cache.read_text() + rules.read_text()
+
+
+def _untyped(cache: Path) -> str:
+    """CMake's cache with the type of every variable replaced."""
+    return re.sub(r":[A-Z]+=", ":UNINITIALIZED=", cache.read_text())
 
 
 @pytest.mark.compiles

@@ -40,14 +40,14 @@ def cluster_option(what: str) -> Callable[[Any], Any]:
 
 
 def open_pool(
-    cluster: str | None, work: Work[Request, Answer], platform: str, *, threads: int = 1
+    cluster: str | None, work: Work[Request, Answer], platform: str
 ) -> AbstractContextManager[Pool[Request, Answer]]:
     """The pool that the option asks for; without the option, this process alone."""
     from ckgen.cluster.connect import LOCAL, pool_of
 
     local = cluster is not None and (cluster == _LOCAL or cluster.isdecimal())
     hands = local_hands(cluster or "", platform) if local else []
-    return pool_of(LOCAL if local else cluster, work, platform=platform, hands=hands, threads=threads)
+    return pool_of(LOCAL if local else cluster, work, platform=platform, hands=hands)
 
 
 def local_hands(cluster: str, platform: str) -> Sequence[Mapping[str, str]]:
