@@ -106,7 +106,7 @@ def test_a_single_request_survives_the_loss_of_its_worker(client: Any, tmp_path:
     killer.start()
     with pool_in(client, tmp_path) as pool:
         assert pool.slots() == 2
-        assert [pool.ask(STUCK), pool.ask(3)] == [1, 9]
+        assert [pool.ask(request) for request in (STUCK, 3)] == [1, 9]
     killer.join()
     (first, _), (second, _), _ = runs_of(tmp_path)
     assert first != second
