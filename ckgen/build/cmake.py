@@ -73,24 +73,52 @@ def build(
     options: Mapping[str, str] | None = None,
     toolchain: Toolchain | None = None,
     on_line: Callable[[str], None] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> BuildResult:
     """Build a generated tree in `build_dir` (created if missing, else reused) and return the library.
 
     `archs` are architectures of platform amd or nvidia; if empty, CMake's default is used. `options` become
-    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. Raises CkgenError (exit code 1) with the
+    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes; the build, not its configuration, gets the
+    variables of `environment` too. Raises CkgenError (exit code 1) with the
     compiler's first errors.
     """
+    begin = time.perf_counter()
+    cmake = configure(tree, platform, build_dir, archs=archs, options=options, toolchain=toolchain, on_line=on_line)
+    compiled = _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line, environment)
+    return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
+
+
+def configure(
+    tree: Path,
+    platform: Platform,
+    build_dir: Path,
+    *,
+    archs: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    toolchain: Toolchain | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> Command:
+    """Configure a build as ``build`` does, and return the words that start CMake."""
     tools = toolchain or find_toolchain()
     cmake = need(tools.cmake, "cmake", "cmake is not here")
     if not (tree / "CMakeLists.txt").exists():
         help = "run `ckgen generate` first, or name another tree"
         raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
-    begin = time.perf_counter()
-    configure = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
-    _forget_other_configuration(build_dir, configure)
-    _run((*_plain_words(cmake), *cmake, *configure), on_line)
-    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
-    return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
+    words = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
+    _forget_other_configuration(build_dir, words)
+    plain = (*_plain_words(cmake), *cmake)
+    _run((*plain, *words), on_line)
+    return plain
+
+
+def compile_objects(
+    cmake: Command, build_dir: Path, objects: Sequence[str], jobs: int, on_line: Callable[[str], None] | None
+) -> None:
+    """Compile some objects of a configured build. Raises CkgenError as ``build`` does; its generator must be Ninja."""
+    if not (build_dir / "build.ninja").is_file():
+        raise missing("generator", "a shard is built by ninja, which is not here")
+    if objects:
+        _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs), "--target", *objects), on_line)
 
 
 def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = (), amd_only: bool = False) -> bool:
@@ -157,7 +185,7 @@ def _configure_command(
         given["GPU_TARGETS"] = ";".join(archs)
     definitions = [f"-D{name}={value}" for name, value in (given | dict(options)).items()]
     # Options of an earlier run are removed from CMake's cache, so that only the options given now apply.
-    forget = ("-UCKGEN_*", "-UGPU_TARGETS")
+    forget = ("-UCKGEN_*", "-UGPU_TARGETS", "-UCMAKE_CXX_COMPILER_LAUNCHER", "-UCMAKE_CUDA_COMPILER_LAUNCHER")
     return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
 
 
@@ -200,7 +228,7 @@ def _library(build_dir: Path) -> Path:
     raise CkgenError((Diagnostic(None, "build", f"the build left no libckgen_conv in {build_dir}", ""),), 1)
 
 
-def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
+def _run(command: Command, on_line: Callable[[str], None] | None, environment: Mapping[str, str] | None = None) -> str:
     """Run a command and return the last lines that it printed. Raises CkgenError if it fails."""
     lines: list[str] = []
     with subprocess.Popen(
@@ -209,6 +237,7 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        env=None if environment is None else {**os.environ, **environment},
         start_new_session=True,  # so that one signal ends CMake, make and the compilers
     ) as process:
         assert process.stdout is not None

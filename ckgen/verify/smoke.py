@@ -64,30 +64,35 @@ def run_plan(library: Library, plan: Plan, *, seed: int = 0, allow_uncovered: bo
     """
     for gap in plan.gaps:
         yield gap_row(library.platform, gap, allow_uncovered=allow_uncovered)
-    known: tuple[object, Data] | None = None
-    lost: str | None = None
+    checker = Checker(library, seed)
     for case in plan.cases:
-        if lost is not None:
-            yield _row(library, case, verdict=f"FAIL: not run, {lost}")
-            continue
+        yield checker(case)
+
+
+class Checker:
+    """Runs and checks cases one after another; adjacent cases with equal inputs share them. ``lost`` says why no
+    further case can run, None if they can."""
+
+    def __init__(self, library: Library, seed: int) -> None:
+        self._library, self._seed = library, seed
+        self._known: tuple[object, Data] | None = None
+        self.lost: str | None = None
+
+    def __call__(self, case: Case) -> Row:
+        """Run and check one case."""
+        library, seed = self._library, self._seed
+        if self.lost is not None:
+            return _row(library, case, verdict=f"FAIL: not run, {self.lost}")
         instance, function = library.instance(case.instance), library.function_of(case.instance)
-        key = (
-            case.problem.problem,
-            element_of(instance.dtype, "in"),
-            DTYPES[instance.dtype].matrix_type,
-            instance.operation,
-            function,
-        )
-        if known is None or known[0] != key:
-            known = (
-                key,
-                make_data(
-                    *(case.problem.problem, instance.dtype, seed), instance.operation, function, library.f8_codes
-                ),
-            )
-        row = run_case(library, case, known[1], seed=seed)
-        lost = None if row.ok else _lost(library, case)
-        yield row
+        problem, operation = case.problem.problem, instance.operation
+        matrix_type = DTYPES[instance.dtype].matrix_type
+        key = (problem, element_of(instance.dtype, "in"), matrix_type, operation, function)
+        if self._known is None or self._known[0] != key:
+            data = make_data(problem, instance.dtype, seed, operation, function, library.f8_codes)
+            self._known = key, data
+        row = run_case(library, case, self._known[1], seed=seed)
+        self.lost = None if row.ok else _lost(library, case)
+        return row
 
 
 def gap_row(platform: str, gap: Gap, *, allow_uncovered: bool = False) -> Row:
