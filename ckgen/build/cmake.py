@@ -20,7 +20,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Literal
 
-from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, need
+from ckgen.build.toolchain import Command, Toolchain, find_toolchain, require
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.generate.view_models import guard_of
 
@@ -73,23 +73,25 @@ def build(
     options: Mapping[str, str] | None = None,
     toolchain: Toolchain | None = None,
     on_line: Callable[[str], None] | None = None,
+    held: Sequence[int] = (),
 ) -> BuildResult:
     """Build a generated tree in `build_dir` (created if missing, else reused) and return the library.
 
     `archs` are architectures of platform amd or nvidia; if empty, CMake's default is used. `options` become
-    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. Raises CkgenError (exit code 1) with the
-    compiler's first errors.
+    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. `held` are file descriptors, of locks, that
+    the build tools keep open. Raises CkgenError (exit code 1) with the compiler's first errors.
     """
     tools = toolchain or find_toolchain()
-    cmake = need(tools.cmake, "cmake", "cmake is not here")
+    require(platform, tools)
+    cmake = tools.cmake or ()
     if not (tree / "CMakeLists.txt").exists():
         help = "run `ckgen generate` first, or name another tree"
         raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
     begin = time.perf_counter()
     configure = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
     _forget_other_configuration(build_dir, configure)
-    _run((*_plain_words(cmake), *cmake, *configure), on_line)
-    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
+    _run((*_plain_words(cmake), *cmake, *configure), on_line, held)
+    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line, held)
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
 
 
@@ -145,9 +147,7 @@ def _configure_command(
     options: Mapping[str, str],
     tools: Toolchain,
 ) -> Command:
-    generator = "Ninja" if tools.ninja else "Unix Makefiles" if tools.make else None
-    if generator is None:
-        raise missing("generator", "neither ninja nor make is here")
+    generator = "Ninja" if tools.ninja else "Unix Makefiles"
     given = {"CMAKE_BUILD_TYPE": "Release", "CKGEN_PLATFORM": platform, **_compilers(platform, tools)}
     if tools.ninja:
         given["CMAKE_MAKE_PROGRAM"] = tools.ninja[0]
@@ -160,15 +160,11 @@ def _configure_command(
 
 
 def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
-    """Return CMake's variables for the compilers of a platform. Raises CkgenError if a compiler is missing."""
-    if platform == "amd":
-        hipcc = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
-        return {"CMAKE_CXX_COMPILER": ";".join(hipcc)}
-    compiler = need(tools.host_cxx, "host_cxx", "there is no C++ compiler here")
+    """Return CMake's variables for the compilers of a platform, which are there."""
+    compiler = (tools.hipcc if platform == "amd" else tools.host_cxx) or ()
     found = {"CMAKE_CXX_COMPILER": ";".join(compiler)}
-    if platform == "nvidia":
-        nvcc = need(tools.nvcc, "nvcc", "nvcc is not here, so nothing can be built for NVIDIA GPUs")
-        found |= {"CMAKE_CUDA_COMPILER": nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
+    if platform == "nvidia" and tools.nvcc:
+        found |= {"CMAKE_CUDA_COMPILER": tools.nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
     return found
 
 
@@ -198,7 +194,7 @@ def _library(build_dir: Path) -> Path:
     raise CkgenError((Diagnostic(None, "build", f"the build left no libckgen_conv in {build_dir}", ""),), 1)
 
 
-def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
+def _run(command: Command, on_line: Callable[[str], None] | None, held: Sequence[int] = ()) -> str:
     """Run a command and return the last lines that it printed. Raises CkgenError if it fails."""
     lines: list[str] = []
     with subprocess.Popen(
@@ -208,6 +204,7 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
         text=True,
         errors="replace",
         start_new_session=True,  # so that one signal ends CMake, make and the compilers
+        pass_fds=held,
     ) as process:
         assert process.stdout is not None
         try:

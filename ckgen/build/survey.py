@@ -54,11 +54,11 @@ def _tools(tools: Toolchain) -> list[Finding]:
         if command is None:
             found.append(Finding("tool", name, "missing", "-", help_text))
         else:
-            found.append(Finding("tool", name, "ok", f"{' '.join(command)}: {_version((*command, *asked))}"))
+            found.append(Finding("tool", name, "ok", f"{' '.join(command)}: {version((*command, *asked))}"))
     return found
 
 
-def _version(command: Command) -> str:
+def version(command: Command) -> str:
     """The line of a version text that has a number."""
     done = _run(command)
     lines = [line.strip() for line in done[1].splitlines() if any(char.isdigit() for char in line)]

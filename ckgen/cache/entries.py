@@ -30,12 +30,14 @@ _DIGITS = 24
 @dataclass(frozen=True, slots=True)
 class Key:
     """The origin of an entry: the SHA-256 of the spec's text (or of whatever describes the contents), the compiler
-    with its version, and the device's architecture (`host`, `gfx942`, `sm_90a`)."""
+    with its version, and the device's architecture (`host`, `gfx942`, `sm_90a`). ``contents`` tells apart the entries
+    that share all of these."""
 
     spec_digest: str
     compiler: str
     device: str
     tool_version: str = __version__
+    contents: str = ""
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class Cache:
         found = self.find(key)
         if found is not None:
             return found
-        with _os_errors(self.folder), self._lock(key):
+        with self.locked(key):
             return self.find(key) or self._fill(key, fill)
 
     def entries(self) -> list[Entry]:
@@ -104,7 +106,7 @@ class Cache:
 
     def remove(self, entry: Entry) -> None:
         """Remove an entry, and what a killed run left of it."""
-        with _os_errors(self.folder), self._lock(entry.key):
+        with self.locked(entry.key):
             (entry.path / _RECORD).unlink(missing_ok=True)  # first: without it the folder is not an entry
             shutil.rmtree(entry.path, ignore_errors=True)
 
@@ -122,12 +124,16 @@ class Cache:
         return path
 
     @contextmanager
-    def _lock(self, key: Key) -> Iterator[None]:
+    def locked(self, key: Key) -> Iterator[int]:
+        """Hold the lock of a key; yield its file descriptor. The system frees the lock when the last process that has
+        the descriptor ends, however it ends: a process that gets it (``pass_fds``) holds the lock too. CkgenError if
+        the cache cannot be written."""
         locks = self.folder / _LOCKS
-        locks.mkdir(parents=True, exist_ok=True)
-        with (locks / key.name).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        with _os_errors(self.folder):
+            locks.mkdir(parents=True, exist_ok=True)
+            with (locks / key.name).open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield lock.fileno()
 
 
 def _size(folder: Path) -> int:
