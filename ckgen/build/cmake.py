@@ -78,8 +78,8 @@ def build(
     """Build a generated tree in `build_dir` (created if missing, else reused) and return the library.
 
     `archs` are architectures of platform amd or nvidia; if empty, CMake's default is used. `options` become
-    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. `held` are file descriptors, of locks, that
-    the build tools keep open. Raises CkgenError (exit code 1) with the compiler's first errors.
+    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. `held` are file descriptors, of locks,
+    that the build tools keep open. Raises CkgenError (exit code 1) with the compiler's first errors.
     """
     tools = toolchain or find_toolchain()
     require(platform, tools)

@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -110,6 +110,13 @@ class Cache:
             (entry.path / _RECORD).unlink(missing_ok=True)  # first: without it the folder is not an entry
             shutil.rmtree(entry.path, ignore_errors=True)
 
+    def remove_room(self, room: Room) -> None:
+        """Remove a folder beside the built files. Its folders have the names of the keys whose processes write them."""
+        for path in sorted(room.path.iterdir()):
+            with self._locked(path.name):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        room.path.rmdir()
+
     def _fill(self, key: Key, fill: Callable[[Path], None]) -> Path:
         part, path = self.folder / (_PART + key.name), self.folder / key.name
         for remains in (part, path):  # of a killed run; the lock is ours
@@ -123,15 +130,18 @@ class Cache:
             shutil.rmtree(part, ignore_errors=True)
         return path
 
-    @contextmanager
-    def locked(self, key: Key) -> Iterator[int]:
+    def locked(self, key: Key) -> AbstractContextManager[int]:
         """Hold the lock of a key; yield its file descriptor. The system frees the lock when the last process that has
         the descriptor ends, however it ends: a process that gets it (``pass_fds``) holds the lock too. CkgenError if
         the cache cannot be written."""
+        return self._locked(key.name)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[int]:
         locks = self.folder / _LOCKS
         with _os_errors(self.folder):
             locks.mkdir(parents=True, exist_ok=True)
-            with (locks / key.name).open("w") as lock:
+            with (locks / name).open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield lock.fileno()
 

@@ -103,8 +103,8 @@ class Background:
         wanted = dict.fromkeys(name for names in self._waiting.values() for name in names)
         missing = [name for name in wanted if name not in self.paths and name not in self._failed]
         if missing:
-            batch = min(max(LEAST_BATCH, len(os.sched_getaffinity(0))), MOST_BATCH)
-            self._build(missing[:batch], len(missing))
+            most = min(max(LEAST_BATCH, len(os.sched_getaffinity(0))), MOST_BATCH)
+            self._build(self._known.batch(missing, most), len(missing))
 
     def _answer(self, needs: Sequence[Need], everything: bool = False) -> None:
         with self._changed:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.generate.view_models import guard_of
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
 from ckgen.paths import spec_file
@@ -46,6 +48,12 @@ def target_of(device: str) -> Target | None:
     return next((Target("nvidia", arch) for arch in NVIDIA_ARCHES if same_arch(arch, name)), None)
 
 
+def kind_of(instance: Instance) -> str:
+    """What the headers of a library say about its instances: everything in the library is compiled again for another
+    kind."""
+    return "-".join(part for part in (instance.operation, guard_of(instance.archs).lower()) if part)
+
+
 class Known:
     """The instances of ckgen's own spec for a target."""
 
@@ -59,14 +67,17 @@ class Known:
             if instance.name in members and instance.function == PASS_THROUGH and runs_on(instance.archs, target.arch)
         }
 
+    def batch(self, names: Sequence[str], most: int) -> list[str]:
+        """The first of these instances and others of its kind, as many as fit into a library."""
+        kinds = {name: kind_of(self._instances[name]) for name in names}
+        return [name for name in names if kinds[name] == kinds[names[0]]][:most]
+
     def ranked(self, need: Need) -> tuple[str, ...]:
         """All instances that could take this, the probably fastest first; generic ones are last."""
         kind = need.operation, need.dtype, need.layout
         alike = (one for one in self._instances.values() if (one.operation, one.dtype, one.layout) == kind)
         takers = [one for one in alike if takes(one, need.problem)]
-        found = chain(
-            need.problem, need.dtype, need.layout, self._arch, takers, self._tables, operation=need.operation
-        )
+        found = chain(need.problem, need.dtype, need.layout, self._arch, takers, self._tables, operation=need.operation)
         return tuple(sorted((choice.name for choice in found), key=lambda name: self._instances[name].generic))
 
     def needed(self, need: Need, generic: bool) -> tuple[str, ...]:

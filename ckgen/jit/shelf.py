@@ -1,8 +1,8 @@
 """The built libraries of one spec, compiler and architecture: entries of the user's cache with a few instances each.
 
 The name of every instance on the shelf leads to its library. Several small libraries are simpler than one that grows: a
-library that is in use cannot be replaced, and an entry of the cache never changes. What all of them share is compiled
-once, because all are built in one folder, the workshop, one after the other.
+library that is in use cannot be replaced, and an entry of the cache never changes. What they share is compiled once,
+because those of a kind are built in one folder of the workshop, one after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.filters import filtered
-from ckgen.jit.instances import Target
+from ckgen.jit.instances import Target, kind_of
 from ckgen.paths import spec_file, templates_dir
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
@@ -45,7 +45,7 @@ class Shelf:
 
     def held(self) -> dict[str, Path]:
         """The instances of all entries with the paths of their libraries."""
-        found = {}
+        found: dict[str, Path] = {}
         for entry in self._cache.entries():
             if replace(entry.key, contents="") == self.key and (entry.path / NAMES).is_file():
                 names = (entry.path / NAMES).read_text(encoding="utf-8").split()
@@ -79,12 +79,13 @@ class Shelf:
         expansion = expand_document(document)
         instances = filtered(expansion.instances, names, sets=expansion.sets)
         context = load_context(GenerateCommand(spec_file().name, "full"), document.text, expansion.sets)
-        tree = self.workshop / "tree"
+        place = self.workshop / "+".join(sorted({kind_of(instance) for instance in instances}))
+        tree = place / "tree"
         writer.apply(render_tree(instances, context), tree)
         made = cmake.build(
             tree,
             self.target.platform,
-            self.workshop / "build",
+            place / "build",
             jobs=jobs,
             archs=() if self.target.platform == "host" else (self.target.arch,),
             options=_options(len(names), jobs),

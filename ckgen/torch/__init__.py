@@ -156,8 +156,9 @@ def enable(
     unless it is a generic instance.
 
     ``fallback="pytorch"`` leaves to PyTorch what it computes faster and what no instance takes; ``"error"`` never does,
-    waits for what is being built, and raises UnsupportedProblem. Transposed convolutions, types that no library has, and problems that appear first
-    while a CUDA graph is captured are always PyTorch's. Gradients have the memory formats of PyTorch's gradients.
+    waits for what is being built, and raises UnsupportedProblem. Transposed convolutions, types that no library has, and
+    problems that appear first while a CUDA graph is captured are always PyTorch's. Gradients have the memory formats of
+    PyTorch's gradients.
 
     The first call on a machine compiles a small extension of PyTorch (about ten seconds). Raise LibraryError if that,
     or loading the library, fails.
@@ -184,8 +185,8 @@ def patch(
     """Let all ``nn.Conv1d``, ``2d`` and ``3d`` of a model compute as ``conv`` does; return the patched and the
     unpatched modules.
 
-    Without a library, instances are built on first use, as ``enable`` does. PyTorch computes until they are ready, under
-    torch.compile and torch.func, and, unless ``unsupported`` is ``"error"``, what no instance takes.
+    Without a library, instances are built on first use, as ``enable`` does. PyTorch computes until they are ready,
+    under torch.compile and torch.func, and, unless ``unsupported`` is ``"error"``, what no instance takes.
 
     ``include`` and ``exclude`` are patterns for the names of modules, for example ``"layer?.*.conv1"``. Subclasses,
     transposed convolutions and padding modes other than zeros are not patched. Parameters and ``state_dict`` do not
