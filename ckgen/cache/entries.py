@@ -115,7 +115,7 @@ class Cache:
         for path in sorted(room.path.iterdir()):
             with self._locked(path.name):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        room.path.rmdir()
+        shutil.rmtree(room.path, ignore_errors=True)
 
     def _fill(self, key: Key, fill: Callable[[Path], None]) -> Path:
         part, path = self.folder / (_PART + key.name), self.folder / key.name

@@ -156,9 +156,9 @@ def enable(
     unless it is a generic instance.
 
     ``fallback="pytorch"`` leaves to PyTorch what it computes faster and what no instance takes; ``"error"`` never does,
-    waits for what is being built, and raises UnsupportedProblem. Transposed convolutions, types that no library has, and
-    problems that appear first while a CUDA graph is captured are always PyTorch's. Gradients have the memory formats of
-    PyTorch's gradients.
+    waits for what is being built, and raises UnsupportedProblem. Transposed convolutions, types that no library has,
+    and problems that appear first while a CUDA graph is captured are always PyTorch's. Gradients have the memory
+    formats of PyTorch's gradients.
 
     The first call on a machine compiles a small extension of PyTorch (about ten seconds). Raise LibraryError if that,
     or loading the library, fails.
