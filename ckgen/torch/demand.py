@@ -88,21 +88,22 @@ def on_demand(
     gradients: tuple[bool, bool] = (True, True),
     quiet: bool = False,
 ) -> OnDemand | None:
-    """The planner; None, with a warning, if nothing can be built on this machine and PyTorch may compute instead."""
+    """The planner; None, with a warning, if nothing can be built on this machine and PyTorch may compute instead. Raise
+    LibraryError if it may not."""
     try:
         planner = OnDemand(fallback, measure, cache, gradients, quiet)
         binding()
         return planner
     except CkgenError as error:
         if not fallback:
-            raise
+            raise LibraryError(error.diagnostics[0].message, error.diagnostics[0].help) from error
         warn(f"nothing can be built here: {sentence(error.diagnostics)}")
         return None
 
 
 def current_target() -> Target:
-    """What the current device is: a GPU, else the CPU. Raise LibraryError for a GPU that no instance is for, and
-    CkgenError if a tool is missing that building for it needs."""
+    """What the current device is: a GPU, else the CPU. Raise CkgenError for a GPU that no instance is for, and if a
+    tool is missing that building for it needs."""
     if not torch.cuda.is_available():
         target = HOST
     else:
