@@ -2,4 +2,4 @@
 cache, the process that builds one, and the thread that asks for it. May import spec and the rooms below.
 """
 
-__all__ = ["background", "instances", "shelf"]
+__all__ = ["background", "instances", "progress"]

@@ -19,7 +19,6 @@ from pathlib import Path
 from ckgen.build.toolchain import find_toolchain
 from ckgen.errors import CkgenError
 from ckgen.jit.instances import Known, Need, Target
-from ckgen.jit.make import sentence
 from ckgen.jit.progress import Progress
 from ckgen.jit.shelf import Shelf
 from ckgen.paths import PACKAGE
@@ -86,7 +85,7 @@ class Background:
             try:
                 self._serve(needs)
             except Exception as error:  # whatever it is: nobody may wait for ever, and PyTorch computes
-                said = sentence(error.diagnostics) if isinstance(error, CkgenError) else repr(error)
+                said = error.sentence if isinstance(error, CkgenError) else repr(error)
                 self._fail(f"nothing can be built here: {said}")
                 self._answer(needs, everything=True)
 

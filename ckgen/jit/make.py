@@ -16,18 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ckgen.build.toolchain import find_toolchain
-from ckgen.errors import CkgenError, Diagnostic
+from ckgen.errors import CkgenError
 from ckgen.jit.instances import Target
 from ckgen.jit.shelf import Shelf
 
 NICENESS = 10  # the process that waits for the library computes meanwhile
-
-
-def sentence(errors: Sequence[Diagnostic]) -> str:
-    """The first error and what to do about it, in one line."""
-    first = errors[0]
-    place = f"{first.place}: " if first.place else ""
-    return "; ".join(part for part in (f"{place}{first.message}", first.help) if part)
 
 
 def make(folder: Path, target: Target, names: Sequence[str]) -> dict[str, str]:
@@ -50,10 +43,10 @@ def make(folder: Path, target: Target, names: Sequence[str]) -> dict[str, str]:
                     shelf.build(missing, len(os.sched_getaffinity(0)), lock, on_line)
                 except CkgenError as error:
                     file.write("".join(f"{one.message}\n" for one in error.diagnostics))
-                    return {"error": sentence(error.diagnostics), "log": str(log)}
+                    return {"error": error.sentence, "log": str(log)}
             log.unlink(missing_ok=True)
     except CkgenError as error:
-        return {"error": sentence(error.diagnostics), "log": ""}
+        return {"error": error.sentence, "log": ""}
     return {}
 
 

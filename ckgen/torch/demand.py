@@ -13,7 +13,6 @@ from ckgen.build.toolchain import find_toolchain, require
 from ckgen.errors import CkgenError
 from ckgen.jit.background import Background
 from ckgen.jit.instances import HOST, Target, target_of
-from ckgen.jit.make import sentence
 from ckgen.jit.progress import Progress
 from ckgen.library.c_api import LibraryError
 from ckgen.paths import cache_dir
@@ -77,7 +76,7 @@ class OnDemand(Planner):
             with self._lock:
                 self._merged.hold({name: self._background.paths[name] for name in names})
         except LibraryError as error:  # an entry of the cache that was damaged, or cleared a moment ago
-            warn(f"a built library cannot be used: {sentence(error.diagnostics)}")
+            warn(f"a built library cannot be used: {error.sentence}")
         return True
 
 
@@ -97,7 +96,7 @@ def on_demand(
     except CkgenError as error:
         if not fallback:
             raise LibraryError(error.diagnostics[0].message, error.diagnostics[0].help) from error
-        warn(f"nothing can be built here: {sentence(error.diagnostics)}")
+        warn(f"nothing can be built here: {error.sentence}")
         return None
 
 
