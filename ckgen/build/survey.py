@@ -133,7 +133,7 @@ def _nvidia_library(tools: Toolchain) -> Finding:
 
 
 def _on_first_use(tools: Toolchain) -> Finding:
-    """Whether ckgen.torch.enable() can build for the GPU that this machine has, else for the host."""
+    """The tools that ckgen.torch.enable() needs for the GPU that this machine has, else for the host."""
     name, gpus = "ckgen.torch.enable()", {one.name for one in _gpus() if one.verdict == "ok"}
     platform = next((kind for kind in ("nvidia", "amd") if kind.upper() in gpus), "host")
     try:

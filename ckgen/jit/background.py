@@ -29,7 +29,7 @@ _TAIL = 3  # lines of a process that fails without saying why
 
 
 class Background:
-    """What is built for a target, and what is on the way. With ``generic``, problems also get their generic instances,
+    """The built instances for a target, and those on the way. With ``generic``, problems also get their generic instances,
     which take every valid problem. ``tell`` is called once if something cannot be built, in the background."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Background:
                 self._answer(needs, everything=True)
 
     def _serve(self, needs: Sequence[Need]) -> None:
-        """Answer what the shelf has, and build a batch of what it lacks."""
+        """Answer needs whose instances are on the shelf, and build a batch of the missing ones."""
         if self._known is None or self._shelf is None:
             self._shelf = Shelf(self.folder, self.target, find_toolchain())
             self._known, self.identity = Known(self.target), repr(self._shelf.key)

@@ -1,4 +1,4 @@
-"""Which instances of ckgen's own spec a problem needs on a device, the probably fastest first."""
+"""Instances of ckgen's own spec that a problem needs on a device, the probably fastest first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SETS = {"amd": "full"}  # the set for other platforms is `torch`
 
 
 class Target(NamedTuple):
-    """What a library is built for: a platform and an architecture of it, `host` for the host."""
+    """The purpose of a library: a platform and an architecture of it, `host` for the host."""
 
     platform: Literal["host", "amd", "nvidia"]
     arch: str
@@ -49,8 +49,8 @@ def target_of(device: str) -> Target | None:
 
 
 def kind_of(instance: Instance) -> str:
-    """What the headers of a library say about its instances: everything in the library is compiled again for another
-    kind."""
+    """The part of an instance that is in the headers of its library: for another kind, everything in the library is
+    compiled again."""
     return "-".join(part for part in (instance.operation, guard_of(instance.archs).lower()) if part)
 
 

@@ -76,7 +76,7 @@ class OnDemand(Planner):
             with self._lock:
                 self._merged.hold({name: self._background.paths[name] for name in names})
         except LibraryError as error:  # an entry of the cache that was damaged, or cleared a moment ago
-            warn(f"a built library cannot be used: {error.sentence}")
+            warn(f"a built library cannot be used, remove it by `ckgen cache clear`: {error.sentence}")
         return True
 
 
@@ -101,7 +101,7 @@ def on_demand(
 
 
 def current_target() -> Target:
-    """What the current device is: a GPU, else the CPU. Raise CkgenError for a GPU that no instance is for, and if a
+    """The target of the current device: a GPU, else the CPU. Raise CkgenError for a GPU that no instance is for, and if a
     tool is missing that building for it needs."""
     if not torch.cuda.is_available():
         target = HOST

@@ -26,7 +26,7 @@ class Merged:
 
     @property
     def memory(self) -> Merged:
-        """What has ``using``."""
+        """The object itself, whose ``using`` is the one of a library's memory."""
         return self
 
     @contextmanager
@@ -70,7 +70,7 @@ class Merged:
         return tuple(ranked[:most])
 
     def prepare(self, name: str, c_problem: CProblem, addresses: tuple[int, int, int]) -> Prepared:
-        """A run of an instance. Raise UnsupportedProblem, also for an instance that no library has."""
+        """A run of an instance. Raise UnsupportedProblem, also if no library has this instance."""
         if name not in self._holders:
             raise UnsupportedProblem(name, "it is not built")
         return self._holders[name].prepare(name, c_problem, addresses)

@@ -41,7 +41,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeTools:
 
 @pytest.fixture
 def background(tools: FakeTools, tmp_path: Path) -> Callable[..., Background]:
-    """Makes a Background; its attribute `told` is the list of what it told."""
+    """Makes a Background; its attribute `told` lists its messages."""
 
     def make(target: Target = HOST, generic: bool = False) -> Background:
         told: list[str] = []

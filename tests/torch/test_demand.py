@@ -190,7 +190,7 @@ def test_a_broken_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_damaged_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is in the cache is no library: the files of build tools that compile nothing."""
+    """The cache has files of build tools that compile nothing, which cannot be loaded."""
     tools = FakeTools(tmp_path / "tools")
     with ct.enable(tune="off", quiet=True) as enabled:
         monkeypatch.setenv("PATH", f"{tools.folder}{os.pathsep}{os.environ['PATH']}")
