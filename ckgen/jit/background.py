@@ -29,8 +29,9 @@ _TAIL = 3  # lines of a process that fails without saying why
 
 
 class Background:
-    """The built instances for a target, and those on the way. With ``generic``, problems also get their generic instances,
-    which take every valid problem. ``tell`` is called once if something cannot be built, in the background."""
+    """The built instances for a target, and those on the way. With ``generic``, problems also get their generic
+    instances, which take every valid problem. ``tell`` is called once if something cannot be built, in the
+    background."""
 
     def __init__(
         self, folder: Path, target: Target, generic: bool, progress: Progress, tell: Callable[[str], None]

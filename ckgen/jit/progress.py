@@ -6,7 +6,7 @@ import sys
 
 
 class Progress:
-    """The line; nothing is shown if it is ``quiet`` or standard error is no terminal."""
+    """The line; nothing is shown if it is ``quiet`` or standard error is not a terminal."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet, self._width = quiet, 0

@@ -101,8 +101,8 @@ def on_demand(
 
 
 def current_target() -> Target:
-    """The target of the current device: a GPU, else the CPU. Raise CkgenError for a GPU that no instance is for, and if a
-    tool is missing that building for it needs."""
+    """The target of the current device: a GPU, else the CPU. Raise CkgenError for a GPU that no instance is for, and if
+    a tool is missing that building for it needs."""
     if not torch.cuda.is_available():
         target = HOST
     else:

@@ -70,7 +70,7 @@ class Merged:
         return tuple(ranked[:most])
 
     def prepare(self, name: str, c_problem: CProblem, addresses: tuple[int, int, int]) -> Prepared:
-        """A run of an instance. Raise UnsupportedProblem, also if no library has this instance."""
+        """A run of an instance. Raise UnsupportedProblem, even for an instance that none of them has."""
         if name not in self._holders:
             raise UnsupportedProblem(name, "it is not built")
         return self._holders[name].prepare(name, c_problem, addresses)
