@@ -13,9 +13,12 @@ class Progress:
 
     def show(self, arch: str, count: int, of: int, step: str) -> None:
         """Show that ``count`` instances, of those that are still missing, are being built."""
+        self.say(f"ckgen: building {count} of {of} instances for {arch}, step {step}")
+
+    def say(self, text: str) -> None:
+        """Show a text."""
         if self._quiet or sys.stderr is None or not sys.stderr.isatty():
             return
-        text = f"ckgen: building {count} of {of} instances for {arch}, step {step}"
         self._write(f"\r{text:{self._width}}")
         self._width = len(text)
 

@@ -90,8 +90,12 @@ def on_demand(
     """The planner; None, with a warning, if nothing can be built on this machine and PyTorch may compute instead. Raise
     LibraryError if it may not."""
     try:
-        planner = OnDemand(fallback, measure, cache, gradients, quiet)
-        binding()
+        planner, progress = OnDemand(fallback, measure, cache, gradients, quiet), Progress(quiet)
+        progress.say("ckgen: loading the binding to PyTorch, which the first process compiles")
+        try:
+            binding()
+        finally:
+            progress.end(0)
         return planner
     except CkgenError as error:
         if not fallback:
