@@ -85,6 +85,13 @@ class CkgenError(Exception):
         self.exit_code = exit_code
         super().__init__("\n".join(_headline(d) + (f"\n = help: {d.help}" if d.help else "") for d in self.diagnostics))
 
+    @property
+    def sentence(self) -> str:
+        """The first error and what to do about it, in one line."""
+        first = self.diagnostics[0]
+        place = f"{first.place}: " if first.place else ""
+        return "; ".join(part for part in (f"{place}{first.message}", first.help) if part)
+
 
 def presentable(text: str) -> str:
     """A text as messages show it: at most MAX_TEXT characters, cut in the middle, without any that a terminal obeys

@@ -76,6 +76,13 @@ class CProblem(ctypes.Structure):
             setattr(made, field, _Spatial(*getattr(problem, field)))
         return made
 
+    def problem(self) -> ConvProblem:
+        """The problem without its tensors' strides."""
+        dims, (groups, batch, c, *image) = self.ndim, self.in_lengths
+        edges = (tuple(values[:dims]) for values in (self.strides, self.dilations, self.left_pads, self.right_pads))
+        sizes = tuple(self.wei_lengths[3 : 3 + dims]), tuple(image[:dims])
+        return ConvProblem(groups, batch, self.wei_lengths[1], c, *sizes, *edges)
+
     def set_strides(self, tensor: TensorName, strides: tuple[int, ...]) -> None:
         """Set the strides of ``tensor``: in elements, in logical order."""
         setattr(self, f"{tensor}_strides", _Lengths(*strides))
