@@ -20,7 +20,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Literal
 
-from ckgen.build.toolchain import Command, Toolchain, find_toolchain, require
+from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, require
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.generate.view_models import guard_of
 
@@ -109,6 +109,9 @@ def configure(
     if not (tree / "CMakeLists.txt").exists():
         help = "run `ckgen generate` first, or name another tree"
         raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
+    words = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
+    _forget_other_configuration(build_dir, words)
+    plain = (*_plain_words(cmake), *cmake)
     _run((*plain, *words), on_line, held=held)
     return plain
 
