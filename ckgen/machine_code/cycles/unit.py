@@ -143,7 +143,9 @@ class ComputeUnit:
             start = self.memory.store if operation.is_store else self.memory.load
             arrives = start(access, now)
             if operation.to_lds:
-                arrives = max(arrives, self.lds.take(-(-len(access.lines) * self.timing.l1_line // 128), simd.number, now))
+                arrives = max(
+                    arrives, self.lds.take(-(-len(access.lines) * self.timing.l1_line // 128), simd.number, now)
+                )
             wave.pending(operation.queue, arrives)
         elif operation.kind == "scalar load":
             wave.pending(operation.queue, now + self.timing.scalar_latency)
