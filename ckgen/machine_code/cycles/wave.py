@@ -90,9 +90,9 @@ class Wave:
                 at = known[1] if register in operation.accumulates else known[0]
                 if at > best:
                     best, reason = at, known[2]
-        for register in operation.writes:
+        for register in () if operation.matrix else operation.writes:  # matrix results are written in order
             known = self._ready.get(register)
-            if known is not None and known[2] is MATRIX_RESULT and register not in operation.accumulates:
+            if known is not None and known[2] is MATRIX_RESULT:
                 best, reason = max((best, reason), (known[0], MATRIX_RESULT))
         queue = self._queues[operation.queue]
         if operation.control == MEMORY and len(queue) >= MAX_LOADS and queue[-MAX_LOADS] > best:

@@ -31,13 +31,14 @@ kernel:
 \t.amdhsa_next_free_vgpr 128
 \t.amdhsa_next_free_sgpr 32
 \t.amdhsa_group_segment_fixed_size 32768
+\t.amdhsa_float_denorm_mode_32 3
 \t{extra}
 .end_amdhsa_kernel
 """
 
 
 def execute(folder: Path, arch: str, lines: list[str], waves: int = 1) -> Records:
-    """The records of one workgroup that runs some lines. v0 is the thread, s[0:1] the address of a pointer to 64 KiB."""
+    """The records of one workgroup. v0 is the thread, s[0:1] the address of a pointer to 64 KiB."""
     wave = 64 if arch.startswith("gfx9") else 32
     extra = ".amdhsa_accum_offset 128" if wave == 64 else ".amdhsa_wavefront_size32 1"
     source, target = folder / "kernel.s", folder / "kernel.co"
