@@ -1,7 +1,7 @@
 """Cycles per step of the main loop from a finished simulation, and where the waves wait.
 
-A step is one tile of k_per_block. It is measured while all workgroups are in the middle of their loops, so that the
-start and the end of the kernel and the first loads do not count.
+A step is one tile of k_per_block. It is measured in the middle of the loop, so that the start and the end of the kernel
+and the first loads do not count.
 """
 
 from __future__ import annotations
@@ -98,11 +98,14 @@ def measure(unit: ComputeUnit, *, matrix_per_step: int, tiles: int, has_load_wav
 
 
 def _window(marks: Sequence[Sequence[int]], each: float) -> Window:
-    """The time in which all workgroups are in the middle of their loops. `marks` are the times of one instruction of
-    each; `each` steps lie between two."""
-    start, end = max(times[len(times) // 5] for times in marks), min(times[-2] for times in marks)
-    if min(map(len, marks)) < _FEWEST or end <= start:
-        raise ValueError("there is no time in which all workgroups are in the middle of their loops")
+    """The time in which the workgroup that ends first is in the middle of its loop, from when most others are too: older
+    workgroups come first, so that the youngest may get few turns. `marks` are the times of one instruction of each
+    workgroup; `each` steps lie between two."""
+    first = min(marks, key=lambda times: times[-1])
+    if min(map(len, marks)) < _FEWEST:
+        raise ValueError(f"the loop has {len(first)} turns, which are too few")
+    begins = (times[len(times) // 5] for times in marks)
+    start, end = max(begin for begin in begins if begin <= first[len(first) // 2]), first[-2]
     steps = sum(_steps(times, end) - _steps(times, start) for times in marks) * each
     return Window(start, end, steps)
 
@@ -110,7 +113,7 @@ def _window(marks: Sequence[Sequence[int]], each: float) -> Window:
 def _steps(times: Sequence[int], at: int) -> float:
     """Steps until a time, those between two marks in proportion."""
     index = bisect_right(times, at) - 1
-    return index + (at - times[index]) / (times[index + 1] - times[index])
+    return index + (at - times[index]) / (times[index + 1] - times[index]) if index >= 0 else 0
 
 
 def _matrix_marks(wave: Wave, per_step: int) -> list[int]:
