@@ -98,7 +98,7 @@ def measure(unit: ComputeUnit, *, matrix_per_step: int, tiles: int, has_load_wav
 
 
 def _window(marks: Sequence[Sequence[int]], each: float) -> Window:
-    """The time in which the workgroup that ends first is in the middle of its loop, from when most others are too: older
+    """The time in which the workgroup that ends first is in the middle of its loop, and most others are too: older
     workgroups come first, so that the youngest may get few turns. `marks` are the times of one instruction of each
     workgroup; `each` steps lie between two."""
     first = min(marks, key=lambda times: times[-1])
