@@ -66,9 +66,7 @@ def test_tables_json_and_pictures(folder: Path, capsys: pytest.CaptureFixture[st
         (("--simulate", "--loops"), "does not go with --check, --write or --loops"),
     ],
 )
-def test_wrong_use_is_said(
-    folder: Path, asked: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_use_is_said(folder: Path, asked: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa", *asked]) == 2
     assert said in capsys.readouterr().err
 

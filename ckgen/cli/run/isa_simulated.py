@@ -54,7 +54,7 @@ def simulated(
     console.show_table(HEADERS, [row for item in found for row in _rows(item)], right=HEADERS[3:7] + HEADERS[8:10])
     console.say("")
     console.show_table(PLACE_HEADERS, [row for item in found for row in _places(item)], right=("cycles",))
-    console.note("a model without a measurement behind it: docs/simulator.md says what these numbers are worth")
+    console.note("a model that no measurement has confirmed: docs/simulator.md says what these numbers are worth")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What an executed memory access costs: from the addresses of its lanes, the work for LDS or the lines of the cache."""
+"""The cost of an executed memory access, from the addresses of its lanes: cycles of LDS, or lines of the cache."""
 
 from __future__ import annotations
 

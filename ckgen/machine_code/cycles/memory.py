@@ -10,7 +10,7 @@ from ckgen.machine_code.cycles.access import LdsAccess, MemoryAccess
 
 
 class Source(Enum):
-    """Where a line comes from that this compute unit has not touched before."""
+    """The source of a line that this compute unit has not touched before."""
 
     L2 = "L2"  # other compute units have loaded it
     MEMORY = "memory"  # it is the first

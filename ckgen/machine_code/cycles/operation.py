@@ -1,4 +1,4 @@
-"""What the model knows of an instruction: the unit it needs, its cycles, and the registers and counters it touches."""
+"""Instructions as the model sees them: the unit they need, their cycles, and the registers and counters they touch."""
 
 from __future__ import annotations
 

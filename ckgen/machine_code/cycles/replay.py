@@ -16,7 +16,8 @@ from ckgen.machine_code.emulator.trace import Trace
 
 @dataclass(frozen=True)
 class Records:
-    """What every wave of every workgroup executed, with the cost of each access. `operations` is the whole code."""
+    """The executed operations of every wave of every workgroup, with the cost of each access. `operations` is the whole
+    code."""
 
     arch: str
     operations: list[Operation]

@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a simulation says about the main loop. `matrix_busy` is the part of the window in which the matrix units
+    """The main loop in a simulation. `matrix_busy` is the part of the window in which the matrix units
     work, over all SIMDs."""
 
     window: Window

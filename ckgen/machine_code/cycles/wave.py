@@ -55,7 +55,7 @@ class Wave:
         self.number, self.simd, self.group, self.record = number, simd, group, record
         self._timing = timing
         self.at = self.priority = 0
-        self.free, self.resting = 0, ""  # its next turn, and why that is not the turn after the last
+        self.free = 0  # when its SIMD considers it next
         self.signals = self.passed = 0
         self.blocked, self.done = False, not record
         self.issued: list[int] = []  # when each operation was issued
@@ -69,7 +69,7 @@ class Wave:
         return self.record[self.at][0]
 
     def access(self) -> Access | None:
-        """What it costs if it accesses memory."""
+        """The cost of the next operation if it accesses memory."""
         return self.record[self.at][1]
 
     def ready(self) -> tuple[int, str]:

@@ -153,7 +153,6 @@ class Emulator:
         arguments: bytes,
         memory: Memory,
         schedule: Schedule,
-        *,
         record: Recorder | None = None,
     ) -> Done:
         """Run `blocks` workgroups of `threads` threads. Raises Fault."""
@@ -161,6 +160,7 @@ class Emulator:
         kernarg = memory.add("the kernel's arguments", np.frombuffer(arguments, np.uint8).copy(), writable=False)
         regions = memory.native()
         launch = _Launch(
+            trace=record.handle if record else None,
             code=ctypes.addressof(prepared.native),
             count=len(prepared.code),
             regions=ctypes.addressof(regions),
@@ -177,7 +177,6 @@ class Emulator:
             late=int(schedule.shuffled),
             seed=schedule.seed,
             max_steps=MAX_STEPS,
-            trace=record.handle if record else None,
         )
         report = _Report()
         failed = prepared.handlers.core.emulate(ctypes.byref(launch), ctypes.byref(report))
@@ -191,7 +190,7 @@ class Emulator:
     ) -> Trace:
         """Run `blocks` workgroups with their waves in order, and record what they execute. Raises Fault."""
         with recorder(prepared.handlers.core) as record:
-            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record=record)
+            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record)
             return record.read()
 
 

@@ -1,4 +1,4 @@
-"""What a launch executed, in order: one event per wave instruction, and the addresses of its lanes."""
+"""The record of a launch, in order: one event per wave instruction, and the addresses of its lanes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Recorder:
         self._core = core
 
     def read(self) -> Trace:
-        """A copy of what was recorded."""
+        """A copy of the record."""
         events, addresses = (self._bytes(at, kind) for at, kind in ((0, _EVENT), (1, np.dtype("<u8"))))
         return Trace(events, addresses)
 

@@ -1,4 +1,4 @@
-// What a launch executed, for a model of its time: one event per wave instruction, and the address of each lane of an
+// The record of a launch, for a model of its time: one event per wave instruction, and the address of each lane of an
 // access to memory or LDS. Nothing is recorded unless Launch::trace is set.
 #pragma once
 
