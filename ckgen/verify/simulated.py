@@ -68,10 +68,11 @@ def simulate(machine: Machine, report: CodeReport, instance: Instance) -> Simula
     records, lines = _records(machine, report, instance, problem)
     per_step, cycles = _matrix_work(instance, report.arch, records)
     units = {source: records.simulate(source) for source in Source}
+    work, count = ("matrix", per_step) if per_step else ("lds", main.hot.lds_read // main.tiles)
     loads = bool(instance.load_waves)
     try:
         results = {
-            source: measure(unit, matrix_per_step=per_step, tiles=main.tiles, has_load_waves=loads, most_places=_PLACES)
+            source: measure(unit, work=work, per_step=count, has_load_waves=loads, most_places=_PLACES)
             for source, unit in units.items()
         }
     except ValueError as error:

@@ -43,6 +43,9 @@ def test_tables_json_and_pictures(folder: Path, capsys: pytest.CaptureFixture[st
         assert sum(text.endswith(", load") for text in texts) == sum(text.endswith(", math") for text in texts) > 0
         assert len(list(root.iter("{http://www.w3.org/2000/svg}rect"))) > 100
 
+    assert main(["isa", "--json"]) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    math = next(loop for loop in report["loops"] if loop["role"] == "math")
     assert main(["isa", "--simulate", "--json", "--arch", "gfx942"]) == 0
     (record,) = json.loads(capsys.readouterr().out)
     assert (record["name"], record["matrix_bound"]) == (NAME, 512)
@@ -55,6 +58,8 @@ def test_tables_json_and_pictures(folder: Path, capsys: pytest.CaptureFixture[st
             # Nothing is lost: a wave's step is its instructions and its waits.
             whole = role["issuing"] + sum(role["stalls"].values())
             assert whole == pytest.approx(result["cycles_per_step"], rel=0.02), role
+        (simulated,) = (role for role in result["roles"] if role["role"] == "math")
+        assert simulated["instructions"] == pytest.approx(math["hot"]["total"] / math["tiles"], rel=0.1)
         assert all(place["line"] and place["cycles"] > 0 for place in result["places"])
 
 

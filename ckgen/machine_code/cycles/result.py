@@ -78,14 +78,14 @@ def role_of(wave: Wave, has_load_waves: bool) -> str:
     return "math" if any(operation.matrix for operation, _ in wave.record) else "load"
 
 
-def measure(unit: ComputeUnit, *, matrix_per_step: int, tiles: int, has_load_waves: bool, most_places: int) -> Result:
-    """Measure a finished simulation. `matrix_per_step`: matrix instructions of a wave per step, 0 if the architecture
-    has none; then the loop with the most accesses to LDS is looked for, which works on `tiles` tiles at once."""
+def measure(unit: ComputeUnit, *, work: str, per_step: int, has_load_waves: bool, most_places: int) -> Result:
+    """Measure a finished simulation. A wave that is no load wave executes `per_step` operations of the kind `work` in
+    each step: `matrix`, or `lds` for reads from LDS if the architecture has no matrix instructions."""
     marks = []
     for group in unit.groups:
         leading = next(wave for wave in group.waves if role_of(wave, has_load_waves) != "load")
-        marks.append(_matrix_marks(leading, matrix_per_step) if matrix_per_step else _loop_marks(leading))
-    window = _window(marks, 1 if matrix_per_step else tiles)
+        marks.append(_marks(leading, work, per_step))
+    window = _window(marks)
     by_role: dict[str, list[Wave]] = {}
     for group in unit.groups:
         for wave in group.waves:
@@ -97,17 +97,15 @@ def measure(unit: ComputeUnit, *, matrix_per_step: int, tiles: int, has_load_wav
     return Result(window, count, roles, tuple(places[:most_places]), _matrix_busy(unit, window))
 
 
-def _window(marks: Sequence[Sequence[int]], each: float) -> Window:
+def _window(marks: Sequence[Sequence[int]]) -> Window:
     """The time in which the workgroup that ends first is in the middle of its loop, and most others are too: older
-    workgroups come first, so that the youngest may get few turns. `marks` are the times of one instruction of each
-    workgroup; `each` steps lie between two."""
+    workgroups come first, so that the youngest may get few turns. `marks` are the times of each workgroup's steps."""
     first = min(marks, key=lambda times: times[-1])
     if min(map(len, marks)) < _FEWEST:
-        raise ValueError(f"the loop has {len(first)} turns, which are too few")
+        raise ValueError(f"the loop has {len(first)} steps, which are too few")
     begins = (times[len(times) // 5] for times in marks)
-    start, end = max(begin for begin in begins if begin <= first[len(first) // 2]), first[-2]
-    steps = sum(_steps(times, end) - _steps(times, start) for times in marks) * each
-    return Window(start, end, steps)
+    start, end = max(begin for begin in begins if begin <= first[len(first) // 2]), first[-1 - len(first) // 5]
+    return Window(start, end, sum(_steps(times, end) - _steps(times, start) for times in marks))
 
 
 def _steps(times: Sequence[int], at: int) -> float:
@@ -116,27 +114,11 @@ def _steps(times: Sequence[int], at: int) -> float:
     return index + (at - times[index]) / (times[index + 1] - times[index]) if index >= 0 else 0
 
 
-def _matrix_marks(wave: Wave, per_step: int) -> list[int]:
-    issued = [at for (operation, _), at in zip(wave.record, wave.issued, strict=True) if operation.matrix]
-    return issued[::per_step]
-
-
-def _loop_marks(wave: Wave) -> list[int]:
-    """The turns of the smallest loop with at least half of the wave's accesses to LDS."""
-    work = [at for at, (operation, _) in enumerate(wave.record) if operation.kind == "lds"]
-    heads: dict[int, list[int]] = {}
-    for index in range(len(wave.record) - 1):
-        place, after = wave.record[index][0].place, wave.record[index + 1][0].place
-        if after < place:
-            heads.setdefault(after, []).append(index + 1)
-    loops = []
-    for starts in heads.values():
-        inside = sum(starts[0] <= at < starts[-1] for at in work)
-        if 2 * inside >= len(work) and len(starts) >= _FEWEST:
-            loops.append((starts[-1] - starts[0], starts))
-    if not loops:
-        raise ValueError("no loop has most of the accesses to LDS")
-    return [wave.issued[at] for at in min(loops)[1]]
+def _marks(wave: Wave, work: str, per_step: int) -> list[int]:
+    """When each step of a wave begins. The epilogue of a kernel also reads LDS, after the measured part."""
+    events = zip(wave.record, wave.issued, strict=True)
+    done = [at for (operation, _), at in events if operation.kind == work and not operation.is_store]
+    return done[::per_step]
 
 
 def _overlap(start: int, cycles: int, window: Window) -> int:
