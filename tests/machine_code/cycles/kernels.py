@@ -11,7 +11,8 @@ import numpy as np
 from ckgen.build.toolchain import find_toolchain
 from ckgen.machine_code.cycles.replay import Records, read_records
 from ckgen.machine_code.emulator.code_object import CodeObject
-from ckgen.machine_code.emulator.launch import Emulator, Memory
+from ckgen.machine_code.emulator.launch import Emulator, Memory, Prepared, Schedule
+from ckgen.machine_code.emulator.trace import Trace
 from tests.support.host_library import ROOT
 
 FOLDER = ROOT / "build/test-objects/handlers"
@@ -39,6 +40,16 @@ kernel:
 
 def execute(folder: Path, arch: str, lines: list[str], waves: int = 1) -> Records:
     """The records of one workgroup. v0 is the thread, s[0:1] the address of a pointer to 64 KiB."""
+    return read_records(*_run(folder, arch, lines, waves)[:2], arch)
+
+
+def traced(folder: Path, arch: str, lines: list[str], waves: int) -> tuple[Trace, int]:
+    """The trace of one workgroup, and the number of wave instructions of a launch that is not recorded."""
+    _, trace, steps = _run(folder, arch, lines, waves)
+    return trace, steps
+
+
+def _run(folder: Path, arch: str, lines: list[str], waves: int) -> tuple[Prepared, Trace, int]:
     wave = 64 if arch.startswith("gfx9") else 32
     extra = ".amdhsa_accum_offset 128" if wave == 64 else ".amdhsa_wavefront_size32 1"
     source, target = folder / "kernel.s", folder / "kernel.co"
@@ -53,5 +64,6 @@ def execute(folder: Path, arch: str, lines: list[str], waves: int = 1) -> Record
     pointer = memory.add("data", np.zeros(1 << 16, np.uint8), writable=False)
     emulator = Emulator(FOLDER)
     prepared = emulator.prepare(CodeObject.read(target), "kernel")
-    trace = emulator.traced(prepared, arch, 1, waves * wave, struct.pack("<Q", pointer), memory)
-    return read_records(prepared, trace, arch)
+    size, arguments = waves * wave, struct.pack("<Q", pointer)
+    steps = emulator.launch(prepared, arch, 1, size, arguments, memory, Schedule(False, 1)).steps
+    return prepared, emulator.traced(prepared, arch, 1, size, arguments, memory), steps

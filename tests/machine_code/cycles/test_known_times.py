@@ -19,7 +19,7 @@ from ckgen.machine_code.cycles.wave import (
     WAITS,
     Wave,
 )
-from tests.machine_code.cycles.kernels import execute
+from tests.machine_code.cycles.kernels import execute, traced
 
 pytestmark = pytest.mark.compiles
 
@@ -185,3 +185,12 @@ def test_a_wave_with_priority_goes_first(tmp_path: Path) -> None:
     lines += ["v_add_u32 v3, v3, v3"] * 100
     first, *_, last = waves(execute(tmp_path, "gfx942", lines, waves=5).simulate())
     assert times(last, "v_add")[-1] < times(first, "v_add")[-1]
+
+
+def test_recording_changes_nothing_and_is_off_unless_asked_for(tmp_path: Path) -> None:
+    source = ["v_mov_b32 v1, 1.0", "v_lshlrev_b32 v2, 2, v0", "ds_write_b32 v2, v1"]
+    trace, steps = traced(tmp_path, "gfx942", source, waves=2)
+    assert steps == len(trace.events) == 2 * (len(source) + 1)
+    assert [int(event["ins"]) for event in trace.waves()[0, 1]] == [0, 1, 2, 3]
+    (store,) = (event for event in trace.waves()[0, 1] if event["count"])
+    assert trace.lanes(store).tolist() == list(range(256, 512, 4))
