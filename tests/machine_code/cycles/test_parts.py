@@ -60,7 +60,7 @@ def test_a_loop_is_measured_and_nothing_is_lost() -> None:
     assert result.groups == 1 and (role.role, role.waves) == ("main", 4)
     assert 8 * 32 < result.cycles_per_tile < 8 * 32 + 250
     assert role.instructions == pytest.approx(13, rel=0.02)
-    assert role.issuing + sum(role.stalls.values()) == pytest.approx(result.cycles_per_step)
+    assert role.issuing + sum(role.stalls.values()) == pytest.approx(result.cycles_per_step, rel=0.01)
     assert result.matrix_busy == pytest.approx(8 * 32 / result.cycles_per_tile, rel=0.02)
     assert len(result.places) == 3
 
