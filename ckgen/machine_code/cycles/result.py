@@ -79,7 +79,7 @@ def role_of(wave: Wave, has_load_waves: bool) -> str:
 
 
 def measure(unit: ComputeUnit, *, work: str, per_step: int, has_load_waves: bool, most_places: int) -> Result:
-    """Measure a finished simulation. A wave that is no load wave executes `per_step` operations of the kind `work` in
+    """Measure a finished simulation. Every wave except load waves executes `per_step` operations of the kind `work` in
     each step: `matrix`, or `lds` for reads from LDS if the architecture has no matrix instructions."""
     marks = []
     for group in unit.groups:
