@@ -18,7 +18,7 @@ from ckgen.machine_code.cycles.memory import Source
 from ckgen.machine_code.cycles.replay import Records, read_records
 from ckgen.machine_code.cycles.result import Result, measure
 from ckgen.machine_code.cycles.unit import ComputeUnit
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.emulated import Machine
 from ckgen.verify.run_tensors import make_data
 
@@ -46,7 +46,7 @@ def problem_of(instance: Instance, steps: int) -> ConvProblem:
     ndim, edge = instance.ndim, 1 if instance.pointwise else 3
     depth, taps = steps * instance.k_per_block, edge**ndim
     k, c, positions = instance.m_per_block, instance.n_per_block, depth
-    if instance.operation != BWD_WEIGHT:
+    if "N" not in OPERATIONS[instance.operation].gemm_k:  # the GEMM is as deep as K and the taps, not the positions
         k, positions = max(-(-depth // taps // 32) * 32, 32), 8 * instance.m_per_block
     elif instance.pointwise:
         c *= 8

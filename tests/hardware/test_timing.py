@@ -13,13 +13,14 @@ from ckgen.hardware.archs import ATOMS
 from ckgen.hardware.compute_units import UNITS
 from ckgen.hardware.lds_banks import BANKS, bank_cycles
 from ckgen.hardware.timing import TIMINGS, Timing, blocks_vector, matrix_cycles
+from ckgen.machine_code.emulator.decode import FAMILIES
 from tests.support.cxx import ROOT
 
 HEADER = ROOT / "templates/include/ckgen/platform/host_bank_conflicts.hpp"
 
 
-def test_every_architecture_has_a_row() -> None:
-    assert list(TIMINGS) == list(BANKS) == list(UNITS)
+def test_every_architecture_that_the_emulator_runs_has_a_row() -> None:
+    assert set(TIMINGS) == set(BANKS) == set(FAMILIES) <= set(UNITS)
 
 
 def test_every_number_says_where_it_comes_from() -> None:
@@ -37,7 +38,7 @@ def test_every_number_says_where_it_comes_from() -> None:
 
 
 def test_cycles_of_matrix_instructions_are_those_of_the_atoms() -> None:
-    for atom in ATOMS.values():
+    for atom in (atom for atom in ATOMS.values() if atom.arch in TIMINGS):
         assert matrix_cycles(atom.arch, atom.instruction.upper()) == atom.cycles, atom
     assert matrix_cycles("gfx1100", "V_WMMA_F32_16X16X16_F16") == 32
     assert matrix_cycles("gfx1201", "V_WMMA_F32_16X16X16_F16") == 16
