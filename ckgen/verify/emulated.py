@@ -9,8 +9,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ckgen.build.cmake import compile_device_only
 from ckgen.conv.dtypes import element_of
@@ -24,6 +26,7 @@ from ckgen.library.library import Library
 from ckgen.machine_code.emulator.code_object import CodeObject
 from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
+from ckgen.machine_code.emulator.trace import Trace
 from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import Data
 
@@ -59,6 +62,18 @@ class _Run:
     arguments: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A run with its size, its output, and the addresses of the output and of the split-K partials."""
+
+    run: _Run
+    blocks: int
+    threads: int
+    result: NDArray[Any]
+    address: int
+    partials: int
+
+
 class Machine:
     """Runs instances of a generated tree as machine code of one architecture.
 
@@ -89,6 +104,31 @@ class Machine:
     ) -> Outcome:
         """Run an instance and compare. Raises Fault if the machine code does something forbidden, Unsupported if the
         emulator does not know an instruction."""
+        instance = self.library.instance(name)
+        written, job = OPERATIONS[instance.operation].written, self._job(code, name, problem, data, split_k, schedule)
+        done = self._launch(job.run, f"{name}_kernel", job.blocks, job.threads).steps
+        used = self.library.split_k(name, problem, split_k)
+        if used > 1:
+            done += self._reduce(job.run, instance, job.result.size, used, job.address, job.partials)
+        job.run.memory.need_written(written)
+        element, order = element_of(instance.dtype, written), to_physical(written, instance.layout)
+        error = np.abs(decode(job.result, element) - data.expected.transpose(order))
+        limit = data.allowance(element).transpose(order)
+        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
+        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+
+    def trace(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, most_blocks: int
+    ) -> tuple[Prepared, Trace]:
+        """Run the first workgroups of an instance's launch, at most `most_blocks`, and record what they execute."""
+        job = self._job(code, name, problem, data, split_k, Schedule(False, 1))
+        prepared, blocks = self._prepare(job.run, f"{name}_kernel"), min(job.blocks, most_blocks)
+        run = job.run
+        return prepared, self._emulator.traced(prepared, self.arch, blocks, job.threads, run.arguments, run.memory)
+
+    def _job(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, schedule: Schedule
+    ) -> _Job:
         instance, memory = self.library.instance(name), Memory()
         written = OPERATIONS[instance.operation].written
         element = element_of(instance.dtype, written)
@@ -105,25 +145,19 @@ class Machine:
         partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
         arguments, blocks, threads = self._plan(name, c_problem, address, partials)
         run = _Run(code, memory, schedule, arguments)
-        done = self._launch(run, f"{name}_kernel", blocks, threads).steps
-        used = self.library.split_k(name, problem, split_k)
-        if used > 1:
-            done += self._reduce(run, instance, result.size, used, address[written], partials)
-        memory.need_written(written)
-        order = to_physical(written, instance.layout)
-        error = np.abs(decode(result, element) - data.expected.transpose(order))
-        limit = data.allowance(element).transpose(order)
-        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
-        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+        return _Job(run, blocks, threads, result, address[written], partials)
 
     def _launch(self, run: _Run, kernel: str, blocks: int, threads: int) -> Done:
+        prepared = self._prepare(run, kernel)
+        emulator = self._emulator
+        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+
+    def _prepare(self, run: _Run, kernel: str) -> Prepared:
         with self._lock:
             key = (id(run.code), kernel)
             if key not in self._prepared:
                 self._prepared[key] = run.code, self._emulator.prepare(run.code, kernel)
-        prepared = self._prepared[key][1]
-        emulator = self._emulator
-        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+            return self._prepared[key][1]
 
     def forget(self, code: CodeObject) -> None:
         """Drop what is kept for a code object that will not run again."""

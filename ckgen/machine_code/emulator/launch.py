@@ -16,6 +16,7 @@ from ckgen.machine_code.emulator.handlers import Handlers
 from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
 from ckgen.machine_code.emulator.program import Decoder
+from ckgen.machine_code.emulator.trace import Recorder, Trace, recorder
 
 MAX_STEPS = 40_000_000  # per launch; more means an endless loop
 _SPACING = 1 << 40  # between the arrays of a launch
@@ -39,7 +40,7 @@ class _Launch(ctypes.Structure):
     _fields_ += [(name, ctypes.c_uint32) for name in ("region_count", "lds_bytes", "scratch_bytes", "wave_size")]
     _fields_ += [(name, ctypes.c_uint32) for name in ("threads", "blocks", "kernarg_register", "block_register")]
     _fields_ += [("kernarg", ctypes.c_uint64), ("unordered_stores", ctypes.c_uint32), ("late", ctypes.c_uint32)]
-    _fields_ += [("seed", ctypes.c_uint64), ("max_steps", ctypes.c_uint64)]
+    _fields_ += [("seed", ctypes.c_uint64), ("max_steps", ctypes.c_uint64), ("trace", ctypes.c_void_p)]
 
 
 class _Report(ctypes.Structure):
@@ -152,12 +153,14 @@ class Emulator:
         arguments: bytes,
         memory: Memory,
         schedule: Schedule,
+        record: Recorder | None = None,
     ) -> Done:
         """Run `blocks` workgroups of `threads` threads. Raises Fault."""
         kernel = prepared.kernel
         kernarg = memory.add("the kernel's arguments", np.frombuffer(arguments, np.uint8).copy(), writable=False)
         regions = memory.native()
         launch = _Launch(
+            trace=record.handle if record else None,
             code=ctypes.addressof(prepared.native),
             count=len(prepared.code),
             regions=ctypes.addressof(regions),
@@ -181,6 +184,14 @@ class Emulator:
         if failed:
             raise Fault(_told(prepared, report, [array.name for array in memory.arrays]))
         return Done(report.steps, report.used)
+
+    def traced(
+        self, prepared: Prepared, arch: str, blocks: int, threads: int, arguments: bytes, memory: Memory
+    ) -> Trace:
+        """Run `blocks` workgroups with their waves in order, and record what they execute. Raises Fault."""
+        with recorder(prepared.handlers.core) as record:
+            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record)
+            return record.read()
 
 
 def _told(prepared: Prepared, report: _Report, names: list[str]) -> str:
