@@ -27,6 +27,7 @@ TEXTS = {
     "V_PK_MOV_B32": "D0[31 : 0] = S0[OPSEL[0].i32 * 32 + 31 : OPSEL[0].i32 * 32];\n"
     "D0[63 : 32] = S1[OPSEL[1].i32 * 32 + 31 : OPSEL[1].i32 * 32]",
     "V_NOP": "",
+    "V_SAD_U32": "D0.u32 = (S0.u32 > S1.u32 ? S0.u32 - S1.u32 : S1.u32 - S0.u32) + S2.u32",
     # "CDNA3 ISA", V_DIV_FIXUP_F32: the quotient S0 with the special cases of the numerator S2 and denominator S1.
     "V_DIV_FIXUP_F32": """
         sign_out = (sign(S1.f32) ^ sign(S2.f32));

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ckgen.machine_code.emulator import overrides
 from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of, scalar_number
 from ckgen.machine_code.emulator.expressions import Program
+from ckgen.machine_code.emulator.float_texts import float_texts
 from ckgen.machine_code.emulator.instruction import (
     ACCUMULATORS,
     CONSTANT,
@@ -33,6 +34,8 @@ def text_of(raw: Raw, arch: str) -> str:
         return overrides.GFX90A_TEXTS[raw.name]
     if raw.name in overrides.TEXTS:
         return overrides.TEXTS[raw.name]
+    if raw.name in (known := float_texts(arch)):
+        return known[raw.name]
     texts = pseudocode_of(raw.family).get(raw.name, {})
     if not texts:
         raise Unsupported(f"{raw.name}, which has no pseudocode")
