@@ -55,6 +55,8 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     program = translate(text_of(raw, arch), zero_high=raw.family == "cdna", static=static)
     sources = _sources(raw, program)
     out.sources = [source.operand for source in sources]
+    if raw.name.startswith("V_S_"):
+        return _of_scalars(raw, out, program, sources)
     bits = raw.fields.op_bits.get("vdst", 32)
     mask_in, out.d1 = _masks(raw, program)
     if "D0" in program.writes:
@@ -66,6 +68,18 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     out.body = _loop(program, lines, inner)
     out.sources += [Operand(NONE)] * (MASK_INDEX - len(out.sources)) + [Operand(mask_in, 64)]
     _touch(raw, out, program, sources, bits, mask_in)
+    return out
+
+
+def _of_scalars(raw: Raw, out: Decoded, program: Program, sources: Sequence[Source]) -> Decoded:
+    """gfx12's v_s_rcp_f32 and its relatives: one scalar source and a scalar result, in the encoding of vectors."""
+    (given,) = sources
+    out.d0 = SCALAR + scalar_number(raw.at("vdst"), raw.family)
+    inner = ["u32 S0 = scalar32(w, i, 0);", *(change.replace("$", "S0") for change in given.changes), "u32 D0 = 0;"]
+    changed = _modified_result(raw, given.operand.bits)
+    out.body = "\n".join([*inner, *program.lines, *changed, "write32(w, i.d0, D0);"])
+    out.touch(given.operand.code, given.operand.registers, 0)
+    out.touch(out.d0, 1, 1)
     return out
 
 

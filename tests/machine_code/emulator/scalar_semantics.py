@@ -310,6 +310,8 @@ def _floats() -> Iterator[Semantics]:
         yield from scalar(f"-|-|{name}", "s20, s10", whole, 2, new)
     inverse = lambda x: [*bits(np.float32(1) / f32(x[0])), scc(x)]  # noqa: E731
     yield from scalar("-|-|V_S_RCP_F32", "s20, s10", inverse, 2, new, float_bits=32, ulp=1)
+    root = lambda x: [*bits(np.sqrt(np.abs(f32(x[0])))), scc(x)]  # noqa: E731
+    yield from scalar("-|-|V_S_SQRT_F32", "s20, |s10|", root, 2, new, float_bits=32, ulp=1)
 
 
 def cases() -> Iterator[Semantics]:
