@@ -16,6 +16,7 @@ from ckgen.machine_code.emulator.handlers import Handlers
 from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
 from ckgen.machine_code.emulator.program import Decoder
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 MAX_STEPS = 40_000_000  # per launch; more means an endless loop
 _SPACING = 1 << 40  # between the arrays of a launch
@@ -127,12 +128,17 @@ class Emulator:
         self._handlers: dict[int, Handlers] = {}
         self._decoders: dict[str, Decoder] = {}
 
-    def compile(self, code: CodeObject) -> None:
-        """Compile what the instructions of all kernels need, which is faster than kernel by kernel."""
+    def compile(self, code: CodeObject, *, lenient: bool = False) -> None:
+        """Compile what the instructions of all kernels need, which is faster than kernel by kernel. Kernels that
+        cannot be run raise Unsupported; a lenient call leaves that to prepare()."""
         bodies: dict[int, set[str]] = {}
         for kernel in code.kernels.values():
             known = bodies.setdefault(kernel.wave_size, set())
-            known.update(item.body for item in self._decoded(code, kernel) if item.body)
+            try:
+                known.update(item.body for item in self._decoded(code, kernel) if item.body)
+            except Unsupported:
+                if not lenient:
+                    raise
         for wave, needed in bodies.items():
             self._handlers_of(wave).require(needed)
 

@@ -422,6 +422,8 @@ _DUAL: dict[str, tuple[str, Callable[[Words, int, int], Values], int]] = {
     "V_DUAL_CNDMASK_B32": ("$d, $0, $1", lambda x, a, b: np.where(carry_in(x) == 1, x[b], x[a]), 0),
     "V_DUAL_FMAMK_F32": ("$d, $0, 0x41c80000, $1", lambda x, a, b: bits(fma(f32(x[a]), _all(x, 25), f32(x[b])))[0], 32),
     "V_DUAL_FMAAK_F32": ("$d, $0, $1, 0x41c80000", lambda x, a, b: bits(fma(f32(x[a]), f32(x[b]), _all(x, 25)))[0], 32),
+    "V_DUAL_MIN_F32": ("$d, $0, $1", lambda x, a, b: bits(extreme(f32(x[a]), f32(x[b]), 1, True))[0], 32),
+    "V_DUAL_MAX_F32": ("$d, $0, $1", lambda x, a, b: bits(extreme(f32(x[a]), f32(x[b]), -1, True))[0], 32),
     "V_DUAL_ADD_NC_U32": ("$d, $0, $1", lambda x, a, b: x[a] + x[b], 0),
     "V_DUAL_LSHLREV_B32": ("$d, $0, $1", lambda x, a, b: x[b] << (x[a] & U(31)), 0),
     "V_DUAL_AND_B32": ("$d, $0, $1", lambda x, a, b: x[a] & x[b], 0),
@@ -445,7 +447,8 @@ def _dual() -> Iterator[Semantics]:
             return [x_of(x, 0, 1), y_of(x, 3, 2)]
 
         text = " :: ".join(parts)
-        yield Semantics(text, text, meaning, ALL[3:], 2, x_bits, own=(first, second))
+        archs = ALL[3:4] if {first, second} & {"V_DUAL_MIN_F32", "V_DUAL_MAX_F32"} else ALL[3:]
+        yield Semantics(text, text, meaning, archs, 2, x_bits, own=(first, second))
 
 
 def cases() -> Iterator[Semantics]:
