@@ -41,6 +41,9 @@ def _roundings() -> Iterator[tuple[str, str]]:
     for kind in ("f16", "f32", "f64"):
         for name in ("RNDNE", "CEIL", "FLOOR"):
             yield f"V_{name}_{kind.upper()}", f"D0.{kind} = {name.lower()}(S0.{kind})"
+        yield f"V_FREXP_MANT_{kind.upper()}", f"D0.{kind} = fraction_of(S0.{kind})"
+        whole = "D0.i16 = 16'I" if kind == "f16" else "D0.i32 = 32'I"
+        yield f"V_FREXP_EXP_{'I16' if kind == 'f16' else 'I32'}_{kind.upper()}", f"{whole}(exponent_of(S0.{kind}))"
         exponent = "32'I(S1.i16)" if kind == "f16" else "S1.i32"
         yield f"V_LDEXP_{kind.upper()}", f"D0.{kind} = ldexp(S0.{kind}, {exponent})"
     cut = "D0[15 : 0].f16 = f32_cut_to_f16(S0.f32);\nD0[31 : 16].f16 = f32_cut_to_f16(S1.f32)"
@@ -55,6 +58,5 @@ def _bytes(arch: str) -> Iterator[tuple[str, str]]:
         yield f"V_CVT_F32_{kind}", f"D0.f32 = byte_to_f32(S0[{low} + 7 : {low}], {number}U)"
         pair = f"D0[31 : 0].f32 = byte_to_f32(S0[7 : 0], {number}U);\nD0[63 : 32].f32 = byte_to_f32(S0[15 : 8], {number}U)"
         yield f"V_CVT_PK_F32_{kind}", pair
-        at = "(OPSEL[3].i32 * 16)"
-        parts = (f"D0[{at} + {k + 7} : {at} + {k}] = f32_to_byte(S{k // 8}.f32, {number}U)" for k in (0, 8))
+        parts = (f"D0[{k + 7} : {k}] = f32_to_byte(S{k // 8}.f32, {number}U)" for k in (0, 8))
         yield f"V_CVT_PK_{kind}_F32", ";\n".join(parts)

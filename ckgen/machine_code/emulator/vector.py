@@ -48,6 +48,8 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     out = Decoded(raw.name, raw.text, offset, raw.size)
     if raw.name in overrides.BODIES:
         return _across_lanes(raw, out)
+    if raw.name == "V_SWAP_B32":
+        return _swap(raw, out)
     if "DPP" in raw.form:
         raise Unsupported(f"{raw.text}: DPP")
     table = raw.get("omod") << 6 | raw.get("abs") << 3 | raw.get("neg")  # of v_bitop3
@@ -68,6 +70,15 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     out.body = _loop(program, lines, inner)
     out.sources += [Operand(NONE)] * (MASK_INDEX - len(out.sources)) + [Operand(mask_in, 64)]
     _touch(raw, out, program, sources, bits, mask_in)
+    return out
+
+
+def _swap(raw: Raw, out: Decoded) -> Decoded:
+    out.d0, out.d1 = raw.at("vdst"), raw.at("src0") - 256
+    out.body = overrides.SWAP
+    for row in (out.d0, out.d1):
+        out.touch(row, 1, 2)
+    out.touch(SCALAR + EXEC, 2, 0)
     return out
 
 

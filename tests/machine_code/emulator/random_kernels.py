@@ -235,7 +235,7 @@ class _Body:
             f"(u32){a} >> {low} & {(1 << size) - 1}",
             f"(i32)((u32){a} << {low}) >> {max(low, 16 + size - 1) if size < 16 else 31}",
             f"(i32)(i8)((u32){a} >> 8) + (i32)(i16)((u32){b} >> 16)",
-            f"__builtin_abs((i32)({a} >> 1))",
+            f"__builtin_abs((i32)(u32){a} >> 1)",
             f"__builtin_clz((u32){a} | 1)",
             f"__builtin_ctz((u32){a} | 0x80000000u)",
             f"__builtin_clzll((u64){a} | 1)",

@@ -466,5 +466,15 @@ def cases() -> Iterator[Semantics]:
         32,
         own=("V_DUAL_MUL_F32", "V_DUAL_ADD_F32"),
     )
+    yield Semantics(
+        "V_SWAP_B32",
+        "v_mov_b32 v20, v10\n\tv_mov_b32 v21, v11\n\ts_mov_b32 exec_lo, 0xffff\n\tv_swap_b32 v20, v21\n\t"
+        "s_mov_b32 exec_lo, -1",
+        lambda x: [
+            np.where((at := np.arange(x.shape[1])) < 16, x[1], np.where(at < 32, x[0], x[1])),
+            np.where(at < 16, x[0], np.where(at < 32, x[1], x[0])),
+        ],
+        results=2,
+    )
     yield Semantics("packed", "v_pack_b32_f16 v20, v10, v11", lambda x: [packed(half(x[0], 0), half(x[1], 0))],
                     ALL, 1, 16, own=("V_PACK_B32_F16",))

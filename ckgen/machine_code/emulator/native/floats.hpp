@@ -64,6 +64,26 @@ T middle_num(T a, T b, T c) {
     return most_num(least_num(a, b), least_num(most_num(a, b), c));
 }
 
+// v = fraction * 2^exponent with a fraction of 0.5 to 1; infinities and NaN are their own fraction.
+template <class T>
+int exponent_of(T v) {
+    int exponent = 0;
+    const f64 value = f64(v);
+    if(std::isfinite(value))
+        std::frexp(value, &exponent);
+    return exponent;
+}
+inline int exponent_of(f16 v) { return exponent_of(f32(v)); }
+template <class T>
+T fraction_of(T v) {
+    int exponent = 0;
+    return T(std::frexp(v, &exponent));
+}
+inline f16 fraction_of(f16 v) {
+    int exponent = 0;
+    return isNAN(v) || isINF(v) ? v : f16(std::frexp(f64(f32(v)), &exponent));
+}
+
 inline f32 rndne(f32 v) { return std::nearbyint(v); }
 inline f64 rndne(f64 v) { return std::nearbyint(v); }
 inline f16 rndne(f16 v) { return f16(std::nearbyint(f64(f32(v)))); }
