@@ -37,7 +37,8 @@ _KERNEL = """
 .amdhsa_kernel {name}
 \t.amdhsa_user_sgpr_kernarg_segment_ptr 1
 \t.amdhsa_next_free_vgpr 256
-\t.amdhsa_next_free_sgpr 32
+\t.amdhsa_next_free_sgpr 40
+\t.amdhsa_group_segment_fixed_size {lds}
 \t.amdhsa_float_denorm_mode_32 3
 \t{extra}
 .end_amdhsa_kernel
