@@ -2,7 +2,8 @@
 
 Usage: python scripts/emulator_trust.py [--kernels N] [--first SEED] [--arch GFX]... [--each N] [--write]
 
---write keeps the result in tests/data/emulator_trust.json, from which scripts/emulator_table.py makes its page.
+--write keeps the result in tests/data/emulator_trust.json, source by source, unless kernels differ. From it
+scripts/emulator_table.py makes its page. A kernel that the emulator refuses to run is counted as refused.
 """
 
 from __future__ import annotations
@@ -43,21 +44,23 @@ def main() -> int:
             seeds = range(first, min(last, first + options.each))
             for arch, result in compare(emulator, seeds, archs, Path(folder)):
                 results[arch].add(result)
-                for line in result.said:
+                for line in (*result.said, *result.refused):
                     print(line, flush=True)
+        if options.write and not any(result.said for result in results.values()):
+            _write(options.first, seeds[-1] + 1 - options.first, results)
     failed = sum(len(result.said) for result in results.values())
-    print(f"{options.kernels} kernels on {len(archs)} architectures, {failed} different")
-    if options.write and not failed:
-        _write(options, results)
+    refused = sum(len(result.refused) for result in results.values())
+    print(f"{options.kernels} kernels on {len(archs)} architectures, {failed} different, {refused} refused")
     return 1 if failed else 0
 
 
-def _write(options: argparse.Namespace, results: dict[str, Result]) -> None:
+def _write(first: int, kernels: int, results: dict[str, Result]) -> None:
     today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
     record = {
         "date": today,
-        "first_seed": options.first,
-        "kernels": options.kernels,
+        "first_seed": first,
+        "kernels": kernels,
+        "refused": {arch: len(result.refused) for arch, result in results.items()},
         "compilers": {arch: _version(arch) for arch in results},
         "instructions": {
             arch: {name: [result.kernels[name], result.values[name]] for name in sorted(result.kernels)}

@@ -42,6 +42,16 @@ TEXTS = {
         else D0.f32 = sign_out != 0 ? -abs(S0.f32) : abs(S0.f32)
         endif""",
 }
+# Sums and differences of unsigned numbers with the modifier clamp.
+SATURATED: dict[str, str] = {}
+for _bits in (16, 32):
+    _sum = f"64'U(S0.u{_bits}) + 64'U(S1.u{_bits})"
+    _most = f"{(1 << _bits) - 1}ULL"
+    SATURATED |= dict.fromkeys(
+        (f"V_ADD_U{_bits}", f"V_ADD_NC_U{_bits}"), f"D0.u{_bits} = {_bits}'U({_sum} > {_most} ? {_most} : {_sum})"
+    )
+    _less = f"S0.u{_bits} > S1.u{_bits} ? S0.u{_bits} - S1.u{_bits} : {_bits}'U(0)"
+    SATURATED |= dict.fromkeys((f"V_SUB_U{_bits}", f"V_SUB_NC_U{_bits}"), f"D0.u{_bits} = {_less}")
 # C++ bodies of instructions that read or write other lanes. They take all lanes, active or not.
 _FIRST = "const u64 exec = w.exec();\nconst int lane = exec == 0 ? 0 : __builtin_ctzll(exec);\n"
 _LANE = "const int lane = int(scalar32(w, i, 1)) & (w.size - 1);\n"

@@ -32,6 +32,8 @@ def text_of(raw: Raw, arch: str) -> str:
     """The pseudocode of an instruction."""
     if arch == "gfx90a" and raw.name in overrides.GFX90A_TEXTS:
         return overrides.GFX90A_TEXTS[raw.name]
+    if raw.get("clmp") and raw.name in overrides.SATURATED:
+        return overrides.SATURATED[raw.name]
     if raw.name in overrides.TEXTS:
         return overrides.TEXTS[raw.name]
     if raw.name in (known := float_texts(arch)):
@@ -166,7 +168,7 @@ def _modified_result(raw: Raw, bits: int) -> list[str]:
     lines: list[str] = []
     kind = raw.fields.operands["vdst"][0].name.removeprefix("FMT_NUM_") if "vdst" in raw.fields.operands else ""
     omod, clamp = raw.get("omod"), raw.get("clmp")
-    if (omod or clamp) and "BITOP3" not in raw.name:
+    if (omod or clamp) and "BITOP3" not in raw.name and raw.name not in overrides.SATURATED:
         if kind not in ("F32", "F16", "F64"):
             raise Unsupported(f"{raw.text}: clamp or omod of a result of type {kind}")
         kind = kind.lower()

@@ -41,16 +41,18 @@ Words = NDArray[np.uint32]
 
 @dataclass
 class Result:
-    """What a comparison found: the differences, and for each instruction the kernels and the values that it took part
-    in (threads of the kernels that contain it)."""
+    """What a comparison found: the differences, the kernels that the emulator refused to run, and for each instruction
+    the kernels and the values that it took part in (threads of the kernels that contain it)."""
 
     said: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     kernels: Counter[str] = field(default_factory=Counter)
     values: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Result) -> None:
         """Take another result in."""
         self.said += other.said
+        self.refused += other.refused
         self.kernels += other.kernels
         self.values += other.values
 
@@ -105,7 +107,10 @@ def compare(emulator: Emulator, seeds: Iterable[int], archs: Iterable[str], fold
         for kernel in kernels:
             try:
                 said, names = _difference(emulator, native, kernel, code)
-            except (Unsupported, Fault) as error:
+            except Unsupported as error:
+                result.refused.append(f"seed {kernel.seed}, {arch}: {error}")
+                continue
+            except Fault as error:
                 said, names = str(error), set()
             if said:
                 result.said.append(f"seed {kernel.seed}, {arch}: {said}")

@@ -109,6 +109,10 @@ def _integers() -> Iterator[Semantics]:
     yield from named("V_ADD_U32|V_ADD_NC_U32", two, lambda x: [x[0] + x[1]])
     yield from named("V_SUB_U32|V_SUB_NC_U32", two, lambda x: [x[0] - x[1]])
     yield from named("V_SUBREV_U32|V_SUBREV_NC_U32", two, lambda x: [x[1] - x[0]])
+    most = np.uint64(0xFFFFFFFF)
+    clamped = "v20, v10, v11 clamp"
+    yield from named("V_ADD_U32|V_ADD_NC_U32", clamped, lambda x: [np.minimum(x[0].astype(np.uint64) + x[1], most)])
+    yield from named("V_SUB_U32|V_SUB_NC_U32", clamped, lambda x: [np.where(x[0] > x[1], x[0] - x[1], U(0))])
     yield from named("V_AND_B32", two, lambda x: [x[0] & x[1]])
     yield from named("V_OR_B32", two, lambda x: [x[0] | x[1]])
     yield from named("V_XOR_B32", two, lambda x: [x[0] ^ x[1]])
