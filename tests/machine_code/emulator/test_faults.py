@@ -155,6 +155,16 @@ WAITS = {
     **dict.fromkeys(("gfx90a", "gfx942", "gfx950", "gfx1100"), _COMMON),
     "gfx1201": {"S_WAIT_KMCNT", "S_WAIT_LOADCNT", "S_WAIT_DSCNT", "S_BARRIER_SIGNAL", "S_BARRIER_WAIT"},
 }
+_BARRIER_FAULTS = ("no barrier", "a barrier of one wave only", "a second barrier of one wave")
+_LDS_FAULTS = ("no wait for LDS", "no wait for LDS before the barrier")
+_LOAD_FAULTS = ("no wait for memory", "a wait for one load too few")
+FAULTS_OF = {
+    "S_WAITCNT": ("no wait for arguments", *_LOAD_FAULTS, *_LDS_FAULTS),
+    "S_WAIT_KMCNT": ("no wait for arguments",),
+    "S_WAIT_LOADCNT": _LOAD_FAULTS,
+    "S_WAIT_DSCNT": _LDS_FAULTS,
+    **dict.fromkeys(("S_BARRIER", "S_BARRIER_SIGNAL", "S_BARRIER_WAIT"), _BARRIER_FAULTS),
+}
 # Limits, plus 1, of loads, stores, LDS and scalar loads.
 LIMITS = {
     "gfx1100": {"s_waitcnt_vscnt null, 3": ("S_WAITCNT_VSCNT", [0, 4, 0, 0])},
