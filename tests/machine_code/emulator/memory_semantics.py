@@ -215,8 +215,42 @@ def _transposed() -> Semantics:
     return _memory(text, meaning, ("gfx950",), 2)
 
 
+def _scratch() -> Iterator[Semantics]:
+    """Per-lane memory, from gfx942 on: what a lane stored it loads again, at an offset and at a lane's own address."""
+    for archs in (("gfx942", "gfx950"), RDNA):
+        for old, new, count in _WORDS:
+            data, pair = (f"v[10:{9 + count}]", f"v[20:{19 + count}]") if count > 1 else ("v10", "v20")
+            width = _of(CDNA if archs != RDNA else RDNA, old, new)
+            for marks in ("@|", "|@"):
+                store_mark, load_mark = marks.split("|")
+                for place, start in (("off, ", ""), ("v2, ", "v_and_b32 v2, 3, v0\n\tv_lshlrev_b32 v2, 4, v2\n\t")):
+                    text = f"{start}{store_mark}scratch_store_{width} {place}{data}, off offset:16\n\t$wait\n\t"
+                    text += f"{load_mark}scratch_load_{width} {pair}, {place}off offset:16"
+                    yield _memory(text, _rows(0, count), archs, count)
+        word, half = ("dword", "ushort") if archs != RDNA else ("b32", "u16")
+        text = f"scratch_store_{word} off, v10, off offset:8\n\t$wait\n\t@scratch_load_{half} v20, off, off offset:10"
+        yield _memory(text, lambda x: [x[0] >> U(16)], archs)
+
+
+def _buffer_stores() -> Iterator[Semantics]:
+    for archs in (CDNA, RDNA):
+        start = _BUFFER.format(size=2048, word=_FORMAT[archs]).replace("s4", "s6").replace("s5", "s7")
+        word = _of(archs, "dword", "b32")
+        start += f"v_lshlrev_b32 v2, 6, v0\n\tglobal_store_{word} v2, v11, s[6:7] offset:32\n\t"
+        load = f"\n\t$wait\n\tglobal_load_{word} v20, v2, s[6:7] offset:32"
+        for name, offset, mask in ((word, 32, 0xFFFFFFFF), (_of(archs, "short", "b16"), 34, 0xFFFF)):
+            text = f"{start}@buffer_store_{name} v10, v2, s[8:11], s12 offen offset:{offset}{load}"
+
+            def meaning(x: Words, mask: int = mask) -> list[Values]:
+                """Stores past byte 2048 are dropped."""
+                inside = 64 * np.arange(x.shape[1]) + 36 <= 2048
+                return [np.where(inside, x[0] if mask == 0xFFFFFFFF else _stored(mask)(x)[0], x[1])]
+
+            yield _memory(text, meaning, archs)
+
+
 def cases() -> Iterator[Semantics]:
     """All of them."""
     assert (*CDNA, *RDNA) == ALL
-    for family in (_global, _buffers, _scalar_loads, _lds):
+    for family in (_global, _buffers, _buffer_stores, _scalar_loads, _lds, _scratch):
         yield from family()

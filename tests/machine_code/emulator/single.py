@@ -116,6 +116,8 @@ class Bench:
 
 def _assembled(arch: str, cases: Sequence[Case], folder: Path) -> Path:
     extra = ".amdhsa_accum_offset 256" if LANES[arch] == 64 else ".amdhsa_wavefront_size32 1"
+    if arch != "gfx90a":  # which has scratch at an address that registers hold
+        extra += "\n\t.amdhsa_private_segment_fixed_size 128"
     text = "".join(
         _KERNEL.format(
             arch=arch, name=f"case{at}", body=_body(arch, case).replace("$n", str(at)), extra=extra, lds=LDS
