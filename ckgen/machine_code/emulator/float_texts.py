@@ -56,7 +56,9 @@ def _bytes(arch: str) -> Iterator[tuple[str, str]]:
     low = "(OPSEL[0].i32 * 16 + OPSEL[1].i32 * 8)" if arch.startswith("gfx12") else "0"
     for number, kind in enumerate(("FP8", "BF8"), 2 if arch in _FNUZ else 0):
         yield f"V_CVT_F32_{kind}", f"D0.f32 = byte_to_f32(S0[{low} + 7 : {low}], {number}U)"
-        pair = f"D0[31 : 0].f32 = byte_to_f32(S0[7 : 0], {number}U);\nD0[63 : 32].f32 = byte_to_f32(S0[15 : 8], {number}U)"
+        pair = (
+            f"D0[31 : 0].f32 = byte_to_f32(S0[7 : 0], {number}U);\nD0[63 : 32].f32 = byte_to_f32(S0[15 : 8], {number}U)"
+        )
         yield f"V_CVT_PK_F32_{kind}", pair
         parts = (f"D0[{k + 7} : {k}] = f32_to_byte(S{k // 8}.f32, {number}U)" for k in (0, 8))
         yield f"V_CVT_PK_{kind}_F32", ";\n".join(parts)

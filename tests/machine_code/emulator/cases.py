@@ -5,4 +5,9 @@ from __future__ import annotations
 from tests.machine_code.emulator import memory_semantics, scalar_semantics, semantics, vector_semantics
 from tests.machine_code.emulator.semantics import Semantics
 
-CASES: list[Semantics] = [*semantics.CASES, *vector_semantics.cases(), *scalar_semantics.cases(), *memory_semantics.cases()]
+CASES: list[Semantics] = [
+    *semantics.CASES,
+    *vector_semantics.cases(),
+    *scalar_semantics.cases(),
+    *memory_semantics.cases(),
+]

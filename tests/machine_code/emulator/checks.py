@@ -1,4 +1,4 @@
-"""How each instruction is checked, with the number of values: what docs/emulator_instructions.md shows."""
+"""The checks of each instruction, with the number of values: what docs/emulator_instructions.md shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USED, TRUST = DATA / "emulator_used.json", DATA / "emulator_trust.json"
 TITLE = """# How the emulator's instructions are checked
 
 Made by `python scripts/emulator_table.py`: every instruction in the machine code of sets `ci` and `quick`, by
-architecture. A letter is a source that does not depend on the emulator, the number behind it counts the values that
+architecture. A letter is a source that does not depend on the emulator, the number after it counts the values that
 were compared. An empty cell: the code has no such instruction. A test fails if an instruction has no check
 (`tests/machine_code/emulator/test_table.py`).
 
@@ -103,7 +103,9 @@ def page() -> str:
     trust = json.loads(TRUST.read_text(encoding="utf-8"))
     compilers = ", ".join(f"{arch} clang {version}" for arch, version in trust["compilers"].items())
     refused = sum(trust["refused"].values())
-    title = TITLE.format(**{key: trust[key] for key in ("kernels", "first_seed", "date")}, refused=refused, compilers=compilers)
+    title = TITLE.format(
+        **{key: trust[key] for key in ("kernels", "first_seed", "date")}, refused=refused, compilers=compilers
+    )
     rows: dict[str, dict[str, str]] = defaultdict(dict)
     for arch, names in used_names().items():
         for name in names:
@@ -111,5 +113,7 @@ def page() -> str:
             shown = [source if source == "-" else f"{source} {count}" for source, count in sorted(sources.items())]
             rows[name.lower()][arch] = ", ".join(shown) or "none"
     lines = [f"| instruction | {' | '.join(FAMILIES)} |", f"| --- |{' --- |' * len(FAMILIES)}"]
-    lines += [f"| {name} | {' | '.join(row.get(arch, '') for arch in FAMILIES)} |" for name, row in sorted(rows.items())]
+    lines += [
+        f"| {name} | {' | '.join(row.get(arch, '') for arch in FAMILIES)} |" for name, row in sorted(rows.items())
+    ]
     return title + "\n".join(lines) + "\n"

@@ -35,13 +35,19 @@ from tests.machine_code.emulator.single import LANES
 
 _SPECIAL = (0, 1, 2, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFF, 0x8000, 0x3F800000, 0x7F7FFFFF, 255, 256)
 # Every operation of 16-bit floats is rounded, on both sides.
-_ROUNDED = ("-ffp-contract=off", "-Xclang", "-ffloat16-excess-precision=none", "-Xclang", "-fbfloat16-excess-precision=none")
+_ROUNDED = (
+    "-ffp-contract=off",
+    "-Xclang",
+    "-ffloat16-excess-precision=none",
+    "-Xclang",
+    "-fbfloat16-excess-precision=none",
+)
 Words = NDArray[np.uint32]
 
 
 @dataclass
 class Result:
-    """What a comparison found: the differences, the kernels that the emulator refused to run, and for each instruction
+    """The result of a comparison: the differences, the kernels that the emulator refused to run, and for each instruction
     the kernels and the values that it took part in (threads of the kernels that contain it)."""
 
     said: list[str] = field(default_factory=list)
@@ -97,7 +103,9 @@ def compiled(kernels: Sequence[RandomKernel], folder: Path, arch: str) -> CodeOb
     return CodeObject.read(target)
 
 
-def compare(emulator: Emulator, seeds: Iterable[int], archs: Iterable[str], folder: Path) -> Iterator[tuple[str, Result]]:
+def compare(
+    emulator: Emulator, seeds: Iterable[int], archs: Iterable[str], folder: Path
+) -> Iterator[tuple[str, Result]]:
     """Compile the kernels of some seeds as one source and compare them, architecture by architecture."""
     kernels = [make(seed) for seed in seeds]
     native = Native(kernels, folder)

@@ -32,8 +32,7 @@ def _part(at: int, kind: str) -> Callable[[Words], list[Values]]:
     return meaning
 
 
-def _memory(text: str, meaning: Callable[[Words], list[Values]], archs: tuple[str, ...], results: int = 1
-            ) -> Semantics:
+def _memory(text: str, meaning: Callable[[Words], list[Values]], archs: tuple[str, ...], results: int = 1) -> Semantics:
     name = next(line for line in text.split("\n\t") if "@" in line).replace("@", "").partition(" ")[0].upper()
     return Semantics(f"{name} {text}", text.replace("@", ""), meaning, archs, results, own=(name,))
 
@@ -50,7 +49,8 @@ _TARGET = {
     "v_add_co_ci_u32_e64 v3, null, s7, 0, vcc_lo\n\t",
 }
 # A descriptor of the inputs in s[8:11] with s10 bytes.
-_BUFFER = "s_mov_b32 s8, s4\n\ts_and_b32 s9, s5, 0xffff\n\ts_movk_i32 s10, {size}\n\ts_mov_b32 s11, {word}\n\ts_mov_b32 s12, 0\n\t"
+_BUFFER = "s_mov_b32 s8, s4\n\ts_and_b32 s9, s5, 0xffff\n\ts_movk_i32 s10, {size}\n\ts_mov_b32 s11, {word}\n\t"
+_BUFFER += "s_mov_b32 s12, 0\n\t"
 _FORMAT = {CDNA: "0x27000", RDNA: "0x31004000"}
 
 
@@ -65,11 +65,15 @@ def _global() -> Iterator[Semantics]:
             width = _of(archs, old, new)
             yield _memory(f"@global_load_{width} {pair}, v1, s[4:5] offset:4", _rows(1, count), archs, count)
             yield _memory(f"{_ADDRESS[archs]}@flat_load_{width} {pair}, v[2:3] offset:8", _rows(2, count), archs, count)
-            yield _memory(f"{_ADDRESS[archs]}@global_load_{width} {pair}, v[2:3], off offset:12", _rows(3, count), archs, count)
+            yield _memory(
+                f"{_ADDRESS[archs]}@global_load_{width} {pair}, v[2:3], off offset:12", _rows(3, count), archs, count
+            )
             data = f"v[10:{9 + count}]" if count > 1 else "v10"
             back = f"\n\t$wait\n\tglobal_load_{width} {pair}, v[2:3], off offset:36"
             for form, end in (("global", ", off offset:36"), ("flat", " offset:36")):
-                yield _memory(f"{_TARGET[archs]}@{form}_store_{width} v[2:3], {data}{end}{back}", _rows(0, count), archs, count)
+                yield _memory(
+                    f"{_TARGET[archs]}@{form}_store_{width} v[2:3], {data}{end}{back}", _rows(0, count), archs, count
+                )
         for old, new in _SMALL:
             for at in (0, 2, 5 if "8" in new else 6):
                 text = f"@global_load_{_of(archs, old, new)} v20, v1, s[4:5] offset:{at}"
@@ -95,7 +99,10 @@ def _buffers() -> Iterator[Semantics]:
         start = _BUFFER.format(size=1000, word=_FORMAT[archs])
         for old, new, count in _WORDS:
             pair = f"v[20:{19 + count}]" if count > 1 else "v20"
-            text = start + f"s_mov_b32 s12, 8\n\t@buffer_load_{_of(archs, old, new)} {pair}, v1, s[8:11], s12 offen offset:4"
+            text = (
+                start
+                + f"s_mov_b32 s12, 8\n\t@buffer_load_{_of(archs, old, new)} {pair}, v1, s[8:11], s12 offen offset:4"
+            )
 
             def meaning(x: Words, count: int = count) -> list[Values]:
                 """Words past byte 1000 are 0."""
@@ -162,11 +169,13 @@ def _lds() -> Iterator[Semantics]:
         for width, count in (("b32", 1), ("b64", 2)):
             a, b, e, f = (f"v[{k}:{k + 1}]" if count == 2 else f"v{k}" for k in (10, 12, 20, 22))
             whole = f"v[20:{19 + 2 * count}]"
-            read2, write2 = _of(archs, f"ds_read2_{width}", f"ds_load_2addr_{width}"), _of(
-                archs, f"ds_write2_{width}", f"ds_store_2addr_{width}"
+            read2, write2 = (
+                _of(archs, f"ds_read2_{width}", f"ds_load_2addr_{width}"),
+                _of(archs, f"ds_write2_{width}", f"ds_store_2addr_{width}"),
             )
-            far_read, far_write = _of(archs, f"ds_read2st64_{width}", f"ds_load_2addr_stride64_{width}"), _of(
-                archs, f"ds_write2st64_{width}", f"ds_store_2addr_stride64_{width}"
+            far_read, far_write = (
+                _of(archs, f"ds_read2st64_{width}", f"ds_load_2addr_stride64_{width}"),
+                _of(archs, f"ds_write2st64_{width}", f"ds_store_2addr_stride64_{width}"),
             )
             sources = [0, 2] if count == 1 else [0, 1, 2, 3]
             both = ["v2", "v3"]
@@ -176,7 +185,10 @@ def _lds() -> Iterator[Semantics]:
                 yield _memory(plain.replace(marked, f"@{marked}", 1), _swapped(sources), archs, 2 * count)
             scale = 4 * count  # 16 n / (64 * size): lanes stay apart if they are `size` bytes apart
             step = f"v_lshlrev_b32 v2, {2 if count == 1 else 3}, v0\n\tv_xor_b32 v3, {scale}, v2\n\t"
-            text = step + f"{far_write} v2, {a}, {b} offset0:1 offset1:3\n\t$wait\n\t{far_read} {whole}, v3 offset0:1 offset1:3"
+            text = (
+                step
+                + f"{far_write} v2, {a}, {b} offset0:1 offset1:3\n\t$wait\n\t{far_read} {whole}, v3 offset0:1 offset1:3"
+            )
             for marked in (far_write, far_read):
                 yield _memory(text.replace(marked, f"@{marked}", 1), _swapped(sources), archs, 2 * count)
             one = step + f"@{far_write} v2, {a}, {b} offset0:1 offset1:3\n\t$wait\n\t"
@@ -193,7 +205,9 @@ def _swapped(sources: range | list[int]) -> Callable[[Words], list[Values]]:
 
 def _lds_part(kind: str, mask: int) -> Callable[[Words], list[Values]]:
     def meaning(x: Words) -> list[Values]:
-        part = np.ascontiguousarray((x[0] & U(mask)).astype(f"u{int(kind[1:]) // 8}")).view(f"{kind[0]}{int(kind[1:]) // 8}")
+        part = np.ascontiguousarray((x[0] & U(mask)).astype(f"u{int(kind[1:]) // 8}")).view(
+            f"{kind[0]}{int(kind[1:]) // 8}"
+        )
         word = _stored(mask)(x)[0]
         other = np.arange(x.shape[1]) ^ 1
         return [part.astype(np.int64).astype(U)[other], word[other]]
@@ -202,7 +216,7 @@ def _lds_part(kind: str, mask: int) -> Callable[[Words], list[Values]]:
 
 
 def _transposed() -> Semantics:
-    """Of 16 lanes, lane i gives the address of the 4 halves 4 (i % 4) on of row i / 4, and gets column i of the rows."""
+    """Lane i of 16 gives the address of 4 halves of row i / 4, from 4 (i % 4) on, and gets column i of the rows."""
 
     def meaning(x: Words) -> list[Values]:
         halves = np.ascontiguousarray(np.stack([x[0], x[1]], -1)).view(np.uint16)  # [lane][4]

@@ -44,7 +44,8 @@ INLINE u32 votes(bool value) {
 }
 struct Args { const u32* in; u32* out; u32 count; };
 """
-DEVICE_KERNEL = """extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 64))) void k%d(Args args) {
+DEVICE_KERNEL = """extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 64)))
+void k%d(Args args) {
     const u32 place = __builtin_amdgcn_workitem_id_x(), uniform = __builtin_amdgcn_workgroup_id_x();
     const u32 thread = uniform * GROUP + place;
     if(thread >= args.count) return;
@@ -74,7 +75,7 @@ HOST_KERNEL = """extern "C" void k%d(const u32* inputs, u32* outputs, u32 count,
     }
 }
 """
-# How a value goes to other threads: the device's statements and the native ones, for a value, an index and a result.
+# The way in which a value goes to other threads: the device's statements and the native ones, for a value, an index and a result.
 _THROUGH_LDS = (
     "__attribute__((shared)) static u32 lds[GROUP + {pad}]; lds[place + {pad}] = {value};\n"
     '    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); __builtin_amdgcn_s_barrier();'
@@ -227,7 +228,9 @@ class _Body:
             f"({unsigned}){a} / (({unsigned}){b} | 1)" if kind[0] == "u" else f"{a} / 7",
             f"((u64)(u32){a} * (u32){b}) >> 32",
             f"((i64)(i32){a} * (i32){b}) >> 32",
-            f"(i64)(i32){a} * (i32){b} + (i64){c}" if kind == "i64" and "_" in c else f"(u64)(u32){a} * (u32){b} + (u32){c}",
+            f"(i64)(i32){a} * (i32){b} + (i64){c}"
+            if kind == "i64" and "_" in c
+            else f"(u64)(u32){a} * (u32){b} + (u32){c}",
             f"((u32){a} & 0xffffffu) * ((u32){b} & 0xffffffu) + (u32){c}",
             f"(u32)((i32)((u32){a} << 8) >> 8) * (u32)((i32)((u32){b} << 8) >> 8)",
             f"((u32){a} >> 24) | ((u32){b} << 8)",
@@ -311,7 +314,7 @@ class _Body:
             f"for(u32 n = 0; n < 9u; ++n) {{ if(({name} >> n & 3u) == 2u) break; {name} += {a} >> n; }}",
             f"switch({b} & 3u) {{ case 0: {name} += {a}; break; case 1: {name} -= 7u; case 2: {name} ^= {a}; }}",
             f"if(uniform & 1u) {{ {name} += {b} * 5u; }} else if({f} < {g}) {{ {name} -= {a}; }}",
-            f"while(({name} & 15u) > (uniform & 3u)) {{ {name} = {name} - 1u - ({a} & 1u) * 4u; if({name} > {b}) break; }}",
+            f"while(({name} & 15u) > (uniform & 3u)) {{ {name} -= 1u + ({a} & 1u) * 4u; if({name} > {b}) break; }}",
         ]
         self._lines += self._chance.sample(forms, 3)
 

@@ -41,8 +41,9 @@ def not_zero64(of: Callable[[Words], Values]) -> Meaning:
     return meaning
 
 
-def scalar(names: str, operands: str, meaning: Meaning, results: int = 2, archs: tuple[str, ...] = ALL, **more: object
-           ) -> Iterator[Semantics]:
+def scalar(
+    names: str, operands: str, meaning: Meaning, results: int = 2, archs: tuple[str, ...] = ALL, **more: object
+) -> Iterator[Semantics]:
     """One instruction: "all", "CDNA|RDNA" or "CDNA|gfx11|gfx12"; - where there is none."""
     given = names.split("|")
     each = [given[0]] * 3 + ([given[-1]] * 2 if len(given) < 3 else given[1:])
@@ -82,15 +83,17 @@ def _sums() -> Iterator[Semantics]:
         "s_mov_b32 s20, s10\n\ts_bitcmp1_b32 s17, 31\n\t$i s20, 0xfb2e",
         lambda x: [(add(x) & 0xFFFFFFFF).astype(U), (add(x) != add(x).astype(I)).astype(U)],
     )
-    yield from scalar("-|-|S_ADD_NC_U64", "s[20:21], s[10:11], s[12:13]", _wide_same(lambda x: wide(x, 0) + wide(x, 2)), 3)
-    yield from scalar("-|-|S_SUB_NC_U64", "s[20:21], s[10:11], s[12:13]", _wide_same(lambda x: wide(x, 0) - wide(x, 2)), 3)
+    yield from scalar(
+        "-|-|S_ADD_NC_U64", "s[20:21], s[10:11], s[12:13]", _wide_same(lambda x: wide(x, 0) + wide(x, 2)), 3
+    )
+    yield from scalar(
+        "-|-|S_SUB_NC_U64", "s[20:21], s[10:11], s[12:13]", _wide_same(lambda x: wide(x, 0) - wide(x, 2)), 3
+    )
     yield from scalar("-|-|S_MUL_U64", "s[20:21], s[10:11], s[12:13]", _wide_same(lambda x: wide(x, 0) * wide(x, 2)), 3)
     yield from scalar("S_MUL_I32", two, same_scc(lambda x: x[0] * x[1]))
     yield from scalar("S_MUL_HI_U32", two, same_scc(lambda x: words64(x[0].astype(np.uint64) * x[1])[1]))
     yield from scalar("S_MUL_HI_I32", two, same_scc(lambda x: words64(signed(x[0]).astype(np.int64) * signed(x[1]))[1]))
-    yield from scalar(
-        "S_MULK_I32", "s_mov_b32 s20, s10\n\t$i s20, 0xfb2e", same_scc(lambda x: x[0] * U(0xFFFFFB2E))
-    )
+    yield from scalar("S_MULK_I32", "s_mov_b32 s20, s10\n\t$i s20, 0xfb2e", same_scc(lambda x: x[0] * U(0xFFFFFB2E)))
 
 
 def _wide_same(of: Callable[[Words], Values]) -> Meaning:
@@ -265,9 +268,7 @@ def _moves() -> Iterator[Semantics]:
         "S_CBRANCH_VCCNZ": ("$i .Lskip$n", lambda x: x[6] >> U(16) & U(1) == 1),
     }
     for name, (text, when) in taken.items():
-        yield from scalar(
-            name, jump % text, lambda x, when=when: [np.where(when(x), U(1), U(2)), scc(x)]
-        )
+        yield from scalar(name, jump % text, lambda x, when=when: [np.where(when(x), U(1), U(2)), scc(x)])
     for name, when_zero in (("S_CBRANCH_EXECZ", True), ("S_CBRANCH_EXECNZ", False)):
         for wave in (64, 32):
             yield from _exec_branch(name, when_zero, wave)

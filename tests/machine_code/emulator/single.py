@@ -1,6 +1,6 @@
 """Run single instructions, written in assembly, on random registers, and get their results.
 
-A scalar instruction runs once per lane, in a loop that moves the lane's inputs to s10 to s17 and its results from s20 on.
+A scalar instruction runs once per lane, in a loop that moves the lane's inputs to s10 to s17, results from s20 on.
 """
 
 from __future__ import annotations
@@ -119,9 +119,7 @@ def _assembled(arch: str, cases: Sequence[Case], folder: Path) -> Path:
     if arch != "gfx90a":  # which has scratch at an address that registers hold
         extra += "\n\t.amdhsa_private_segment_fixed_size 128"
     text = "".join(
-        _KERNEL.format(
-            arch=arch, name=f"case{at}", body=_body(arch, case).replace("$n", str(at)), extra=extra, lds=LDS
-        )
+        _KERNEL.format(arch=arch, name=f"case{at}", body=_body(arch, case).replace("$n", str(at)), extra=extra, lds=LDS)
         for at, case in enumerate(cases)
     )
     source, target = folder / f"{arch}.s", folder / f"{arch}.co"

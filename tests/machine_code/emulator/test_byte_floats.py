@@ -30,7 +30,9 @@ def floats(arch: str, seed: int) -> Words:
     near = near + chance.choice(np.array([0, 1, -1, 0x80000, -0x80000, 0x80001, 0x7FFFF, 0x100000, 0xFFFFF]), shape)
     wide = np.exp2(chance.uniform(-26, 18, shape)) * chance.choice([-1, 1], shape)
     words = np.where(chance.random(shape) < 0.5, near.astype(np.uint32), wide.astype(np.float32).view(np.uint32))
-    special = np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 1, 0x80000001, 0x7F7FFFFF], np.uint32)
+    special = np.array(
+        [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 1, 0x80000001, 0x7F7FFFFF], np.uint32
+    )
     return np.where(chance.random(shape) < 0.1, chance.choice(special, shape), words).astype(np.uint32)
 
 

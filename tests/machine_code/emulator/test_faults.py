@@ -20,7 +20,11 @@ from tests.machine_code.emulator.names import names_of
 from tests.machine_code.emulator.single import _KERNEL, LANES
 from tests.machine_code.emulator.test_instructions import EMULATOR
 
-_GFX9 = {"WAIT_ARGUMENTS": "s_waitcnt lgkmcnt(0)", "WAIT_LOADS": "s_waitcnt vmcnt(0)", "WAIT_LDS": "s_waitcnt lgkmcnt(0)"}
+_GFX9 = {
+    "WAIT_ARGUMENTS": "s_waitcnt lgkmcnt(0)",
+    "WAIT_LOADS": "s_waitcnt vmcnt(0)",
+    "WAIT_LDS": "s_waitcnt lgkmcnt(0)",
+}
 _GFX12 = {"WAIT_ARGUMENTS": "s_wait_kmcnt 0", "WAIT_LOADS": "s_wait_loadcnt 0", "WAIT_LDS": "s_wait_dscnt 0"}
 _BODY = """
 \tS_LOAD s[4:7], s[0:1], 0x0
@@ -62,7 +66,7 @@ def body(arch: str) -> str:
 
 
 def run(arch: str, text: str, folder: Path, seed: int = 1) -> tuple[bool, set[str]]:
-    """Whether a kernel's results are right, and the names of its instructions."""
+    """True if a kernel's results are right, and the names of its instructions."""
     extra = ".amdhsa_accum_offset 256" if LANES[arch] == 64 else ".amdhsa_wavefront_size32 1"
     source, target = folder / "fault.s", folder / "fault.co"
     lds = 8 * LANES[arch]
@@ -88,44 +92,58 @@ _NOT_ALL = "is a barrier that not all waves reach"
 _RACE = r"(races: it \w+ LDS that another wave \w+)|(uses register v4, which has no value.*ds_(read|load))"
 _NO_WAIT = r"misses a wait: it reads register {} before its load has arrived; the other side, wave \d: {}"
 FAULTS: dict[str, tuple[str, str, str]] = {
-    "no wait for arguments": (
-        r"(0x0\n\t)s_wait\w+ [^\n]+", r"\1s_nop 0", _NO_WAIT.format(r"s\d", "s_load")
-    ),
+    "no wait for arguments": (r"(0x0\n\t)s_wait\w+ [^\n]+", r"\1s_nop 0", _NO_WAIT.format(r"s\d", "s_load")),
     "no wait for memory": (
-        r"(offen\n\t)s_wait(cnt vmcnt\(0\)|_loadcnt 0)", r"\1s_nop 0", _NO_WAIT.format("v2", "buffer_load")
+        r"(offen\n\t)s_wait(cnt vmcnt\(0\)|_loadcnt 0)",
+        r"\1s_nop 0",
+        _NO_WAIT.format("v2", "buffer_load"),
     ),
     "a wait for one load too few": (
-        r"(offen\n\ts_wait)(cnt vmcnt\(|_loadcnt )0", r"\1\g<2>1", _NO_WAIT.format("v5", "buffer_load")
+        r"(offen\n\ts_wait)(cnt vmcnt\(|_loadcnt )0",
+        r"\1\g<2>1",
+        _NO_WAIT.format("v5", "buffer_load"),
     ),
     "no wait for LDS": (r"(v4, v3\n\t)s_wait[^\n]+", r"\1s_nop 0", _NO_WAIT.format("v4", "ds_(read|load)")),
     "no wait for LDS before the barrier": (r"(v1, v2\n\t)s_wait[^\n]+", r"\1s_nop 0", _RACE),
     "no barrier": (_BARRIER, "s_nop 0\n", _RACE),
     "a barrier of one wave only": (_BARRIER, _SKIP, rf"({_NOT_ALL})|({_RACE})"),
-    "a second barrier of one wave": (r"(ds_\w+ v1, v2)(.*?)" + _BARRIER, _SKIP.replace(r"\1", r"\3") + r"\t\1\2\3\n", _RACE),
+    "a second barrier of one wave": (
+        r"(ds_\w+ v1, v2)(.*?)" + _BARRIER,
+        _SKIP.replace(r"\1", r"\3") + r"\t\1\2\3\n",
+        _RACE,
+    ),
     "a descriptor that is one element too long": (
         r"(v_lshlrev_b32 v1, 2, v0)(.*)(s_mov_b32 s10, )(\d+)(.*)(offen)",
         r"\1\2s_movk_i32 s10, 0x7ff\5offen offset:4",
         r"buffer_load.* reads bytes \d+\.\.\d+ of in, which has \d+",
     ),
     "an LDS offset past the end": (
-        r"(ds_\w+ v1, v2)", r"\1 offset:256", r"touches bytes \d+\.\.\d+ of \d+ bytes of LDS"
+        r"(ds_\w+ v1, v2)",
+        r"\1 offset:256",
+        r"touches bytes \d+\.\.\d+ of \d+ bytes of LDS",
     ),
     "an LDS offset of one element": (r"(ds_\w+ v4, v3)", r"\1 offset:4", r"(touches bytes \d+\.\.\d+ of \d+ bytes)"),
-    "an LDS offset at which nobody wrote": (
-        r"(ds_\w+) v1, v2", r"\1 v0, v2", r"(which has no value, as)|(races: it)"
-    ),
+    "an LDS offset at which nobody wrote": (r"(ds_\w+) v1, v2", r"\1 v0, v2", r"(which has no value, as)|(races: it)"),
     "a register without a value": (
-        r"global_store_(\w+) v1, v4", r"global_store_\1 v1, v9", r"uses register v9, which has no value, as"
+        r"global_store_(\w+) v1, v4",
+        r"global_store_\1 v1, v9",
+        r"uses register v9, which has no value, as",
     ),
     "an address without a value": (
-        r"global_store_(\w+) v1, v4", r"global_store_\1 v9, v4", r"uses register v9, which has no value, as"
+        r"global_store_(\w+) v1, v4",
+        r"global_store_\1 v9, v4",
+        r"uses register v9, which has no value, as",
     ),
     "arguments at a wrong offset": (
-        r"(s\[0:1\], )0x0", r"\g<1>0x8", r"(s_load\w+\(.* reads bytes 8\.\.\d+ of the kernel's arguments)"
+        r"(s\[0:1\], )0x0",
+        r"\g<1>0x8",
+        r"(s_load\w+\(.* reads bytes 8\.\.\d+ of the kernel's arguments)",
     ),
     "arguments exchanged": (r"s\[6:7\]\n", "s[4:5]\n", "writes to in, which is input"),
     "a scalar register without a value": (
-        r"(s_mov_b32 s10), \d+", r"\1, s25", r"uses register s10, which has no value, as|uses register s25, which"
+        r"(s_mov_b32 s10), \d+",
+        r"\1, s25",
+        r"uses register s10, which has no value, as|uses register s25, which",
     ),
 }
 

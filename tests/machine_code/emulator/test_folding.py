@@ -1,4 +1,4 @@
-"""What LLVM computes at compile time against the emulator: an expression of constants, which LLVM folds, and the same
+"""LLVM's results at compile time against the emulator's: an expression of constants, which LLVM folds, and the same
 expression of loaded values, whose instruction the emulator runs.
 
 Only what LLVM's output shows as a number counts as folded.
@@ -117,7 +117,9 @@ def constants(seed: int) -> Words:
     small = chance.integers(0, 40, (COUNT, 3), dtype=np.uint32)
     tiny = chance.integers(0, 1 << 26, (COUNT, 3), dtype=np.uint32)  # denormals of f32 among them
     halfway = floats & np.uint32(0xFFFFE000) | np.uint32(0x1000)  # between two halves
-    special = np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000, 0x7F7FFFFF, 0xFFFFFFFF, 0x7C00], np.uint32)
+    special = np.array(
+        [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000, 0x7F7FFFFF, 0xFFFFFFFF, 0x7C00], np.uint32
+    )
     kind = chance.choice(6, (COUNT, 3), p=(0.25, 0.3, 0.15, 0.1, 0.1, 0.1))
     return np.choose(kind, [words, floats, small, tiny, halfway, chance.choice(special, (COUNT, 3))]).astype(np.uint32)
 
@@ -141,14 +143,16 @@ def folded(arch: str, cases: list[Folded], folder: Path) -> list[dict[int, int]]
             text.append(f'extern "C" __attribute__((device, used)) u32 f{at}_{number}() {{ {body} }}')
     made = _compiled(arch, "\n".join(text), folder, "folded", "-S", "-emit-llvm").read_text()
     found: list[dict[int, int]] = [{} for _ in cases]
-    for at, number, body in re.findall(r"^define [^\n]*@f(\d+)_(\d+)\([^\n]*\{\n(.*?)^\}", made, re.DOTALL | re.MULTILINE):
+    for at, number, body in re.findall(
+        r"^define [^\n]*@f(\d+)_(\d+)\([^\n]*\{\n(.*?)^\}", made, re.DOTALL | re.MULTILINE
+    ):
         if match := re.fullmatch(r"(?:entry:\s*)?\s*ret i32 (-?\d+)\s*", body):
             found[int(at)][int(number)] = int(match[1]) & 0xFFFFFFFF
     return found
 
 
 def run(arch: str, cases: list[Folded], folder: Path) -> tuple[list[Words], list[set[str]]]:
-    """What the emulator computes for each case, and the names of its kernel's instructions."""
+    """The results of the emulator for each case, and the names of its kernel's instructions."""
     kernels = [
         f'extern "C" __attribute__((global)) void k{at}(const u32* in, u32* out) {{\n'
         "const u32 t = __builtin_amdgcn_workgroup_id_x() * 64u + __builtin_amdgcn_workitem_id_x();\n"
@@ -181,6 +185,8 @@ def test_instructions_compute_what_llvm_folds(arch: str, tmp_path: Path) -> None
         differs = [number for number, value in wanted[at].items() if value != found[at][number]]
         for number in differs[:1]:
             given = " ".join(f"{word:08x}" for word in constants(at)[number])
-            wrong.append(f"{case.text}: {given}: {found[at][number]:08x}, folded {wanted[at][number]:08x} ({len(differs)})")
+            wrong.append(
+                f"{case.text}: {given}: {found[at][number]:08x}, folded {wanted[at][number]:08x} ({len(differs)})"
+            )
     assert not wrong, "\n".join(wrong)
     assert missing == [] and unfolded == []

@@ -35,9 +35,11 @@ def inputs(arch: str, seed: int) -> Words:
 
 
 def same(made: Words, wanted: Words, float_bits: int, ulp: int) -> NDArray[np.bool_]:
-    """Where results are equal; NaNs of floats are one value. A float of 64 bits takes two registers."""
+    """True for each equal result; NaNs of floats are one value. A float of 64 bits takes two registers."""
     if float_bits == 64:
-        pairs = [np.ascontiguousarray(np.stack([each[0], each[1]], -1)).view(np.uint64)[:, 0] for each in (made, wanted)]
+        pairs = [
+            np.ascontiguousarray(np.stack([each[0], each[1]], -1)).view(np.uint64)[:, 0] for each in (made, wanted)
+        ]
         equal = pairs[0] == pairs[1]
         equal |= np.isnan(pairs[0].view(np.float64)) & np.isnan(pairs[1].view(np.float64))
         return np.concatenate([np.stack([equal, equal]), made[2:] == wanted[2:]])

@@ -1,4 +1,4 @@
-"""Families of vector instructions in numpy: sums with carries, logic, shifts, comparisons, minima, f16, f64, dual pairs.
+"""Families of vector instructions in numpy: sums with carries, logic, shifts, comparisons, minima, halves, doubles.
 
 Names differ between architectures: "CDNA|RDNA" or "CDNA|gfx11|gfx12", with "-" where there is none.
 """
@@ -131,7 +131,7 @@ def _integers() -> Iterator[Semantics]:
     yield from named("V_MED3_I32", "v20, v10, v11, v12", lambda x: [np.sort(signed(x[:3]), 0)[1].view(U)])
     yield from named("V_MED3_U32", "v20, v10, v11, v12", lambda x: [np.sort(x[:3], 0)[1]])
     yield from named("V_MUL_HI_I32", two, lambda x: [_product(x)[1]])
-    yield from named("V_MUL_HI_U32_U24", two, lambda x: [words64((wide24(x, 0) * wide24(x, 1)))[1]])
+    yield from named("V_MUL_HI_U32_U24", two, lambda x: [words64(wide24(x, 0) * wide24(x, 1))[1]])
     yield from named("V_BCNT_U32_B32", two, lambda x: [_count(x[0]) + x[1]])
     yield from named("V_FFBH_U32|V_CLZ_I32_U32", "v20, v10", lambda x: [_leading(x[0])])
     yield from named("V_FFBL_B32|V_CTZ_I32_B32", "v20, v10", lambda x: [_trailing(x[0])])
@@ -175,9 +175,7 @@ def _wide_integers() -> Iterator[Semantics]:
     left, right = "V_LSHLREV_B64", "V_LSHRREV_B64"
     yield from named(left, shift, lambda x: words64(wide(x, 2) << (x[0].astype(np.uint64) & amount)), 2)
     yield from named(right, shift, lambda x: words64(wide(x, 2) >> (x[0].astype(np.uint64) & amount)), 2)
-    yield from named(
-        "V_ASHRREV_I64", shift, lambda x: words64(i64(x, 2) >> (x[0].astype(np.int64) & np.int64(63))), 2
-    )
+    yield from named("V_ASHRREV_I64", shift, lambda x: words64(i64(x, 2) >> (x[0].astype(np.int64) & np.int64(63))), 2)
     yield Semantics("V_MOV_B64", "v_mov_b64 v[20:21], v[10:11]", lambda x: [x[0], x[1]], ("gfx942", "gfx950"), 2)
     multiply = "v[20:21], s[8:9], v10, v11, v[14:15]"
     for names, of in (
@@ -185,7 +183,9 @@ def _wide_integers() -> Iterator[Semantics]:
         ("-|V_MAD_I64_I32|V_MAD_CO_I64_I32", lambda x: signed(x[0]).astype(np.int64) * signed(x[1]) + i64(x, 4)),
     ):
         yield from named(names, multiply.replace("s[8:9]", "s8"), lambda x, of=of: words64(of(x)), 2)
-    yield Semantics("V_ACCVGPR_WRITE", "v_accvgpr_write_b32 a9, v11\n\tv_accvgpr_read_b32 v20, a9", lambda x: [x[1]], CDNA)
+    yield Semantics(
+        "V_ACCVGPR_WRITE", "v_accvgpr_write_b32 a9, v11\n\tv_accvgpr_read_b32 v20, a9", lambda x: [x[1]], CDNA
+    )
 
 
 _COMPARED: dict[str, Callable[[Words], tuple[Values, Values]]] = {
@@ -226,7 +226,9 @@ def _comparisons() -> Iterator[Semantics]:
         for order, of in orders.items():
             name = f"V_CMP_{order}_{kind}".upper()
 
-            def meaning(x: Words, of: Callable[..., Values] = of, values: Callable[..., object] = values) -> list[Values]:
+            def meaning(
+                x: Words, of: Callable[..., Values] = of, values: Callable[..., object] = values
+            ) -> list[Values]:
                 return [of(*values(x)).astype(U)]  # type: ignore[misc]
 
             yield from named(name, f"$i $vcc, {sources}\n\tv_cndmask_b32 v20, 0, 1, $vcc", meaning)
@@ -352,11 +354,16 @@ def _floats() -> Iterator[Semantics]:
     yield from named("V_CVT_F32_I32", "v20, v10", lambda x: bits(signed(x[0]).astype(np.float32)), **same)
     for byte in range(4):
         yield from named(
-            f"V_CVT_F32_UBYTE{byte}", "v20, v10", lambda x, at=U(8 * byte): bits((x[0] >> at & U(255)).astype(np.float32))
+            f"V_CVT_F32_UBYTE{byte}",
+            "v20, v10",
+            lambda x, at=8 * byte: bits((x[0] >> U(at) & U(255)).astype(np.float32)),
         )
     for width, view in ((16, lambda x, at: half(x[at], 0)), (32, lambda x, at: f32(x[at]))):
         for name, sign in (("MIN", 1), ("MAX", -1)):
-            for ieee, names in ((True, f"V_{name}_F{width}|V_{name}_F{width}|-"), (False, f"-|-|V_{name}_NUM_F{width}")):
+            for ieee, names in (
+                (True, f"V_{name}_F{width}|V_{name}_F{width}|-"),
+                (False, f"-|-|V_{name}_NUM_F{width}"),
+            ):
 
                 def meaning(x: Words, view=view, sign=sign, ieee=ieee, width=width) -> list[Values]:  # type: ignore[no-untyped-def]
                     made = extreme(view(x, 0), view(x, 1), sign, ieee)
@@ -377,7 +384,7 @@ def _kept(case: Semantics) -> Semantics:
 
 
 def signalling(values: Values) -> Values:
-    """Which values are signalling NaNs."""
+    """True for values that are signalling NaNs."""
     word = np.ascontiguousarray(values).view({2: np.uint16, 4: U}[values.itemsize])
     return np.isnan(values) & (word & word.dtype.type(1 << (9 if values.itemsize == 2 else 22)) == 0)
 
@@ -408,9 +415,7 @@ def _doubles() -> Iterator[Semantics]:
     yield from named("V_CVT_F64_F32", "v[20:21], v10", lambda x: words64(f64(x[0])), **same)
     yield from named("V_CVT_F64_I32", "v[20:21], v10", lambda x: words64(signed(x[0]).astype(np.float64)), **same)
     yield from named("V_CVT_F64_U32", "v[20:21], v10", lambda x: words64(x[0].astype(np.float64)), **same)
-    yield from named(
-        "V_CVT_F32_F64", "v20, v[10:11]", lambda x: bits(double(x, 0).astype(np.float32)), float_bits=32
-    )
+    yield from named("V_CVT_F32_F64", "v20, v[10:11]", lambda x: bits(double(x, 0).astype(np.float32)), float_bits=32)
     most = (2**31 - 1, 2**32 - 1)
     yield from named("V_CVT_I32_F64", "v20, v[10:11]", lambda x: [saturated(double(x, 0), -(2**31), most[0])])
     yield from named("V_CVT_U32_F64", "v20, v[10:11]", lambda x: [saturated(double(x, 0), 0, most[1])])
@@ -462,8 +467,7 @@ def cases() -> Iterator[Semantics]:
     yield from _dual()
     yield Semantics(
         "V_DUAL_MUL_F32 that both read first",
-        "v_mov_b32 v20, v10\n\tv_mov_b32 v21, v11\n\t"
-        "v_dual_mul_f32 v20, v20, v21 :: v_dual_add_f32 v21, v21, v20",
+        "v_mov_b32 v20, v10\n\tv_mov_b32 v21, v11\n\tv_dual_mul_f32 v20, v20, v21 :: v_dual_add_f32 v21, v21, v20",
         lambda x: [*bits(f32(x[0]) * f32(x[1])), *bits(f32(x[0]) + f32(x[1]))],
         ALL[3:],
         2,
@@ -480,5 +484,12 @@ def cases() -> Iterator[Semantics]:
         ],
         results=2,
     )
-    yield Semantics("packed", "v_pack_b32_f16 v20, v10, v11", lambda x: [packed(half(x[0], 0), half(x[1], 0))],
-                    ALL, 1, 16, own=("V_PACK_B32_F16",))
+    yield Semantics(
+        "packed",
+        "v_pack_b32_f16 v20, v10, v11",
+        lambda x: [packed(half(x[0], 0), half(x[1], 0))],
+        ALL,
+        1,
+        16,
+        own=("V_PACK_B32_F16",),
+    )

@@ -1,4 +1,5 @@
-// Floating point functions of instructions whose meaning AMD gives in words: minima and maxima, roundings, 8-bit floats.
+// Floating point functions of instructions whose meaning AMD gives in words: minima and maxima, roundings, 8-bit
+// floats.
 #pragma once
 
 #include "numbers.hpp"
@@ -102,8 +103,8 @@ inline f16 f32_cut_to_f16(f32 value) {
     return made;
 }
 
-// 8-bit floats. OCP: "OCP 8-bit Floating Point Specification"; FNUZ (gfx942): "CDNA3 ISA", 7.4: a bias larger by one, no
-// negative zero, whose code is the only NaN, and no infinities.
+// 8-bit floats. OCP: "OCP 8-bit Floating Point Specification"; FNUZ (gfx942): "CDNA3 ISA", 7.4: a bias larger by one,
+// no negative zero, whose code is the only NaN, and no infinities.
 struct ByteFormat {
     int fraction;  // bits
     bool fnuz;
