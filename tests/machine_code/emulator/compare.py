@@ -47,7 +47,7 @@ Words = NDArray[np.uint32]
 
 @dataclass
 class Result:
-    """The result of a comparison: the differences, the kernels that the emulator refused to run, and for each instruction
+    """A comparison: the differences, the kernels that the emulator refused to run, and for each instruction
     the kernels and the values that it took part in (threads of the kernels that contain it)."""
 
     said: list[str] = field(default_factory=list)

@@ -75,7 +75,7 @@ HOST_KERNEL = """extern "C" void k%d(const u32* inputs, u32* outputs, u32 count,
     }
 }
 """
-# The way in which a value goes to other threads: the device's statements and the native ones, for a value, an index and a result.
+# A value's way to other threads: the device's statements and the native ones, for a value, an index and a result.
 _THROUGH_LDS = (
     "__attribute__((shared)) static u32 lds[GROUP + {pad}]; lds[place + {pad}] = {value};\n"
     '    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); __builtin_amdgcn_s_barrier();'
