@@ -17,6 +17,7 @@ from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
 from ckgen.machine_code.emulator.program import Decoder
 from ckgen.machine_code.emulator.trace import Recorder, Trace, recorder
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 MAX_STEPS = 40_000_000  # per launch; more means an endless loop
 _SPACING = 1 << 40  # between the arrays of a launch
@@ -128,14 +129,33 @@ class Emulator:
         self._handlers: dict[int, Handlers] = {}
         self._decoders: dict[str, Decoder] = {}
 
+    def compile(self, code: CodeObject, *, lenient: bool = False) -> None:
+        """Compile what the instructions of all kernels need, which is faster than kernel by kernel. Kernels that
+        cannot be run raise Unsupported; a lenient call leaves that to prepare()."""
+        bodies: dict[int, set[str]] = {}
+        for kernel in code.kernels.values():
+            known = bodies.setdefault(kernel.wave_size, set())
+            try:
+                known.update(item.body for item in self._decoded(code, kernel) if item.body)
+            except Unsupported:
+                if not lenient:
+                    raise
+        for wave, needed in bodies.items():
+            self._handlers_of(wave).require(needed)
+
+    def _handlers_of(self, wave: int) -> Handlers:
+        if wave not in self._handlers:
+            self._handlers[wave] = Handlers(self._folder, wave)
+        return self._handlers[wave]
+
+    def _decoded(self, code: CodeObject, kernel: Kernel) -> list[Decoded]:
+        decoder = self._decoders.setdefault(code.arch, Decoder(code.arch))
+        return decoder.instructions(code.image, kernel.entry)
+
     def prepare(self, code: CodeObject, name: str) -> Prepared:
         """Decode a kernel and compile what its instructions need."""
         kernel = code.kernels[name]
-        if kernel.wave_size not in self._handlers:
-            self._handlers[kernel.wave_size] = Handlers(self._folder, kernel.wave_size)
-        handlers = self._handlers[kernel.wave_size]
-        decoder = self._decoders.setdefault(code.arch, Decoder(code.arch))
-        decoded = decoder.instructions(code.image, kernel.entry)
+        handlers, decoded = self._handlers_of(kernel.wave_size), self._decoded(code, kernel)
         handlers.require(item.body for item in decoded if item.body)
         index_of = {item.offset: at for at, item in enumerate(decoded)}
         native = (NativeInstruction * len(decoded))()
