@@ -13,8 +13,7 @@ from ckgen.families.wmma import WMMA
 from ckgen.operations.operation import OPERATIONS
 
 FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
+    family.name: family for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(

@@ -14,10 +14,9 @@ Cycles of matrix instructions are in `matrix_cycles`, conflicts of LDS banks in 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from ckgen.hardware.archs import ARCHES
+from ckgen.hardware.archs import ARCHES, ATOMS
 from ckgen.hardware.compute_units import RATES, UNITS
 
 MAX_LOADS = 63  # that a wave has outstanding: the 6 bits of vmcnt (CDNA3 ISA, 4.4; RDNA3 ISA, 5.3)
@@ -213,26 +212,17 @@ TIMINGS: dict[str, Timing] = {
     )
 }
 
-_SHAPE = re.compile(r"V_(MFMA|WMMA)_[FI]32_(\d+)X(\d+)X(\d+)_?(\w+)$")
-# Passes of 4 cycles by rows and input type, for one product with the depth that LLVM's SISchedule.td and the
-# calculator give them ("32x32x8_f16": 8 passes on gfx942); gfx950: "CDNA4 ISA", the table of MFMA passes.
-_PASSES = {
-    "gfx90a": {(32, 2): 16, (16, 2): 8, (32, 4): 16, (16, 4): 8},
-    "gfx942": {(32, 2): 8, (16, 2): 4, (32, 4): 16, (16, 4): 8},
-    "gfx950": {(32, 2): 8, (16, 2): 4, (32, 4): 16, (16, 4): 8},
-}
-# v_wmma of a wave of 32: calculator, "Execution cycles" of 16x16x16 by input type.
-_WMMA = {"gfx1100": {"F16": 32, "BF16": 32, "IU8": 32}, "gfx1201": {"F16": 16, "BF16": 16, "IU8": 8}}
-
 
 def matrix_cycles(arch: str, name: str) -> int:
     """The cycles that a matrix instruction such as V_MFMA_F32_32X32X8_F16 occupies the matrix unit of a SIMD."""
-    match = _SHAPE.match(name.removesuffix("_1K"))
-    assert match is not None, name
-    if match[1] == "WMMA":
-        return _WMMA[arch][match[5]]
-    bytes_ = 4 if match[5] == "F32" else 2
-    return 4 * _PASSES[arch][int(match[2]), bytes_]
+    plain = _plain(name)
+    cycles = next((a.cycles for a in ATOMS.values() if a.arch == arch and _plain(a.instruction) == plain), None)
+    assert cycles is not None, f"{name}: no atom of {arch}"
+    return cycles
+
+
+def _plain(name: str) -> str:
+    return name.upper().replace("_", "")
 
 
 def blocks_vector(arch: str, name: str) -> bool:

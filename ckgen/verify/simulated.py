@@ -8,10 +8,9 @@ from math import prod
 
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError, Diagnostic
-from ckgen.hardware.archs import find_atom
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.compute_units import UNITS
 from ckgen.hardware.occupancy import workgroups_per_unit
-from ckgen.hardware.timing import matrix_cycles
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.analyse import CodeReport
 from ckgen.machine_code.cycles.memory import Source
@@ -59,7 +58,7 @@ def problem_of(instance: Instance, steps: int) -> ConvProblem:
 def simulate(machine: Machine, report: CodeReport, instance: Instance) -> Simulated:
     """Simulate a compiled instance. Raises CkgenError if it has no main loop or no problem fits."""
     main = report.loop("main") or report.loop("math")
-    atom = find_atom(report.arch, instance.dtype, instance.m_per_xdl)
+    atom = FAMILIES[instance.family].atom(instance, report.arch)
     problem = problem_of(instance, _STEPS if atom else _LONG_STEPS)
     reason = machine.library.unsupported_reason(instance.name, problem)
     if main is None or reason:
@@ -104,12 +103,11 @@ def _records(
 
 def _matrix_work(instance: Instance, arch: str, records: Records) -> tuple[int, int]:
     """Matrix instructions of a wave per step, and the cycles of one."""
-    atom = find_atom(arch, instance.dtype, instance.m_per_xdl)
+    atom = FAMILIES[instance.family].atom(instance, arch)
     if atom is None:
         return 0, 0
     per_step = instance.m_xdl_per_wave * instance.n_xdl_per_wave * (instance.k_per_block // atom.k)
-    name = atom.instruction.upper()
-    cycles = matrix_cycles(arch, name)
-    assert cycles == atom.cycles, f"{name}: {cycles} cycles, {atom.cycles} in the table of atoms"
-    assert any(operation.matrix == cycles for operation in records.operations), f"no {name} in the code"
-    return per_step, cycles
+    assert any(operation.matrix == atom.cycles for operation in records.operations), (
+        f"no {atom.instruction} in the code"
+    )
+    return per_step, atom.cycles
