@@ -108,9 +108,20 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
 
 
 @pytest.mark.compiles
+def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> None:
+    lines = run(programs / "fused_class_templates").splitlines()
+    assert lines == [
+        "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 2, 4, 2, 4, 1, 1, 2>",
+        "28 of 28 right",
+    ]
+
+
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
+        ("refused_operand", "ckgen applies PassThrough, UnaryConvert or Scale to the input and the output's gradient"),
+        ("refused_d_layout", "a D tensor of backward weight has the layout of the weight, or one value per channel"),
         ("refused_type", "no data type of ckgen has these types of tensors and operands"),
         ("refused_merging", "kernels of class templates merge no groups: NumGroupsToMerge must be 1"),
     ],

@@ -173,6 +173,7 @@ protected:
 public:
     struct Argument : BaseArgument {
         explicit Argument(std::unique_ptr<BaseArgument> made) : planned_argument(std::move(made)) {}
+        std::size_t GetWorkspaceSizeBytes() const { return planned().GetWorkSpaceSize(planned_argument.get()); }
         std::unique_ptr<BaseArgument> planned_argument;
     };
 
