@@ -33,7 +33,7 @@ from ckgen.spec.provenance import Provenance, Removed
 from ckgen.text.source import Document
 
 MAX_INSTANCES = 40_000
-MAX_TESTS = 2_000_000  # of combinations against exclude entries, and of instances against the filters of sets
+MAX_TESTS = 3_000_000  # of combinations against exclude entries, and of instances against the filters of sets
 _PATTERN = 400  # tests of an instance that take as long as reading one filter
 
 
