@@ -33,7 +33,10 @@ CLIENTS = (
     "15_convnd_bwd_data",
     "24_grouped_conv_activation",
 )
-EXAMPLES = ("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d")
+EXAMPLES = (
+    *("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d"),
+    "62_convnd_activ/binary",
+)
 TESTS = ("grouped_convnd_bwd_weight", "grouped_convnd_bwd_data", "convnd_bwd_data")
 PROFILED = ("grouped_conv_bwd_weight", "grouped_conv_bwd_data", "conv_bwd_data")
 PHONY = ("example_grouped_conv_bwd_data", "example_grouped_conv_bwd_weight")  # groups of examples
@@ -180,6 +183,8 @@ def run_example(work: Work, program: Path) -> str:
     sizes = "2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 0"
     if "weight_wmma" in program.name:  # 3D only
         sizes = "3 2 16 16 3 3 3 4 4 4 1 1 1 1 1 1 1 1 1 1 1 1 0"
+    elif "residual" in program.name:  # 3D only
+        sizes = "3 2 2 16 16 3 3 3 5 5 5 2 2 2 1 1 1 1 1 1 1 1 1"
     elif "convnd" in program.name:
         sizes = "2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1"
     code, output = command(program, *f"1 1 1 {sizes}".split(), limit=work.limit)

@@ -125,8 +125,8 @@ COPY_RULES: tuple[Rule, ...] = (
         id="k1-slots",
         scope="instance",
         condition=(
-            "ak1 == bk1 and (ak1 == k1 or (compute_bytes == 1 and 2 * ak1 == k1))"
-            " and ak1 % a_dst_vector == 0 and bk1 % b_dst_vector == 0"
+            "ak1 == bk1 and (ak1 == k1 or (compute_bytes == 1 and 2 * ak1 == k1"
+            " and ak1 % a_dst_vector == 0 and bk1 % b_dst_vector == 0))"
         ),
         sentence="where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements",
         message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, a slot has {k1}",
