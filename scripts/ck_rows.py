@@ -30,8 +30,8 @@ FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
 TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
 TYPES = {"F16": "fp16", "BF16": "bf16", "F32": "fp32", "I8": "int8", "F8": "fp8", "BF8": "bf8"}  # in words of files
-# The layouts for which CK instantiates its tables, by operation or class; those of fused functions, and of operands that
-# are rounded, only for 3-D images with channels last.
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions, and of rounded
+# operands, only for 3-D images with channels last.
 LAYOUTS = {
     "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (

@@ -49,9 +49,9 @@ using Fused = tensor_operation::device::DeviceGroupedConvBwdWeightMultipleD_Xdl_
 using In2d = Layouts<2, NHWGC, GKYXC, NHWGK>;
 using In3d = Layouts<3, GNDHWC, GKZYXC, GNDHWK>;
 template <class Ds, class InOp, class WeiOp, class OutOp, index_t Vector, class... Compute>
-using Half2d = Fused<2, NHWGC, GKYXC, NHWGK, Ds, half_t, half_t,
-                     std::conditional_t<Ds::Size() == 0, Tuple<>, Tuple<half_t>>, InOp, WeiOp, OutOp,
-                     WeightSpec::Default, Vector, Compute...>;
+using Half2d =
+    Fused<2, NHWGC, GKYXC, NHWGK, Ds, half_t, half_t, std::conditional_t<Ds::Size() == 0, Tuple<>, Tuple<half_t>>, InOp,
+          WeiOp, OutOp, WeightSpec::Default, Vector, Compute...>;
 using Bilinear2d = Half2d<Tuple<D_LAYOUT>, OPERAND_OP, Bilinear, PassThrough, 2>;
 using Scaled2d = Half2d<Tuple<>, PassThrough, Scale, PassThrough, 1>;
 using Plain2d = Half2d<Tuple<>, PassThrough, PassThrough, PassThrough, 2>;
@@ -106,9 +106,9 @@ bool fused(const utils::conv::ConvParam& p, index_t split_k, bool in_place, InOp
     Tensor<float> sums(wei.mDesc);
     tensor_operation::host::ReferenceConvBwdWeight<n, InData, float, InData, PassThrough, PassThrough, PassThrough>
         reference;
-    reference.MakeInvoker().Run(
-        reference.MakeArgument(in, sums, out, p.conv_filter_strides_, p.conv_filter_dilations_, p.input_left_pads_,
-                               p.input_right_pads_, PassThrough{}, PassThrough{}, PassThrough{}));
+    reference.MakeInvoker().Run(reference.MakeArgument(in, sums, out, p.conv_filter_strides_, p.conv_filter_dilations_,
+                                                       p.input_left_pads_, p.input_right_pads_, PassThrough{},
+                                                       PassThrough{}, PassThrough{}));
     for(auto& value : wei.mData)
         value = type_convert<WeiData>(std::numeric_limits<float>::quiet_NaN());
     const OnDevice<InData> in_memory(in), out_memory(out);
@@ -121,12 +121,11 @@ bool fused(const utils::conv::ConvParam& p, index_t split_k, bool in_place, InOp
     const std::array<Lengths, sizeof...(Ds)> d_lengths{Sizes<index_t, n>(ds.values.mDesc).lengths...};
     const std::array<Lengths, sizeof...(Ds)> d_strides{Sizes<index_t, n>(ds.values.mDesc).strides...};
     auto conv = Operator{};
-    auto argument =
-        conv.MakeArgument(in_memory.GetDeviceBuffer(), result, out_memory.GetDeviceBuffer(), pointers, i.lengths,
-                          i.strides, w.lengths, w.strides, o.lengths, o.strides, d_lengths, d_strides,
-                          spatial<n>(p.conv_filter_strides_), spatial<n>(p.conv_filter_dilations_),
-                          spatial<n>(p.input_left_pads_), spatial<n>(p.input_right_pads_), in_op, wei_op, out_op,
-                          split_k);
+    auto argument = conv.MakeArgument(in_memory.GetDeviceBuffer(), result, out_memory.GetDeviceBuffer(), pointers,
+                                      i.lengths, i.strides, w.lengths, w.strides, o.lengths, o.strides, d_lengths,
+                                      d_strides, spatial<n>(p.conv_filter_strides_),
+                                      spatial<n>(p.conv_filter_dilations_), spatial<n>(p.input_left_pads_),
+                                      spatial<n>(p.input_right_pads_), in_op, wei_op, out_op, split_k);
     DeviceMem workspace(argument.GetWorkspaceSizeBytes());
     conv.SetWorkSpacePointer(&argument, workspace.GetDeviceBuffer());
     if(!conv.IsSupportedArgument(argument)) {
@@ -174,7 +173,8 @@ inline bool scaled() {
 }
 inline bool plain() {
     return fused<Plain2d, In2d, half_t, half_t>(any_problem(2, 2, false), between(1, 3), false, PassThrough{},
-                                                PassThrough{}, PassThrough{}, [](float sum, const auto&) { return sum; });
+                                                PassThrough{}, PassThrough{},
+                                                [](float sum, const auto&) { return sum; });
 }
 inline bool gated() {
     const auto p = any_problem(2, 4, false);

@@ -108,17 +108,17 @@ struct BwdWeightMultipleD
     }
 
     using Interface::MakeArgumentPointer;
-    std::unique_ptr<BaseArgument> MakeArgumentPointer(
-        const void* p_in, void* p_wei, const void* p_out, const PointersOfD& p_ds, const Lengths& in_lengths,
-        const Lengths& in_strides, const Lengths& wei_lengths, const Lengths& wei_strides, const Lengths& out_lengths,
-        const Lengths& out_strides, const std::array<Lengths, Interface::NumDTensor>& ds_lengths,
-        const std::array<Lengths, Interface::NumDTensor>& ds_strides, const Spatial& strides, const Spatial& dilations,
-        const Spatial& left_pads, const Spatial& right_pads, InOp in_op, WeiOp wei_op, OutOp out_op,
-        index_t split_k) override {
-        return Base::planned().MakeArgumentPointer(p_in, p_wei, p_out, p_ds, in_lengths, in_strides, wei_lengths,
-                                                   wei_strides, out_lengths, out_strides, ds_lengths, ds_strides,
-                                                   strides, dilations, left_pads, right_pads, in_op, wei_op, out_op,
-                                                   split_k);
+    std::unique_ptr<BaseArgument>
+    MakeArgumentPointer(const void* p_in, void* p_wei, const void* p_out, const PointersOfD& p_ds,
+                        const Lengths& in_lengths, const Lengths& in_strides, const Lengths& wei_lengths,
+                        const Lengths& wei_strides, const Lengths& out_lengths, const Lengths& out_strides,
+                        const std::array<Lengths, Interface::NumDTensor>& ds_lengths,
+                        const std::array<Lengths, Interface::NumDTensor>& ds_strides, const Spatial& strides,
+                        const Spatial& dilations, const Spatial& left_pads, const Spatial& right_pads, InOp in_op,
+                        WeiOp wei_op, OutOp out_op, index_t split_k) override {
+        return Base::planned().MakeArgumentPointer(
+            p_in, p_wei, p_out, p_ds, in_lengths, in_strides, wei_lengths, wei_strides, out_lengths, out_strides,
+            ds_lengths, ds_strides, strides, dilations, left_pads, right_pads, in_op, wei_op, out_op, split_k);
     }
 };
 

@@ -28,12 +28,11 @@ struct DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle
           bwd_weight_of_arguments::Limits<Specialization>> {
 
     std::string GetTypeString() const override {
-        return of_arguments::type_string("DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle", BlockSize, MPerBlock,
-                                         NPerBlock, K0PerBlock,
-                                         getConvBackwardWeightSpecializationString(Specialization), K1, MXdlPerWave,
-                                         NXdlPerWave, ABlockTransferSrcScalarPerVector, ADst,
-                                         BBlockTransferSrcScalarPerVector, BDst, CShuffleM, CShuffleN,
-                                         CBlockTransferScalarPerVector_NWaveNPerXdl);
+        return of_arguments::type_string(
+            "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle", BlockSize, MPerBlock, NPerBlock, K0PerBlock,
+            getConvBackwardWeightSpecializationString(Specialization), K1, MXdlPerWave, NXdlPerWave,
+            ABlockTransferSrcScalarPerVector, ADst, BBlockTransferSrcScalarPerVector, BDst, CShuffleM, CShuffleN,
+            CBlockTransferScalarPerVector_NWaveNPerXdl);
     }
 };
 

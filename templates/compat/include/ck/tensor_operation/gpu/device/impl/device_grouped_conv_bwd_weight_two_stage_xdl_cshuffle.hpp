@@ -1,6 +1,6 @@
 // CK's class template of two-stage grouped convolution backward weight over a kernel of family two_stage: a tile has
-// NumGroupsToMerge groups. With split_k of 2 or more, a second kernel adds the partial sums, which is how all kernels of
-// ckgen work.
+// NumGroupsToMerge groups. With split_k of 2 or more, a second kernel adds the partial sums, which is how all kernels
+// of ckgen work.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
