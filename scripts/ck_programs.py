@@ -33,7 +33,10 @@ CLIENTS = (
     "15_convnd_bwd_data",
     "24_grouped_conv_activation",
 )
-EXAMPLES = ("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d")
+EXAMPLES = (
+    *("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d"),
+    "62_convnd_activ/binary",
+)
 TESTS = ("grouped_convnd_bwd_weight", "grouped_convnd_bwd_data", "convnd_bwd_data")
 PROFILED = ("grouped_conv_bwd_weight", "grouped_conv_bwd_data", "conv_bwd_data")
 PHONY = ("example_grouped_conv_bwd_data", "example_grouped_conv_bwd_weight")  # groups of examples
@@ -180,6 +183,8 @@ def run_example(work: Work, program: Path) -> str:
     sizes = "2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 0"
     if "weight_wmma" in program.name:  # 3D only
         sizes = "3 2 16 16 3 3 3 4 4 4 1 1 1 1 1 1 1 1 1 1 1 1 0"
+    elif "residual" in program.name:  # 3D only
+        sizes = "3 2 2 16 16 3 3 3 5 5 5 2 2 2 1 1 1 1 1 1 1 1 1"
     elif "convnd" in program.name:
         sizes = "2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1"
     code, output = command(program, *f"1 1 1 {sizes}".split(), limit=work.limit)
@@ -200,13 +205,8 @@ def run_test(work: Work, program: Path) -> str:
     counts: dict[str, int] = {}
     for name in names:
         code, output = command(program, f"--gtest_filter={name}", limit=work.limit)
-        word = (
-            "failed"
-            if code
-            else "passed"
-            if "Perf:" in output or "interface" in program.name
-            else "without an instance"
-        )
+        ran = "Perf:" in output or "interface" in program.name
+        word = "failed" if code else "passed" if ran else "without an instance"
         word = f"longer than {work.limit} s" if code == 124 else word
         counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{count} {word}" for word, count in counts.items())

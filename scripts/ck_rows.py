@@ -29,9 +29,9 @@ WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
 TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
-TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
-# The layouts for which CK instantiates its tables, by operation or class; those of fused functions only for 3-D images
-# with channels last.
+TYPES = {"F16": "fp16", "BF16": "bf16", "F32": "fp32", "I8": "int8", "F8": "fp8", "BF8": "bf8"}  # in words of files
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions, and of rounded
+# operands, only for 3-D images with channels last.
 LAYOUTS = {
     "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (
@@ -145,6 +145,8 @@ def type_string(row: tuple[str, ...], kind: str, variant: str) -> str:
 def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
     """Data type and function of a row, or why no instance has them."""
     from ckgen.ck.notation import OPERATION_OF
+    from ckgen.ck.words import dtype_of
+    from ckgen.conv.dtypes import DTYPES
 
     operation, kind = table.folder, table.kind
     if kind not in OPERATION_OF:
@@ -152,14 +154,26 @@ def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
     if "_ngchw_" in table.name:
         return "foreign-layout: NGCHW, whose type strings name two more widths"
     words = row[4:7] if operation == WEIGHT else (row[5], row[6], row[10])
-    first = {WEIGHT: 42 if kind == TWO_STAGE else 39, DATA: 47}[operation]
-    compute = row[first : first + 2] if "_Xdl_" in kind else ()
-    if any(word not in TYPES for word in (*words, *compute)):
+    place = {WEIGHT: 42 if kind == TWO_STAGE else 39, DATA: 47}[operation]
+    compute = row[place : place + 2] if "_Xdl_" in kind else ()
+    first, second, third = (TYPES.get(word, word) for word in words)
+    operands = (TYPES.get(compute[0], compute[0]), TYPES.get(compute[-1], compute[-1])) if compute else None
+    dtype = dtype_of((first, second, third), operands)
+    if dtype not in DTYPES:
         return f"foreign-dtype: computes in {'/'.join(compute) or '/'.join(words)}"
-    names = [TYPES[word] for word in words]
-    dtype = names[0] if len(set(names)) == 1 else "_".join(names)
     function = row[9] if operation == WEIGHT else row[13]
     return dtype, function if function in FUNCTIONS else "PassThrough"
+
+
+def layouts_of(table: Table, dtype: str, function: str) -> tuple[str, ...]:
+    """The layouts for which CK instantiates rows of a data type and function."""
+    from ckgen.conv.dtypes import DTYPES
+
+    if table.kind == TWO_STAGE:
+        return TWO_STAGE_LAYOUTS
+    if function != "PassThrough" or not DTYPES[dtype].as_stored:
+        return (FUSED_LAYOUT[table.folder],)
+    return LAYOUTS.get(table.kind, LAYOUTS[table.folder])
 
 
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
@@ -176,9 +190,7 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
             reasons[kind] += len(variants(table.kind))
             continue
         dtype, function = kind
-        layouts = LAYOUTS.get(table.kind, LAYOUTS[table.folder])
-        layouts = layouts if function == "PassThrough" else (FUSED_LAYOUT[table.folder],)
-        layouts = TWO_STAGE_LAYOUTS if table.kind == TWO_STAGE else layouts
+        layouts = layouts_of(table, dtype, function)
         for variant in variants(table.kind):
             text = type_string(row, table.kind, variant)
             if all(text in ours.get((table.folder, layout, dtype, function), ()) for layout in layouts):

@@ -98,11 +98,11 @@ COPY_RULES: tuple[Rule, ...] = (
         id="lds-write-width",
         scope="instance",
         condition=(
-            "(a_dst_vector * compute_bytes >= 4 or (a_write > 0 and compute_bytes == 2))"
-            " and (b_dst_vector * compute_bytes >= 4 or (b_write > 0 and compute_bytes == 2))"
+            "(a_dst_vector * compute_bytes >= 4 or (a_write > 0 and compute_bytes <= 2))"
+            " and (b_dst_vector * compute_bytes >= 4 or (b_write > 0 and compute_bytes <= 2))"
             " and k1 % a_dst_vector == 0 and k1 % b_dst_vector == 0"
         ),
-        sentence="an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`",
+        sentence="an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`",
         message="LDS writes of {a_dst_vector} (A) and {b_dst_vector} (B) elements of {compute_bytes} bytes",
         help="use a smaller vector or fewer copy waves, so that a thread has more of GEMM-K, or give `lds_write`",
         reason="A write narrower than a 4-byte bank wastes it; one that does not divide a slot straddles two.",
@@ -124,11 +124,14 @@ COPY_RULES: tuple[Rule, ...] = (
     Rule(
         id="k1-slots",
         scope="instance",
-        condition="ak1 == k1 and bk1 == k1",
-        sentence="where both operands are transposed, K1 is a slot of 16 bytes",
+        condition=(
+            "ak1 == bk1 and (ak1 == k1 or (compute_bytes == 1 and 2 * ak1 == k1"
+            " and ak1 % a_dst_vector == 0 and bk1 % b_dst_vector == 0))"
+        ),
+        sentence="where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements",
         message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, a slot has {k1}",
-        help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row",
-        reason="A and B are both transposed, so a K1 other than a slot would only rename the instance.",
+        help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row, or 8 elements of 8 bits",
+        reason="A and B are both transposed, so K1 only bounds LDS writes; CK's rows have these two.",
         blame=("copy_k1",),
         operations=TRANSPOSED,
     ),
@@ -136,10 +139,13 @@ COPY_RULES: tuple[Rule, ...] = (
         id="k1-divides",
         scope="instance",
         condition=(
-            "ak1 % k1 == 0 and k_per_block % ak1 == 0 and (bk1 % k1 == 0 or k1 % bk1 == 0) and k_per_block % bk1 == 0"
-            " and bk1 % b_dst_vector == 0"
+            "(ak1 % k1 == 0 or (compute_bytes == 1 and 2 * ak1 == k1)) and k_per_block % ak1 == 0"
+            " and (bk1 % k1 == 0 or k1 % bk1 == 0) and k_per_block % bk1 == 0 and bk1 % b_dst_vector == 0"
         ),
-        sentence="AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot",
+        sentence=(
+            "AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot, AK1"
+            " half a slot of 8-bit elements"
+        ),
         message=(
             "copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, k_per_block {k_per_block},"
             " LDS writes of {b_dst_vector} (B)"

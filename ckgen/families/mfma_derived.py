@@ -94,7 +94,7 @@ DERIVED = (
     Value(
         "a_dst_vector",
         "Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.",
-        "k1 if a_k_major else a_write if a_write > 0 else max(1, min(k1, a_elems // a_vector))",
+        "k1 if a_k_major else a_write if a_write > 0 else max(1, min(min(k1, ak1), a_elems // a_vector))",
     ),
     Value(
         "b_dst_vector",

@@ -160,7 +160,7 @@ def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | No
     if write is not None:
         by_rule = (instance.a_dst_vector, instance.b_dst_vector)
         given = (write.a or by_rule[0], write.b or by_rule[1])
-        if given != by_rule or min(given) * instance.elem_bytes < BANK_BYTES:
+        if given != by_rule or min(given) * instance.compute_bytes < BANK_BYTES:
             instance = replace(instance, a_write=given[0], b_write=given[1])
     return instance
 

@@ -224,7 +224,7 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("generic=true a_vector=8 dtype=f16", ["generic-vectors", "why: Only single elements divide"]),
         (
             "set=ci tile=256x128",
-            ["204 such instances exist", "selects none of them", "add the line `tile=256x128`"],
+            ["212 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
         ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, types, full, default, ci"]),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),

@@ -60,14 +60,11 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2",
-    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2",
-    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2",
-    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2",
@@ -255,14 +252,11 @@ enum Position {
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2,
-    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2,
-    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2,
-    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2,
@@ -4037,20 +4031,18 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 4, 506.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 4, 506.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 1006.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 16, 1007.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 1008.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
@@ -4190,7 +4182,7 @@ const MeasuredProblem problems[] = {
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 715.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 16, 715.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 970.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
@@ -4247,13 +4239,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 256.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 257.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 256.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 4, 257.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
@@ -5131,20 +5121,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 815.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 815.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 815.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 815.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 1624.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 1624.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 1624.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 1625.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 1625.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 1625.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1987.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
@@ -5170,20 +5160,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 209.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 209.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 209.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 209.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 411.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 411.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 411.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 411.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 507.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
@@ -5209,20 +5199,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 57.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 57.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 44.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 57.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 57.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 108.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 108.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 108.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 108.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 108.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 108.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 137.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
@@ -5249,7 +5239,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 18.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 20.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 21.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5257,13 +5247,13 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 18.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 20.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 21.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 34.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 34.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 34.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 34.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 34.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 34.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 45.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
@@ -5288,13 +5278,15 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 10.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 11.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 11.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 10.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 11.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 2, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1, 4, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 11.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5468,11 +5460,13 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -5497,19 +5491,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5530,19 +5523,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5563,15 +5555,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 9.5f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
@@ -5592,7 +5584,7 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 32, 9.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 32, 9.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 18.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
@@ -5623,9 +5615,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 9.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 9.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 9.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 9.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 11.2f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -5640,6 +5632,11 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 10.7f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5661,6 +5658,11 @@ const MeasuredProblem problems[] = {
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 10.7f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5788,8 +5790,8 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 315.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 315.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 316.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 316.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
@@ -5919,20 +5921,20 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 91.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 92.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 91.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 92.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 235.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 235.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 273.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
@@ -6004,7 +6006,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 161.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 162.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 171.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 218.9f, 2147483648},
     }},
@@ -6219,6 +6221,7 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 4, 46.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 4, 46.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1, 4, 46.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
@@ -6573,9 +6576,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 159.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 159.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 159.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 159.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 159.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 159.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 159.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
@@ -6610,10 +6613,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 48.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 48.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 48.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 48.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6645,10 +6648,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 18.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 18.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 18.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6682,10 +6685,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 48.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 48.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 48.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 48.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6717,10 +6720,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 18.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 18.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 18.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6930,14 +6933,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 92.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 93.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 176.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 176.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 92.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 93.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 176.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 176.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6969,14 +6972,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 26.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 29.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 49.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 49.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 26.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 28.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 29.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 49.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 49.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7008,14 +7011,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 12.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 12.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 12.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 17.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 17.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 12.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 12.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 12.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 17.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 17.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7047,14 +7050,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 8.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 8.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 8.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 10.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 8.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 8.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 8.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 10.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7085,15 +7088,17 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 8.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 8.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 8.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 8, 8.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 8.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 8.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7229,21 +7234,21 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 1, 6.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.7f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 1, 6.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.7f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 13.4f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7276,8 +7281,8 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 9.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 9.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 16, 9.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -7296,19 +7301,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7317,7 +7321,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7329,19 +7333,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7350,7 +7353,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7362,15 +7365,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
@@ -7379,7 +7382,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7391,7 +7394,7 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
@@ -7400,7 +7403,7 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7422,9 +7425,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 8.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 8.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 10.3f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -7441,6 +7444,11 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 9.9f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.8f, 2147483648},
     }},
@@ -7451,7 +7459,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7460,6 +7468,11 @@ const MeasuredProblem problems[] = {
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 9.9f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7472,7 +7485,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7510,7 +7523,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 9.8f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 9.7f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -7588,7 +7601,7 @@ const MeasuredProblem problems[] = {
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 211.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 211.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 273.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
@@ -7720,20 +7733,20 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 69.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 90.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 107.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 69.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 69.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 90.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 107.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 207.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 207.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 273.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
@@ -7932,13 +7945,13 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 38.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 38.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 38.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 38.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
@@ -8004,11 +8017,13 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 32.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 32.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 32.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 32.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 32.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
@@ -8848,19 +8863,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 1, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 7.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 1, 7.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 7.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9071,9 +9084,8 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9104,9 +9116,8 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9135,7 +9146,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 8.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
@@ -9257,7 +9268,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 5.7f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 5.6f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {

@@ -81,7 +81,8 @@ CKGEN_DEVICE V load_vector(const platform::Thread& thread, const Window& window,
     }
 }
 
-// T: the type in global memory. Compute: the type in LDS. Threads: those that copy, of Launched. Wave: threads of a wave.
+// T: the type in global memory. Compute: the type in LDS. Threads: those that copy, of Launched. Wave: threads of a
+// wave.
 template <class T_, class Layout_, int KPerBlock, int RowVector, int Slices, int Threads, int Launched, int Wave,
           class Compute = T_>
 struct TileCopy {
@@ -170,12 +171,17 @@ struct TileCopy {
 
 private:
     // The RowVector elements of one column. A word holds one element of f32, or elements of two or four rows of a
-    // narrower type. Without pin() the compiler collects the columns of f32 directly after their loads, where it has to
-    // wait for them.
+    // narrower type; a narrower write has those of one or two rows. Without pin() the compiler collects the columns of
+    // f32 directly after their loads, where it has to wait for them.
     static CKGEN_DEVICE LdsVector transposed(const platform::Thread& thread, const ComputeVector (&rows)[RowVector],
                                              int column) {
         LdsVector line;
-        if constexpr(sizeof(LdsVector) == 2) {
+        if constexpr(sizeof(Compute) == 1 && RowVector < 4) {
+            line[0] = static_cast<uint8>(byte_of(rows[0], column));
+            if constexpr(RowVector == 2)
+                line[0] = static_cast<uint16>(line[0] | byte_of(rows[1], column) << 8);
+            return line;
+        } else if constexpr(sizeof(LdsVector) == 2) {
             const uint32 word = rows[0][column / 2];
             line[0] = static_cast<uint16>(column % 2 == 0 ? word : word >> 16);
             return line;

@@ -70,7 +70,7 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
-    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(min_of(k1, ak1), a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
     static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
     static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
     static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.
@@ -143,7 +143,7 @@ struct WmmaDerived : WithOptionalKeys<Config> {
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
-    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(min_of(k1, ak1), a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
     static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
     static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
     static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.

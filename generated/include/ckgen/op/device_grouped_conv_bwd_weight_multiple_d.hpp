@@ -62,6 +62,7 @@ template <class Layout, class DataType, class Function, class DsLayout, class Ds
 using BwdWeightMultipleDOperator =
     DeviceGroupedConvBwdWeightMultipleD<Layout::ndim, typename Layout::In, typename Layout::Wei, typename Layout::Out,
                                         DsLayout, typename DataType::In, typename DataType::Wei, typename DataType::Out,
-                                        DsDataType, element_wise::PassThrough, Function, element_wise::PassThrough>;
+                                        DsDataType, element_wise::PassThrough, Function, element_wise::PassThrough,
+                                        typename DataType::ComputeA, typename DataType::ComputeB>;
 
 }  // namespace ckgen::tensor_operation::device

@@ -181,6 +181,10 @@ private:
     LdsPointer lds_;
 };
 template <>
+struct Thread::WordsOf<1> {
+    using type = uint8;
+};
+template <>
 struct Thread::WordsOf<2> {
     using type = uint16;
 };

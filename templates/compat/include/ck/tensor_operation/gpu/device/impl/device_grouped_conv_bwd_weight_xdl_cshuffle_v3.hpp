@@ -30,7 +30,7 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffleV3
                              sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
                              BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
           bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(NumGroupsToMerge == 1, "kernels of class templates merge no groups: NumGroupsToMerge must be 1");
+    static_assert(NumGroupsToMerge == 1, "kernels of this class merge no groups: NumGroupsToMerge must be 1");
     static_assert(!DirectLoad, "family xdl has no kernels that load directly to LDS: DirectLoad must be false");
 
     // All kernels take tensors over 2 GiB.

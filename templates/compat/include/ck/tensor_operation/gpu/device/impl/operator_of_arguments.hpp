@@ -135,6 +135,12 @@ struct Tile {
     static constexpr bool interwave = Interwave, generic = false;
 };
 
+// A tile that has several groups.
+template <index_t Groups, class OneGroup>
+struct MergedTile : OneGroup {
+    static constexpr int groups_to_merge = Groups;
+};
+
 // CK's type string: a name and values in angle brackets.
 template <class First, class... Values>
 std::string type_string(const char* name, const First& first, const Values&... values) {
@@ -173,6 +179,7 @@ protected:
 public:
     struct Argument : BaseArgument {
         explicit Argument(std::unique_ptr<BaseArgument> made) : planned_argument(std::move(made)) {}
+        std::size_t GetWorkspaceSizeBytes() const { return planned().GetWorkSpaceSize(planned_argument.get()); }
         std::unique_ptr<BaseArgument> planned_argument;
     };
 
