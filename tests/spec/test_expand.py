@@ -95,6 +95,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     first = 24 + 276, 9 + 198  # channels first: generic and tuned
     full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types + sum(first)
     default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2)
+    default += 199  # a large and a small tile of every other layout, data type and function
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + 2 * 3 + 4 + 4
     ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
@@ -305,6 +306,14 @@ def test_the_ci_set_has_every_path_of_backward_data() -> None:
     assert {(i.a_vector > 1, i.c_vector > 1) for i in first} == {(False, False), (False, True), (True, False)}
 
 
+def is_usual_tile(made: Instance) -> bool:
+    """True for the large and the small tile of which set default has one for every layout."""
+    size = (made.m_per_block, made.n_per_block, made.block_size)
+    usual = size == (128, 128, 256) or (size == (64, 64, 64) and made.a_vector >= 4)
+    kept = made.conv_spec == "Default" and not is_ck_row(made)
+    return usual and kept and made.family == "xdl" and made.m_per_xdl == 32
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
@@ -314,6 +323,7 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
         if i.family == "wavelet"
         or i.generic
         or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
+        or is_usual_tile(i)
         or (i.layout == NHWGC and is_default_two_stage(i))
         or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in ((128, 128), (64, 64)))
     ]
