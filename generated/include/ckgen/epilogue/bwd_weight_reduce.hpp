@@ -34,8 +34,7 @@ struct BwdWeightReduceKernel {
         const int64 elements = elements_of(args);
         using Sum = typename D::Accumulator;
         reduce_slices<width>(thread, reinterpret_cast<const Sum*>(args.partial), elements, args.split_k,
-                             reduce_lanes(elements, args.split_k),
-                             [&](int64 element, const Vec<Sum, width>& total) {
+                             reduce_lanes(elements, args.split_k), [&](int64 element, const Vec<Sum, width>& total) {
                                  const FusedInputsOf<D, width> inputs(thread, args.d, place_of(args, element));
                                  write_fused<D>(thread, args.function, inputs,
                                                 reinterpret_cast<typename D::Wei*>(args.wei) + element, total.data);

@@ -57,8 +57,8 @@ template <class D, int Width>
 using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsLayout>;
 
 // Writes the function of `Width` sums and of D to neighbouring channels of the result, from `target` on. An i32 that is
-// rounded to f32 here becomes the same int8: rounding begins at 2^24. The thread that writes these elements has read the
-// same elements of D before, so that a D tensor may be the result itself.
+// rounded to f32 here becomes the same int8: rounding begins at 2^24. The thread that writes these elements has read
+// the same elements of D before, so that a D tensor may be the result itself.
 template <class D, class Result, int Width, class Sum>
 CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
                               const FusedInputsOf<D, Width>& inputs, Result* target, const Sum (&sums)[Width]) {

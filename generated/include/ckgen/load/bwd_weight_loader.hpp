@@ -16,12 +16,12 @@ template <class D>
 struct BwdWeightLayouts {
     template <int Columns, int Vector, int Threads, bool IsKMajor>
     static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, Threads, IsKMajor>;
-    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                D::a_copy_threads, typename D::ComputeA,
-                                way<D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
-    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                D::b_copy_threads, typename D::ComputeB,
-                                way<D::n_per_block, D::b_vector, D::b_copy_threads, D::b_k_major>>;
+    using InLdsA =
+        OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices, D::a_copy_threads,
+                     typename D::ComputeA, way<D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
+    using InLdsB =
+        OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices, D::b_copy_threads,
+                     typename D::ComputeB, way<D::n_per_block, D::b_vector, D::b_copy_threads, D::b_k_major>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage

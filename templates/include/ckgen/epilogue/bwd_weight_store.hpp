@@ -101,7 +101,8 @@ private:
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e) {
             const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
-            results[e] = Convert<Wei>::from(inputs.apply(args_.function, 0, static_cast<float>(Shape::value(thread, byte, e))));
+            results[e] =
+                Convert<Wei>::from(inputs.apply(args_.function, 0, static_cast<float>(Shape::value(thread, byte, e))));
         }
         thread.global_store(target, results);
     }
