@@ -88,8 +88,12 @@ class Source:
         return FAMILIES[self.instance.family].coverage(self.instance)
 
     @property
+    def amd_only(self) -> bool:
+        return FAMILIES[self.instance.family].amd_only
+
+    @property
     def guard(self) -> str:
-        return guard_of(self.instance.archs, FAMILIES[self.instance.family].amd_only)
+        return guard_of(self.instance.archs, self.amd_only)
 
     @property
     def kernel(self) -> Kernel:

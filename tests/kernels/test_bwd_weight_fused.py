@@ -310,8 +310,8 @@ BUGS = {
     ),
     "the-last-partial-sum-is-left-out": Bug(
         "bwd_weight_reduce.hpp",
-        "reduce_slices<width>(thread, args.partial, elements, args.split_k, reduce_lanes(elements, args.split_k),",
-        "reduce_slices<width>(thread, args.partial, elements, args.split_k - 1, reduce_lanes(elements, args.split_k),",
+        "elements, args.split_k, reduce_lanes(elements, args.split_k),",
+        "elements, args.split_k - 1, reduce_lanes(elements, args.split_k),",
         (),
         PROBLEM,
     ),

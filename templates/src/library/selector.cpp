@@ -126,7 +126,10 @@ std::string plain(const std::string& arch) {
     return arch.rfind("sm_", 0) == 0 ? arch.substr(0, arch.find_last_not_of('a') + 1) : arch;
 }
 
-bool runs_on(const std::string& archs, const std::string& arch) {
+bool runs_on(const InstanceFields& i, const std::string& arch) {
+    if(i.amd_only && arch.rfind("sm_", 0) == 0)
+        return false;
+    const std::string archs = i.archs;
     bool nvidia_only = true;
     for(std::size_t at = 0; at < archs.size();) {
         const std::size_t end = std::min(archs.find(' ', at), archs.size());
@@ -176,7 +179,7 @@ std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch)
     for(const InstanceFields& i : instance_fields())
         result.push_back(registered()[result.size()] >= 0 && query.operation == i.operation &&
                          query.layout == i.layout && query.dtype == i.dtype && query.function == i.function &&
-                         runs_on(i.archs, arch));
+                         runs_on(i, arch));
     return result;
 }
 

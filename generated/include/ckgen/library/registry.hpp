@@ -20,6 +20,7 @@ struct RegistryEntry {
 struct InstanceFields {
     const char *name, *operation, *layout, *dtype, *function;
     const char* archs;                         // separated by blanks; empty: all
+    bool amd_only;                             // no kernel of its family exists for NVIDIA GPUs
     int tile_rows, tile_columns, k_per_block;  // of the result, and of a step along GEMM-K
     int values;                                // read per term of a tile's sums
     int macs;                                  // per term and tap, if they may take longer than reading; else 0
