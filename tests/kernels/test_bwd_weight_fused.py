@@ -303,8 +303,8 @@ def run(library: Library, name: str, problem: ConvProblem) -> None:
 BUGS = {
     "a-function-of-each-partial-sum": Bug(
         "bwd_weight_store.hpp",
-        "take<false>(thread, base, pass, args_.partial + slice); } else { take<D::fused>(",
-        "take<D::fused>(thread, base, pass, args_.partial + slice); } else { take<D::fused>(",
+        "take<false>(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial)",
+        "take<D::fused>(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial)",
         (),
         PROBLEM,
     ),
