@@ -88,7 +88,7 @@ def test_the_commands_of_a_platform(
 
 def test_names_of_devices() -> None:
     assert target_of("sm_90") == HOPPER and target_of("gfx942:sramecc+:xnack-") == CDNA3
-    assert target_of("sm_80") == Target("nvidia", "sm_80") and target_of("gfx1030") is None
+    assert target_of("sm_80") == Target("nvidia", "sm_80") and target_of("gfx906") is None
 
 
 def test_what_an_architecture_needs() -> None:

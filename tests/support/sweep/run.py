@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
@@ -70,11 +71,18 @@ def plan_of(library: Library, instances: Sequence[Instance]) -> Plan:
     return make_plan(library, named, names=names, split_ks=(1, 3), everything=True, cover_problems=False)
 
 
+def imitated(instances: Sequence[Instance], like: str) -> tuple[Instance, ...]:
+    """The instances that a host that imitates an architecture can run: not those of dot products or WMMA where it reads
+    LDS as an architecture does that has neither."""
+    foreign = {i.name for i in instances if LIKE[like] and FAMILIES[i.family].amd_only and like not in i.archs}
+    return tuple(i for i in instances if i.name not in foreign)
+
+
 def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] = ()) -> list[Row]:
-    """The rows of all runs of ``count`` random instances and of ``others``; an instance that takes no problem has a row
-    with the reason."""
+    """The rows of all runs of ``count`` random instances and of ``others``, as far as `imitated` has them; an instance
+    that takes no problem has a row with the reason."""
     expansion = random_instances(seed, count)
-    instances = (*expansion.instances, *others)
+    instances = imitated((*expansion.instances, *others), like)
     with tempfile.TemporaryDirectory() as folder:
         tree = write_tree(replace(expansion, instances=instances), Path(folder))
         library = Library(link(Path(folder), tree, (*_FLAGS, *LIKE[like])))
