@@ -57,7 +57,7 @@ class TorchData:
         self.scale = prod(float(values.abs().max()) for values in logical.values())
         terms = OPERATIONS[operation].accumulations(problem)
         self.error: Any = summing_allowance(terms, self.scale, DTYPES[dtype].accumulator)
-        self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]
+        self._ds = [self._d_tensor(kind, written) for kind in function.kinds]
         if function.name != PASS_THROUGH:
             self._fuse()
 
@@ -76,10 +76,14 @@ class TorchData:
         return found
 
     def d_like_torch(self) -> list[Any]:
-        """The D tensors in the shape of PyTorch's gradient: (N, G*C, input) in channels-last memory, or one value per
-        channel."""
+        """The D tensors in the shape of PyTorch's gradient: (G*K, C, filter), or (N, G*C, input) in channels-last memory
+        or one value per channel."""
         found, line = [], self.problem.ndim == 1
         for axes, tensor in self._ds:
+            if OPERATIONS[self.operation].written == "wei":
+                whole = tensor.reshape(len(tensor), 1, -1, *(1,) * self.problem.ndim) if axes == "GC" else tensor
+                found.append(whole.expand(self.problem.lengths("wei")).flatten(0, 1).contiguous())
+                continue
             if axes == "GC":
                 found.append(tensor.reshape(1, -1, *(1,) * max(2, self.problem.ndim)))
                 continue
@@ -90,7 +94,8 @@ class TorchData:
 
     def _d_tensor(self, kind: Kind, own: Element) -> tuple[str, Any]:
         """A D tensor with the names of its axes."""
-        sizes = dict(zip(logical_axes("in", self.problem.ndim), self.problem.lengths("in"), strict=True))
+        written = OPERATIONS[self.operation].written
+        sizes = dict(zip(logical_axes(written, self.problem.ndim), self.problem.lengths(written), strict=True))
         axes = "GC" if kind.layout in ("GC", "G_C") else "".join(sizes)
         values = self._uniform([sizes[axis] for axis in axes])
         return axes, values.to(getattr(self._torch, ELEMENTS[kind.dtype or own.name].torch))
