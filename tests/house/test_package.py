@@ -51,7 +51,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that the sdist of this checkout makes: what an installation without a wheel builds."""
     top = tmp_path_factory.mktemp("dist")
     with tarfile.open(build("sdist", ROOT, top / "sdist")) as archive:
-        archive.extractall(top / "source", filter="data")
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python before 3.11.4 has no filters
+        archive.extractall(top / "source", **safely)
     (source,) = (top / "source").iterdir()
     return build("wheel", source, top / "wheel")
 
