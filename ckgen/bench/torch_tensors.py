@@ -76,8 +76,8 @@ class TorchData:
         return found
 
     def d_like_torch(self) -> list[Any]:
-        """The D tensors in the shape of PyTorch's gradient: (G*K, C, filter), (N, G*C, input) in channels-last memory, or
-        one value per channel."""
+        """The D tensors in the shape of PyTorch's gradient: (G*K, C, filter), (N, G*C, input) in channels last, or one
+        value per channel."""
         found, line = [], self.problem.ndim == 1
         for axes, tensor in self._ds:
             if OPERATIONS[self.operation].written == "wei":
