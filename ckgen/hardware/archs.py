@@ -44,6 +44,8 @@ class Arch:
     buffer_word3: int = 0
     dots: tuple[str, ...] = ()
     f8_codes: str = "ocp"  # encoding of 8-bit floating point: "ocp" or "fnuz"
+    # LLVM waits for all loads before a barrier where the hardware may not (AMDGPU.td, FeatureBackOffBarrier).
+    barriers_wait: bool = False
 
     def __post_init__(self) -> None:
         assert self.mfma in (0, 1, 2, 3) and self.wmma in (0, 11, 12), f"{self.name}: unknown matrix unit"
@@ -96,7 +98,7 @@ _KIB = 1024
 ARCHES: dict[str, Arch] = {
     arch.name: arch
     for arch in (
-        Arch("gfx908", "cdna", 64, 64 * _KIB, _CDNA1, 1, 0, _GFX9, _HALF),
+        Arch("gfx908", "cdna", 64, 64 * _KIB, _CDNA1, 1, 0, _GFX9, _HALF, barriers_wait=True),
         Arch("gfx90a", "cdna", 64, 64 * _KIB, _CDNA2, 2, 0, _GFX9, _HALF, "fnuz"),
         Arch("gfx942", "cdna", 64, 64 * _KIB, _CDNA3, 2, 0, _GFX9, _HALF, "fnuz"),
         Arch("gfx950", "cdna", 64, 160 * _KIB, _CDNA4, 3, 0, _GFX9, _DOTS),

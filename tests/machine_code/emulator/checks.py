@@ -77,7 +77,8 @@ def _counted(arch: str) -> Iterator[tuple[str, str, int]]:
         if of == arch:
             yield _matrix_name(shape.text), "M", shape.size * shape.size
     if arch == "gfx1100":
-        yield test_matrix.GFX11.text.upper(), "M", 256
+        for shape in test_matrix.GFX11:
+            yield shape.text.upper(), "M", 256
     for name in test_faults.WAITS[arch]:
         yield name, "F", len(test_faults.FAULTS_OF.get(name, ()))
     for name, _ in test_faults.LIMITS.get(arch, {}).values():

@@ -78,6 +78,8 @@ def _global() -> Iterator[Semantics]:
             for at in (0, 2, 5 if "8" in new else 6):
                 text = f"@global_load_{_of(archs, old, new)} v20, v1, s[4:5] offset:{at}"
                 yield _memory(text, _part(at, new), archs)
+                text = f"{_ADDRESS[archs]}@flat_load_{_of(archs, old, new)} v20, v[2:3] offset:{at}"
+                yield _memory(text, _part(at, new), archs)
         for old, new, mask in (("byte", "b8", 0xFF), ("short", "b16", 0xFFFF)):
             start = "global_store_" + _of(archs, "dword", "b32") + " v[2:3], v11, off offset:32\n\t"
             load = "\n\t$wait\n\tglobal_load_" + _of(archs, "dword", "b32") + " v20, v[2:3], off offset:32"
