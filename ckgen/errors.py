@@ -16,7 +16,6 @@ import difflib
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 EXIT_FAILED = 1  # drift or a failed check
 EXIT_USAGE = 2
@@ -153,11 +152,14 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names most like `name` (case does not matter), best first; empty when none is close.
 
     Another word for a known name is that name alone, however unlike it is spelled. To compare two names takes a time
-    that grows with both, so of very many known ones those are compared that share most triples of characters.
+    that grows with both, so of very many known ones those of a similar length are compared that share most triples of
+    characters.
     """
     if len(name) > _LONGEST_NAME:
         return []
-    known = list(islice(known, _MOST_NAMES))
+    known = list(known)
+    if len(known) > _MOST_NAMES:
+        known = heapq.nsmallest(_MOST_NAMES, known, key=lambda other: (abs(len(other) - len(name)), other))
     other_word = _OTHER_WORDS.get(name.casefold())
     if other_word is not None and other_word in known:
         return [other_word]
