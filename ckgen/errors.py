@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -159,7 +160,9 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
         return []
     known = list(known)
     if len(known) > _MOST_NAMES:
-        known = heapq.nsmallest(_MOST_NAMES, known, key=lambda other: (abs(len(other) - len(name)), other))
+        known = sorted(sorted(known), key=len)
+        first = max(0, bisect_left(known, len(name), key=len) - _MOST_NAMES // 2)
+        known = known[first : first + _MOST_NAMES]
     other_word = _OTHER_WORDS.get(name.casefold())
     if other_word is not None and other_word in known:
         return [other_word]
