@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/depthwise_family.hpp"
 #include "ckgen/pipeline/bwd_weight_depthwise.hpp"
@@ -15,8 +14,6 @@ struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeightDepthwise<Config>;
     template <class D>
     using Kernel = pipeline::DepthwiseBwdWeightKernel<D>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     template <class Kernel, class Problem>

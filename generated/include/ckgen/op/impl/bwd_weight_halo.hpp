@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/halo.hpp"
@@ -49,8 +48,6 @@ struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeightHalo<Config>;
     template <class D>
     using Kernel = pipeline::AnyHaloKernel<D>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     static constexpr const char* type_suffix = "_Halo";

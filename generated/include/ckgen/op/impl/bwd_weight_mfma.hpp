@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/mfma_family.hpp"
 #include "ckgen/pipeline/bwd_weight_parts.hpp"
@@ -18,8 +17,6 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     // CK's class with pipelines prints GEMM-K of the tile itself, and the pipeline after the widths.
@@ -47,8 +44,6 @@ struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
     template <class D>
@@ -80,8 +75,6 @@ struct BwdWeightWavelet : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeight<Config>;
     template <class D>
     using Kernel = pipeline::WaveletKernel<D, conv::BwdWeightParts>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 };
 
 }  // namespace ckgen::instances

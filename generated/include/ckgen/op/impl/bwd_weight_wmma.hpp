@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/mfma_family.hpp"
 #include "ckgen/pipeline/bwd_weight_parts.hpp"
@@ -17,8 +16,6 @@ struct BwdWeightWmma : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeightWmma<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 #if !CKGEN_DEVICE_PASS
     template <class D, class>
     static std::string type_string(const char* suffix) {
@@ -36,8 +33,6 @@ struct BwdWeightDl : MfmaFamily<BwdWeightFamily> {
     using Checked = CheckedBwdWeightDl<Config>;
     template <class D>
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
-    template <class D>
-    using Reduction = epilogue::BwdWeightReduceKernel<D>;
 #if !CKGEN_DEVICE_PASS
     template <class D, class>
     static std::string type_string(const char* suffix) {

@@ -2,13 +2,24 @@
 #pragma once
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/epilogue/bwd_weight_reduce.hpp"
 #include "ckgen/op/element_wise_operation.hpp"
 #include "ckgen/op/impl/planned_operator.hpp"
+
+namespace ckgen::instances {
+
+// What both passes need of every family.
+struct BwdWeightKernels {
+    template <class D>
+    using Reduction = epilogue::BwdWeightReduceKernel<D>;
+};
+
+}  // namespace ckgen::instances
 
 #if CKGEN_DEVICE_PASS
 
 namespace ckgen::instances {
-struct BwdWeightFamily {};
+struct BwdWeightFamily : BwdWeightKernels {};
 }  // namespace ckgen::instances
 
 #else
@@ -94,7 +105,7 @@ struct BwdWeightClass<Config, true> {
 
 namespace ckgen::instances {
 
-struct BwdWeightFamily {
+struct BwdWeightFamily : BwdWeightKernels {
     using Operation = tensor_operation::device::BwdWeight;
     template <class Config>
     using Interface = typename tensor_operation::device::BwdWeightClass<Config>::Interface;
