@@ -174,8 +174,8 @@ class Family(ABC):
         return min(self.coverage(instance).groups, problem.groups)
 
     def fills(self, instance: Fields, problem: ConvProblem, elements: int, vector: int) -> bool:
-        """True if contiguous elements, of which merged groups have more, are whole vectors, even in a last tile of
-        fewer groups."""
+        """True if contiguous elements are whole vectors. Merged groups have more of them, a last tile of fewer groups
+        has fewer."""
         return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:

@@ -143,7 +143,7 @@ XDL = Mfma(
 # CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
 TWO_STAGE = Mfma(
     name="two_stage",
-    summary="xdl for few channels per group, of which a tile computes several",
+    summary="xdl for few channels per group: a tile computes several groups",
     operations=(BWD_WEIGHT,),
     wave_key="block_size",
     loops=("main",),

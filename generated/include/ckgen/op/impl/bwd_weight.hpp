@@ -9,7 +9,7 @@
 
 namespace ckgen::instances {
 
-// What both passes need of every family.
+// The kernel that both passes use in every family: it adds partial sums.
 struct BwdWeightKernels {
     template <class D>
     using Reduction = epilogue::BwdWeightReduceKernel<D>;
