@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ckgen.bench import job as bench_job
+from ckgen.bench.torch_reference import like_gradient
 from ckgen.conv.dtypes import DTYPES, ELEMENTS, DType, Element, element_of
 from ckgen.conv.encoding import as_multiplied
 from ckgen.conv.layout import CHANNELS_LAST, TensorName, logical_axes, to_logical, to_physical
@@ -78,18 +79,11 @@ class TorchData:
     def d_like_torch(self) -> list[Any]:
         """The D tensors in the shape of PyTorch's gradient: (G*K, C, filter), (N, G*C, input) in channels last, or one
         value per channel."""
-        found, line = [], self.problem.ndim == 1
+        written, ones = OPERATIONS[self.operation].written, (1,) * self.problem.ndim
+        found = []
         for axes, tensor in self._ds:
-            if OPERATIONS[self.operation].written == "wei":
-                whole = tensor.reshape(len(tensor), 1, -1, *(1,) * self.problem.ndim) if axes == "GC" else tensor
-                found.append(whole.expand(self.problem.lengths("wei")).flatten(0, 1).contiguous())
-                continue
-            if axes == "GC":
-                found.append(tensor.reshape(1, -1, *(1,) * max(2, self.problem.ndim)))
-                continue
-            merged = tensor.movedim(1, 0)  # (N, G, C, input)
-            last = merged.flatten(1, 2).movedim(1, -1).contiguous()
-            found.append((last.unsqueeze(1) if line else last).movedim(-1, 1))
+            whole = tensor.reshape(len(tensor), 1, -1, *ones) if axes == "GC" else tensor
+            found.append(like_gradient(self.problem, written, whole))
         return found
 
     def _d_tensor(self, kind: Kind, own: Element) -> tuple[str, Any]:
